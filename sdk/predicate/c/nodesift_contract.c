@@ -233,6 +233,33 @@ ns_option_text ns_pod_owner_controller_uid(void) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("claims")))
+extern void import_pod_claims_claims(ns_result_list_pod_claims_claim_pod_claims_obstacle *);
+
+ns_result_list_pod_claims_claim_pod_claims_obstacle ns_pod_claims_claims(void) {
+    ns_result_list_pod_claims_claim_pod_claims_obstacle result;
+    import_pod_claims_claims(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("extended")))
+extern void import_pod_claims_extended(ns_option_pod_claims_extended_resources *);
+
+ns_option_pod_claims_extended_resources ns_pod_claims_extended(void) {
+    ns_option_pod_claims_extended_resources result;
+    import_pod_claims_extended(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("claim-name")))
+extern void import_pod_claims_claim_name(uint32_t, ns_text *);
+
+ns_text ns_pod_claims_claim_name(uint32_t claim) {
+    ns_text result;
+    import_pod_claims_claim_name(claim, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/node-identity@0.2.0"), import_name("names")))
 extern void import_node_identity_names(ns_list_text *);
 
@@ -556,6 +583,15 @@ extern void import_node_age_created(ns_list_s64 *);
 ns_list_s64 ns_node_age_created(void) {
     ns_list_s64 result;
     import_node_age_created(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/node-devices@0.2.0"), import_name("devices")))
+extern void import_node_devices_devices(const ns_list_text *, size_t, const ns_text *, size_t, bool, ns_node_devices_device_columns *);
+
+ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query) {
+    ns_node_devices_device_columns result;
+    import_node_devices_devices(query.selector_lists.items, query.selector_lists.length, query.attributes.items, query.attributes.length, query.names, &result);
     return result;
 }
 
@@ -946,6 +982,19 @@ __attribute__((weak)) ns_option_text ns_pod_owner_controller_uid(void) {
     ns_missing("pod-owner", "controller-uid");
 }
 
+__attribute__((weak)) ns_result_list_pod_claims_claim_pod_claims_obstacle ns_pod_claims_claims(void) {
+    ns_missing("pod-claims", "claims");
+}
+
+__attribute__((weak)) ns_option_pod_claims_extended_resources ns_pod_claims_extended(void) {
+    ns_missing("pod-claims", "extended");
+}
+
+__attribute__((weak)) ns_text ns_pod_claims_claim_name(uint32_t claim) {
+    (void)claim;
+    ns_missing("pod-claims", "claim-name");
+}
+
 __attribute__((weak)) ns_list_text ns_node_identity_names(void) {
     ns_missing("node-identity", "names");
 }
@@ -1126,6 +1175,11 @@ __attribute__((weak)) ns_list_u8 ns_node_images_present(ns_text image) {
 
 __attribute__((weak)) ns_list_s64 ns_node_age_created(void) {
     ns_missing("node-age", "created");
+}
+
+__attribute__((weak)) ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query) {
+    (void)query;
+    ns_missing("node-devices", "devices");
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_pods_matching(ns_list_cluster_pods_pod_selector selectors, bool terminating) {

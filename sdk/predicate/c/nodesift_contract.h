@@ -458,6 +458,272 @@ ns_option_pod_owner_owner ns_pod_owner_controller(void);
 // predicate that has read it.
 ns_option_text ns_pod_owner_controller_uid(void);
 
+// pod-claims
+// The pod's claims of devices: ResourceClaims as DynamicResources of kube-scheduler resolves them. Amounts here are exact, and not
+// in the units of resources. Since 0.2.
+
+// An amount in billionths: `high` × 2^64 + `low`.
+typedef struct ns_pod_claims_nano_units {
+    // With the sign.
+    int64_t high;
+    uint64_t low;
+} ns_pod_claims_nano_units;
+
+// A quantity of the Kubernetes API.
+typedef struct ns_pod_claims_amount {
+    // Exactly.
+    ns_pod_claims_nano_units nano_units;
+    // In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
+    int64_t units;
+} ns_pod_claims_amount;
+
+// Why no claim of the pod can be allocated on any node.
+typedef struct ns_pod_claims_obstacle {
+    // kube-scheduler's text.
+    ns_text text;
+    // Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable.
+    bool is_error;
+} ns_pod_claims_obstacle;
+
+typedef struct ns_option_list_text {
+    bool is_some;
+    ns_list_text value;
+} ns_option_list_text;
+
+// A DeviceClass that is asked for by its name.
+typedef struct ns_pod_claims_class {
+    // The name as asked for, whether or not there is such a class.
+    ns_text name;
+    // The CEL expressions of its selectors, in order; an empty text for a selector that is not CEL. None where there is no such
+    // class.
+    ns_option_list_text selectors;
+} ns_pod_claims_class;
+
+// A toleration of a request, with the fields of the Kubernetes API as written; empty where they are absent.
+typedef struct ns_pod_claims_toleration {
+    ns_text key;
+    ns_text operator_;
+    ns_text value;
+    ns_text effect;
+} ns_pod_claims_toleration;
+
+typedef struct ns_list_option_text {
+    const ns_option_text *items;
+    size_t length;
+} ns_list_option_text;
+
+typedef struct ns_list_pod_claims_toleration {
+    const ns_pod_claims_toleration *items;
+    size_t length;
+} ns_list_pod_claims_toleration;
+
+typedef struct ns_tuple_text_pod_claims_amount {
+    ns_text part_0;
+    ns_pod_claims_amount part_1;
+} ns_tuple_text_pod_claims_amount;
+
+typedef struct ns_list_tuple_text_pod_claims_amount {
+    const ns_tuple_text_pod_claims_amount *items;
+    size_t length;
+} ns_list_tuple_text_pod_claims_amount;
+
+// What a request, or one of its alternatives, asks for.
+typedef struct ns_pod_claims_asked {
+    // The name without that of the request to which an alternative belongs.
+    ns_text own_name;
+    // Whether it is listed as an alternative, alone or with others.
+    bool is_alternative;
+    ns_pod_claims_class class_;
+    // The CEL expressions of its own selectors, in order; none for a selector that is not CEL.
+    ns_list_option_text selectors;
+    // `allocationMode`: `ExactCount`, `All`, or any other text.
+    ns_text mode;
+    // A number of devices, for `ExactCount`.
+    int64_t count;
+    // Whether use of a device by others does not matter; never for alternatives.
+    bool admin_access;
+    // In order.
+    ns_list_pod_claims_toleration tolerations;
+    // `capacity.requests`: the name and amount of each, sorted by name.
+    ns_list_tuple_text_pod_claims_amount capacity;
+} ns_pod_claims_asked;
+
+typedef struct ns_list_pod_claims_asked {
+    const ns_pod_claims_asked *items;
+    size_t length;
+} ns_list_pod_claims_asked;
+
+// A request of a claim.
+typedef struct ns_pod_claims_request {
+    // Its name in the claim.
+    ns_text base;
+    // At least one, in order. A request without alternatives has one entry: itself.
+    ns_list_pod_claims_asked alternatives;
+} ns_pod_claims_request;
+
+// What a constraint demands of an attribute, which is given by its full name.
+enum {
+    // `matchAttribute`: the same value on all devices.
+    NS_POD_CLAIMS_CONSTRAINT_KIND_MATCH,
+    // `distinctAttribute`: another value on each device.
+    NS_POD_CLAIMS_CONSTRAINT_KIND_DISTINCT,
+    // Any other kind.
+    NS_POD_CLAIMS_CONSTRAINT_KIND_UNKNOWN,
+};
+typedef struct ns_pod_claims_constraint_kind {
+    // One of NS_POD_CLAIMS_CONSTRAINT_KIND_….
+    uint8_t tag;
+    union {
+        ns_text match;
+        ns_text distinct;
+    };
+} ns_pod_claims_constraint_kind;
+
+// A constraint over the devices of a claim.
+typedef struct ns_pod_claims_constraint {
+    // Names of requests or of alternatives (`request/alternative`). Empty: all of the claim.
+    ns_list_text requests;
+    ns_pod_claims_constraint_kind kind;
+} ns_pod_claims_constraint;
+
+typedef struct ns_list_pod_claims_request {
+    const ns_pod_claims_request *items;
+    size_t length;
+} ns_list_pod_claims_request;
+
+typedef struct ns_list_pod_claims_constraint {
+    const ns_pod_claims_constraint *items;
+    size_t length;
+} ns_list_pod_claims_constraint;
+
+// A claim that has to be allocated.
+typedef struct ns_pod_claims_unallocated {
+    // In order.
+    ns_list_pod_claims_request requests;
+    // In order.
+    ns_list_pod_claims_constraint constraints;
+} ns_pod_claims_unallocated;
+
+typedef struct ns_list_u8 {
+    const uint8_t *items;
+    size_t length;
+} ns_list_u8;
+
+// A claim of the pod.
+enum {
+    NS_POD_CLAIMS_CLAIM_UNALLOCATED,
+    // Allocated: a flag that is 1 where it can be used. One entry per row of the batch.
+    NS_POD_CLAIMS_CLAIM_ALLOCATED,
+};
+typedef struct ns_pod_claims_claim {
+    // One of NS_POD_CLAIMS_CLAIM_….
+    uint8_t tag;
+    union {
+        ns_pod_claims_unallocated unallocated;
+        ns_list_u8 allocated;
+    };
+} ns_pod_claims_claim;
+
+// An extended resource in the requests of a container.
+typedef struct ns_pod_claims_container_resource {
+    // Its number from 0 among all requests of the container, sorted by name.
+    uint32_t key;
+    // Its number in `extended-resources.resources`.
+    uint32_t resource;
+    // A count; 0 where it is not a whole number of 64 bits.
+    int64_t count;
+} ns_pod_claims_container_resource;
+
+typedef struct ns_list_pod_claims_container_resource {
+    const ns_pod_claims_container_resource *items;
+    size_t length;
+} ns_list_pod_claims_container_resource;
+
+// A container of the pod.
+typedef struct ns_pod_claims_container {
+    // Whether it is an init container that ends, which a sidecar container does not.
+    bool is_short;
+    // Its requests for resources of `extended-resources.resources`.
+    ns_list_pod_claims_container_resource resources;
+} ns_pod_claims_container;
+
+typedef struct ns_list_pod_claims_container {
+    const ns_pod_claims_container *items;
+    size_t length;
+} ns_list_pod_claims_container;
+
+// The state of the claim for extended resources.
+enum {
+    // It exists and has requests, from an earlier attempt to schedule the pod; whether or not it is allocated.
+    NS_POD_CLAIMS_EXTENDED_CLAIM_HAS_REQUESTS,
+    // Allocated, without requests: a flag that is 1 where it can be used. One entry per row of the batch.
+    NS_POD_CLAIMS_EXTENDED_CLAIM_ALLOCATED,
+    // To be made for these containers: all of the pod, init containers first.
+    NS_POD_CLAIMS_EXTENDED_CLAIM_TO_BE_MADE,
+};
+typedef struct ns_pod_claims_extended_claim {
+    // One of NS_POD_CLAIMS_EXTENDED_CLAIM_….
+    uint8_t tag;
+    union {
+        ns_list_u8 allocated;
+        ns_list_pod_claims_container to_be_made;
+    };
+} ns_pod_claims_extended_claim;
+
+typedef struct ns_option_pod_claims_class {
+    bool is_some;
+    ns_pod_claims_class value;
+} ns_option_pod_claims_class;
+
+// An extended resource that the pod requests.
+typedef struct ns_pod_claims_extended_resource {
+    // The DeviceClass that provides it; none where no class does.
+    ns_option_pod_claims_class class_;
+    // What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
+    // of zero, 2 where it has some. One entry per row of the batch.
+    ns_list_u8 own;
+} ns_pod_claims_extended_resource;
+
+typedef struct ns_list_pod_claims_extended_resource {
+    const ns_pod_claims_extended_resource *items;
+    size_t length;
+} ns_list_pod_claims_extended_resource;
+
+// The extended resources of the pod, at least one of which a DeviceClass provides.
+typedef struct ns_pod_claims_extended_resources {
+    ns_pod_claims_extended_claim claim;
+    // Those that the pod requests an amount other than zero of, sorted by name.
+    ns_list_pod_claims_extended_resource resources;
+} ns_pod_claims_extended_resources;
+
+typedef struct ns_list_pod_claims_claim {
+    const ns_pod_claims_claim *items;
+    size_t length;
+} ns_list_pod_claims_claim;
+
+typedef struct ns_result_list_pod_claims_claim_pod_claims_obstacle {
+    bool is_error;
+    union {
+        ns_list_pod_claims_claim ok;
+        ns_pod_claims_obstacle error;
+    };
+} ns_result_list_pod_claims_claim_pod_claims_obstacle;
+
+// The claims that the pod names, in the order of `spec.resourceClaims`; an error where none can be allocated anywhere.
+ns_result_list_pod_claims_claim_pod_claims_obstacle ns_pod_claims_claims(void);
+
+typedef struct ns_option_pod_claims_extended_resources {
+    bool is_some;
+    ns_pod_claims_extended_resources value;
+} ns_option_pod_claims_extended_resources;
+
+// The extended resources of the pod; none where no DeviceClass provides any of them.
+ns_option_pod_claims_extended_resources ns_pod_claims_extended(void);
+
+// `namespace/name` of the claim with this number in `claims`; the one for extended resources has the number after the last.
+// Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
+ns_text ns_pod_claims_claim_name(uint32_t claim);
+
 // node-identity
 // Names of the nodes of the batch.
 
@@ -544,11 +810,6 @@ typedef struct ns_node_taints_taint {
     ns_text value;
     ns_pod_tolerations_effect effect;
 } ns_node_taints_taint;
-
-typedef struct ns_list_u8 {
-    const uint8_t *items;
-    size_t length;
-} ns_list_u8;
 
 // `spec.unschedulable` as a flag; one entry per row of the batch.
 ns_list_u8 ns_node_taints_unschedulable(void);
@@ -688,6 +949,238 @@ ns_list_u8 ns_node_images_present(ns_text image);
 // `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; the minimum s64 where it is absent. One entry per row
 // of the batch.
 ns_list_s64 ns_node_age_created(void);
+
+// node-devices
+// Devices that the nodes of the batch can reach, from ResourceSlices, and their use. Nodes that see the same share a situation.
+// Since 0.2.
+
+// What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes.
+typedef struct ns_node_devices_query {
+    // Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it.
+    ns_list_list_text selector_lists;
+    // Full names of attributes (`domain/name`).
+    ns_list_text attributes;
+    // Whether to name pools and devices. Without names, more nodes share a situation.
+    bool names;
+} ns_node_devices_query;
+
+// What a row sees.
+enum {
+    // The number of its pools.
+    NS_NODE_DEVICES_SITUATION_POOLS,
+    // kube-scheduler's error in gathering them.
+    NS_NODE_DEVICES_SITUATION_ERROR,
+};
+typedef struct ns_node_devices_situation {
+    // One of NS_NODE_DEVICES_SITUATION_….
+    uint8_t tag;
+    union {
+        uint32_t pools;
+        ns_text error;
+    };
+} ns_node_devices_situation;
+
+// Whether a pool can be used.
+enum {
+    NS_NODE_DEVICES_POOL_STATE_OK,
+    // ResourceSlices of its newest generation are missing.
+    NS_NODE_DEVICES_POOL_STATE_INCOMPLETE,
+    // It contradicts itself.
+    NS_NODE_DEVICES_POOL_STATE_INVALID,
+};
+typedef uint8_t ns_node_devices_pool_state;
+
+// A pool of devices.
+typedef struct ns_node_devices_pool {
+    // The index of its driver in `device-columns.drivers`.
+    uint32_t driver;
+    // Empty where the query does not ask for names.
+    ns_text name;
+    ns_node_devices_pool_state state;
+    // The number of its devices in the columns; 0 unless it can be used.
+    uint32_t devices;
+    // The number of its counters in the columns.
+    uint32_t counters;
+} ns_node_devices_pool;
+
+// A counter of a pool.
+typedef struct ns_node_devices_counter {
+    ns_pod_claims_nano_units total;
+    // What devices in use draw from it; more than `total` where a driver has lowered that.
+    ns_pod_claims_nano_units held;
+} ns_node_devices_counter;
+
+// What shares of a device hold of one of its capacities.
+typedef struct ns_node_devices_held {
+    // The index of the device in the columns.
+    uint32_t device;
+    // The index of the capacity in the kind of the device.
+    uint32_t capacity;
+    // The sum over all shares.
+    ns_pod_claims_nano_units amount;
+} ns_node_devices_held;
+
+// An answer that may fail.
+enum {
+    NS_NODE_DEVICES_ANSWER_NO,
+    NS_NODE_DEVICES_ANSWER_YES,
+    // kube-scheduler's error.
+    NS_NODE_DEVICES_ANSWER_ERROR,
+};
+typedef struct ns_node_devices_answer {
+    // One of NS_NODE_DEVICES_ANSWER_….
+    uint8_t tag;
+    union {
+        ns_text error;
+    };
+} ns_node_devices_answer;
+
+typedef struct ns_option_pod_claims_amount {
+    bool is_some;
+    ns_pod_claims_amount value;
+} ns_option_pod_claims_amount;
+
+// A range of amounts.
+typedef struct ns_node_devices_range {
+    ns_option_pod_claims_amount min;
+    ns_option_pod_claims_amount max;
+    // The distance between amounts, from `min` on.
+    ns_option_pod_claims_amount step;
+} ns_node_devices_range;
+
+typedef struct ns_list_pod_claims_amount {
+    const ns_pod_claims_amount *items;
+    size_t length;
+} ns_list_pod_claims_amount;
+
+typedef struct ns_option_node_devices_range {
+    bool is_some;
+    ns_node_devices_range value;
+} ns_option_node_devices_range;
+
+// A capacity of a device.
+typedef struct ns_node_devices_capacity {
+    ns_text name;
+    ns_pod_claims_amount value;
+    // What a share takes where a request asks for nothing; none: all of it.
+    ns_option_pod_claims_amount default_;
+    // The amounts that a share can take; empty: any.
+    ns_list_pod_claims_amount valid_values;
+    // The range of amounts that a share can take; none: any.
+    ns_option_node_devices_range valid_range;
+} ns_node_devices_capacity;
+
+typedef struct ns_list_node_devices_answer {
+    const ns_node_devices_answer *items;
+    size_t length;
+} ns_list_node_devices_answer;
+
+typedef struct ns_list_node_devices_capacity {
+    const ns_node_devices_capacity *items;
+    size_t length;
+} ns_list_node_devices_capacity;
+
+typedef struct ns_tuple_u32_pod_claims_nano_units {
+    uint32_t part_0;
+    ns_pod_claims_nano_units part_1;
+} ns_tuple_u32_pod_claims_nano_units;
+
+typedef struct ns_list_tuple_u32_pod_claims_nano_units {
+    const ns_tuple_u32_pod_claims_nano_units *items;
+    size_t length;
+} ns_list_tuple_u32_pod_claims_nano_units;
+
+// What devices of one kind have in common: everything but name, attributes and use.
+typedef struct ns_node_devices_kind {
+    // Whether they match; one entry per list of the query. An error begins with the number of the selector in its list.
+    ns_list_node_devices_answer matches;
+    // Whether they are for the node, where their ResourceSlice leaves that to devices; otherwise yes.
+    ns_node_devices_answer reaches;
+    // The index of their taints in `device-columns.taints`.
+    uint32_t taints;
+    // `allowMultipleAllocations`: whether several claims can have shares of one.
+    bool multiple_allocations;
+    // Sorted by name.
+    ns_list_node_devices_capacity capacities;
+    // What they draw: the index of a counter in the pool, and how much. A counter can appear twice.
+    ns_list_tuple_u32_pod_claims_nano_units consumes;
+} ns_node_devices_kind;
+
+// A taint of a device, with the fields of the Kubernetes API as written; empty where they are absent.
+typedef struct ns_node_devices_taint {
+    ns_text key;
+    ns_text value;
+    ns_text effect;
+} ns_node_devices_taint;
+
+typedef struct ns_list_node_devices_situation {
+    const ns_node_devices_situation *items;
+    size_t length;
+} ns_list_node_devices_situation;
+
+typedef struct ns_list_node_devices_pool {
+    const ns_node_devices_pool *items;
+    size_t length;
+} ns_list_node_devices_pool;
+
+typedef struct ns_list_node_devices_counter {
+    const ns_node_devices_counter *items;
+    size_t length;
+} ns_list_node_devices_counter;
+
+typedef struct ns_list_node_devices_held {
+    const ns_node_devices_held *items;
+    size_t length;
+} ns_list_node_devices_held;
+
+typedef struct ns_list_node_devices_kind {
+    const ns_node_devices_kind *items;
+    size_t length;
+} ns_list_node_devices_kind;
+
+typedef struct ns_list_node_devices_taint {
+    const ns_node_devices_taint *items;
+    size_t length;
+} ns_list_node_devices_taint;
+
+typedef struct ns_list_list_node_devices_taint {
+    const ns_list_node_devices_taint *items;
+    size_t length;
+} ns_list_list_node_devices_taint;
+
+// Devices as columns. First the pools of situation 0 in kube-scheduler's order, which has pools with binding conditions last;
+// then those of situation 1, and so on. Counters and devices follow each other in the order of pools.
+typedef struct ns_node_devices_device_columns {
+    // The index of the row's situation; one entry per row of the batch.
+    ns_list_u32 codes;
+    // The distinct situations: one entry per situation, not per row.
+    ns_list_node_devices_situation situations;
+    // Of all situations.
+    ns_list_node_devices_pool pools;
+    // Of all pools.
+    ns_list_node_devices_counter counters;
+    // The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order.
+    ns_list_u32 device_kinds;
+    // Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device.
+    ns_list_u8 in_use;
+    // What shares hold, sorted by device and capacity; only what is not zero.
+    ns_list_node_devices_held held;
+    // Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
+    // where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
+    // first appearance. The maximum u32 stands for a value of an unknown type, which cannot be compared.
+    ns_list_u32 values;
+    // One entry per device; empty where the query does not ask for names.
+    ns_list_text names;
+    // The distinct kinds: one entry per kind, not per device.
+    ns_list_node_devices_kind kinds;
+    // Names of drivers.
+    ns_list_text drivers;
+    // The distinct lists of taints.
+    ns_list_list_node_devices_taint taints;
+} ns_node_devices_device_columns;
+
+// The devices that rows of the batch see. A query beyond its limits traps.
+ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query);
 
 // cluster-pods
 // Counts of the pods on all nodes of the cluster, by selector. Assumed pods are included.

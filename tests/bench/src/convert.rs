@@ -1,4 +1,8 @@
-//! Values of the contract: the host's own types and the SDK's, one as the other.
+//! Values of the contract: the host's own types and the SDK's, one as the other. Those of `pod-claims` and `node-devices` are in
+//! files of their own.
+
+pub(crate) mod claims;
+pub(crate) mod devices;
 
 use std::sync::Arc;
 

@@ -10,14 +10,14 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_info, node_taints, pod_affinity, pod_owner, pod_placement,
-    pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
+    cluster_pods, cluster_storage, cluster_volume_use, node_devices, node_info, node_taints, pod_affinity, pod_claims,
+    pod_owner, pod_placement, pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
 };
 use nodesift_sdk::native::Facts;
 
 use convert::{
-    affinity_term, disk_kind, effect, host_disk_kind, host_selectors, inclusion, info_field, label_selector, obstacle,
-    pairs, stored_volume, term, text, texts,
+    affinity_term, claims, devices, disk_kind, effect, host_disk_kind, host_selectors, inclusion, info_field,
+    label_selector, obstacle, pairs, stored_volume, term, text, texts,
 };
 
 /// An evaluation's context as the facts of the SDK.
@@ -274,6 +274,21 @@ impl Facts for Bridge {
         self.0.controller_uid().as_ref().map(text)
     }
 
+    fn pod_claims_claims(&self) -> Result<Vec<pod_claims::Claim>, pod_claims::Obstacle> {
+        match self.0.claims() {
+            Ok(found) => Ok(found.iter().map(claims::claim).collect()),
+            Err(obstacle) => Err(claims::obstacle(&obstacle)),
+        }
+    }
+
+    fn pod_claims_extended(&self) -> Option<pod_claims::ExtendedResources> {
+        self.0.extended().map(|extended| claims::extended(&extended))
+    }
+
+    fn pod_claims_claim_name(&self, claim: u32) -> String {
+        text(&self.0.claim_name(claim))
+    }
+
     fn node_features_sets(&self) -> Vec<Vec<String>> {
         self.0.feature_sets().iter().map(|set| texts(set)).collect()
     }
@@ -312,6 +327,14 @@ impl Facts for Bridge {
 
     fn node_age_created(&self) -> Vec<i64> {
         self.0.created().to_vec()
+    }
+
+    #[allow(clippy::panic, reason = "a component would trap")]
+    fn node_devices_devices(&self, query: &node_devices::Query) -> node_devices::DeviceColumns {
+        match devices::host_query(query).bounded() {
+            Ok(query) => devices::devices(&self.0.devices(query)),
+            Err(error) => panic!("{error}"),
+        }
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]

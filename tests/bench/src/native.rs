@@ -30,6 +30,7 @@ macro_rules! filter {
 #[allow(clippy::expect_used, reason = "every built-in predicate runs without arguments")]
 pub fn filter(name: &str) -> Option<Filter> {
     let filter: Filter = match name {
+        "DynamicResources" => filter!(nodesift_predicate_dynamic_resources::DynamicResources),
         "InterPodAffinity" => filter!(nodesift_predicate_inter_pod_affinity::InterPodAffinity),
         "NodeAffinity" => filter!(nodesift_predicate_node_affinity::NodeAffinity),
         "NodeName" => filter!(nodesift_predicate_node_name::NodeName),

@@ -66,7 +66,7 @@ pub(crate) struct PlannedAsked<'a> {
 /// How many devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode<'a> {
-    Count(usize),
+    Count(u64),
     All,
     Unknown(&'a str),
 }
@@ -152,7 +152,7 @@ impl<'a> Plan<'a> {
 
 fn mode(asked: &Asked) -> Mode<'_> {
     match asked.mode.as_str() {
-        "ExactCount" => Mode::Count(usize::try_from(asked.count).unwrap_or(0)),
+        "ExactCount" => Mode::Count(u64::try_from(asked.count).unwrap_or(0)),
         "All" => Mode::All,
         unknown => Mode::Unknown(unknown),
     }

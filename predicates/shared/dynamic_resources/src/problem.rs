@@ -16,7 +16,7 @@ pub(crate) enum Problem {
     /// All devices are asked for, and a pool cannot be used.
     Pool { asked: usize, pool: usize },
     /// The claim asks for too many devices: at least this many.
-    TooManyDevices { claim: usize, least: usize },
+    TooManyDevices { claim: usize, least: u64 },
     /// A constraint of the claim is of an unknown kind.
     Constraint { claim: usize },
     /// A selector fails for a kind of devices.

@@ -33,7 +33,8 @@ impl<'a> Pruning<'a> {
         let plan = given.plan;
         let most = |request: &PlannedRequest| {
             let asked = plan.asked.get(request.asked.clone()).unwrap_or_default().iter();
-            let counts = asked.map(|asked| if let Mode::Count(count) = asked.mode { count } else { usize::MAX });
+            let counts =
+                asked.map(|asked| if let Mode::Count(count) = asked.mode { narrow(count) } else { usize::MAX });
             counts.max().unwrap_or(0)
         };
         let is_small = |claim: &PlannedClaim| {
@@ -162,7 +163,7 @@ impl<'a> Pruning<'a> {
 
     fn count(&self, asked: usize) -> usize {
         match self.given.plan.asked.get(asked).map(|asked| asked.mode) {
-            Some(Mode::Count(count)) => count,
+            Some(Mode::Count(count)) => narrow(count),
             _ => 0,
         }
     }
@@ -174,4 +175,9 @@ impl<'a> Pruning<'a> {
     fn place(&self, asked: usize, device: usize) -> usize {
         asked.saturating_mul(self.devices.len()).saturating_add(device.wrapping_sub(self.devices.start))
     }
+}
+
+/// A count, or the largest there is: no claim may have so many devices.
+fn narrow(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -40,7 +40,7 @@ pub(crate) struct Search<'a> {
     pruning: Pruning<'a>,
     frames: Vec<Frame>,
     /// By what is asked: how many devices.
-    counts: Vec<usize>,
+    counts: Vec<u64>,
     /// Devices of what asks for all of them, and by what is asked where its own begin.
     all: Vec<usize>,
     all_from: Vec<usize>,
@@ -159,9 +159,9 @@ impl<'a> Search<'a> {
         self.all.clear();
         self.all_from.clear();
         for (claim, planned) in plan.claims.iter().enumerate() {
-            let mut least = 0_usize;
+            let mut least = 0_u64;
             for request in plan.requests.get(planned.requests.clone()).unwrap_or_default() {
-                let mut fewest = usize::MAX;
+                let mut fewest = u64::MAX;
                 for asked in request.asked.clone() {
                     let count = self.count(asked, pools.clone())?;
                     self.counts.push(count);
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
                 }
                 least = least.saturating_add(fewest);
             }
-            if least > limits::CLAIM_DEVICES {
+            if least > limits::CLAIM_DEVICES as u64 {
                 return Err(Stop::Problem(Problem::TooManyDevices { claim, least }));
             }
             if planned.unknown_constraint.is_some() {
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
     }
 
     /// How many devices are asked for. All of them are listed.
-    fn count(&mut self, place: usize, pools: Range<usize>) -> Result<usize, Stop> {
+    fn count(&mut self, place: usize, pools: Range<usize>) -> Result<u64, Stop> {
         let asked = self.given.plan.asked.get(place).ok_or(Broken::Alternatives)?;
         self.all_from.push(self.all.len());
         if asked.fault.is_some() || matches!(asked.mode, Mode::Unknown(_)) {
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Ok(self.all.len() - before)
+        Ok((self.all.len() - before) as u64)
     }
 
     /// Whether selectors match a device and it is for the node.
@@ -264,7 +264,8 @@ impl<'a> Search<'a> {
         if is_all && count == 0 {
             return Ok(Turn::Back(Dead::End));
         }
-        if place.number >= count {
+        let number = place.number as u64;
+        if number >= count {
             return Ok(Turn::Enter(Place {
                 request: place.request + 1,
                 number: 0,
@@ -273,8 +274,8 @@ impl<'a> Search<'a> {
                 ..place
             }));
         }
-        let wanted = self.picks.of_claim(place.claim).saturating_add(count - place.number);
-        if wanted > limits::CLAIM_DEVICES {
+        let wanted = (self.picks.of_claim(place.claim) as u64).saturating_add(count - number);
+        if wanted > limits::CLAIM_DEVICES as u64 {
             return Ok(Turn::Back(Dead::TooMany));
         }
         if is_all { self.pick_only(place) } else { self.pick_any(place) }

@@ -87,6 +87,11 @@ func lowerStrings(values []string) unsafe.Pointer {
 	return lowerList(values, 8, func(p unsafe.Pointer, value string) { storeString(p, 0, value) })
 }
 
+// storeStrings writes a list of texts as a part of another list.
+func storeStrings(p unsafe.Pointer, values []string) {
+	storeList(p, 0, lowerStrings(values), len(values))
+}
+
 // lowerList lays a list out for the host. It is pinned; the texts in it are the caller's.
 func lowerList[T any](values []T, size uintptr, item func(unsafe.Pointer, T)) unsafe.Pointer {
 	items := pin(uintptr(len(values)) * size)

@@ -58,6 +58,12 @@ type Host struct {
 	PodOwnerController func() (PodOwnerOwner, bool)
 	// PodOwnerControllerUid: `controller-uid` of pod-owner.
 	PodOwnerControllerUid func() (string, bool)
+	// PodClaimsClaims: `claims` of pod-claims.
+	PodClaimsClaims func() Result[[]PodClaimsClaim, PodClaimsObstacle]
+	// PodClaimsExtended: `extended` of pod-claims.
+	PodClaimsExtended func() (PodClaimsExtendedResources, bool)
+	// PodClaimsClaimName: `claim-name` of pod-claims.
+	PodClaimsClaimName func(claim uint32) string
 	// NodeIdentityNames: `names` of node-identity.
 	NodeIdentityNames func() []string
 	// NodeIdentityRow: `row` of node-identity.
@@ -134,6 +140,8 @@ type Host struct {
 	NodeImagesPresent func(image string) []uint8
 	// NodeAgeCreated: `created` of node-age.
 	NodeAgeCreated func() []int64
+	// NodeDevicesDevices: `devices` of node-devices.
+	NodeDevicesDevices func(query NodeDevicesQuery) NodeDevicesDeviceColumns
 	// ClusterPodsMatching: `matching` of cluster-pods.
 	ClusterPodsMatching func(selectors []ClusterPodsPodSelector, terminating bool) []uint32
 	// ClusterPodsMatchesThisPod: `matches-this-pod` of cluster-pods.
@@ -445,6 +453,34 @@ func PodOwnerControllerUid() (string, bool) {
 		panic(missing("pod-owner", "controller-uid"))
 	}
 	return host.PodOwnerControllerUid()
+}
+
+// PodClaimsClaims: `claims` of pod-claims.
+// The claims that the pod names, in the order of `spec.resourceClaims`; an error where none can be allocated anywhere.
+func PodClaimsClaims() Result[[]PodClaimsClaim, PodClaimsObstacle] {
+	if host.PodClaimsClaims == nil {
+		panic(missing("pod-claims", "claims"))
+	}
+	return host.PodClaimsClaims()
+}
+
+// PodClaimsExtended: `extended` of pod-claims.
+// The extended resources of the pod; none where no DeviceClass provides any of them.
+func PodClaimsExtended() (PodClaimsExtendedResources, bool) {
+	if host.PodClaimsExtended == nil {
+		panic(missing("pod-claims", "extended"))
+	}
+	return host.PodClaimsExtended()
+}
+
+// PodClaimsClaimName: `claim-name` of pod-claims.
+// `namespace/name` of the claim with this number in `claims`; the one for extended resources has the number after the last.
+// Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
+func PodClaimsClaimName(claim uint32) string {
+	if host.PodClaimsClaimName == nil {
+		panic(missing("pod-claims", "claim-name"))
+	}
+	return host.PodClaimsClaimName(claim)
 }
 
 // NodeIdentityNames: `names` of node-identity.
@@ -802,6 +838,15 @@ func NodeAgeCreated() []int64 {
 		panic(missing("node-age", "created"))
 	}
 	return host.NodeAgeCreated()
+}
+
+// NodeDevicesDevices: `devices` of node-devices.
+// The devices that rows of the batch see. A query beyond its limits traps.
+func NodeDevicesDevices(query NodeDevicesQuery) NodeDevicesDeviceColumns {
+	if host.NodeDevicesDevices == nil {
+		panic(missing("node-devices", "devices"))
+	}
+	return host.NodeDevicesDevices(query)
 }
 
 // ClusterPodsMatching: `matching` of cluster-pods.

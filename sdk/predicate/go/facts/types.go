@@ -235,6 +235,167 @@ type PodOwnerOwner struct {
 	Name string
 }
 
+// PodClaimsNanoUnits: the type `nano-units` of pod-claims.
+// An amount in billionths: `high` × 2^64 + `low`.
+type PodClaimsNanoUnits struct {
+	// With the sign.
+	High int64
+	Low  uint64
+}
+
+// PodClaimsAmount: the type `amount` of pod-claims.
+// A quantity of the Kubernetes API.
+type PodClaimsAmount struct {
+	// Exactly.
+	NanoUnits PodClaimsNanoUnits
+	// In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
+	Units int64
+}
+
+// PodClaimsObstacle: the type `obstacle` of pod-claims.
+// Why no claim of the pod can be allocated on any node.
+type PodClaimsObstacle struct {
+	// kube-scheduler's text.
+	Text string
+	// Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable.
+	IsError bool
+}
+
+// PodClaimsClass: the type `class` of pod-claims.
+// A DeviceClass that is asked for by its name.
+type PodClaimsClass struct {
+	// The name as asked for, whether or not there is such a class.
+	Name string
+	// The CEL expressions of its selectors, in order; an empty text for a selector that is not CEL. None where there is no such
+	// class.
+	Selectors *[]string
+}
+
+// PodClaimsToleration: the type `toleration` of pod-claims.
+// A toleration of a request, with the fields of the Kubernetes API as written; empty where they are absent.
+type PodClaimsToleration struct {
+	Key      string
+	Operator string
+	Value    string
+	Effect   string
+}
+
+// PodClaimsAsked: the type `asked` of pod-claims.
+// What a request, or one of its alternatives, asks for.
+type PodClaimsAsked struct {
+	// The name without that of the request to which an alternative belongs.
+	OwnName string
+	// Whether it is listed as an alternative, alone or with others.
+	IsAlternative bool
+	Class         PodClaimsClass
+	// The CEL expressions of its own selectors, in order; none for a selector that is not CEL.
+	Selectors []*string
+	// `allocationMode`: `ExactCount`, `All`, or any other text.
+	Mode string
+	// A number of devices, for `ExactCount`.
+	Count int64
+	// Whether use of a device by others does not matter; never for alternatives.
+	AdminAccess bool
+	// In order.
+	Tolerations []PodClaimsToleration
+	// `capacity.requests`: the name and amount of each, sorted by name.
+	Capacity []Tuple2[string, PodClaimsAmount]
+}
+
+// PodClaimsRequest: the type `request` of pod-claims.
+// A request of a claim.
+type PodClaimsRequest struct {
+	// Its name in the claim.
+	Base string
+	// At least one, in order. A request without alternatives has one entry: itself.
+	Alternatives []PodClaimsAsked
+}
+
+// PodClaimsConstraintKind: the type `constraint-kind` of pod-claims.
+// What a constraint demands of an attribute, which is given by its full name.
+type PodClaimsConstraintKind struct {
+	// `matchAttribute`: the same value on all devices.
+	Match *string
+	// `distinctAttribute`: another value on each device.
+	Distinct *string
+	// Any other kind.
+	Unknown bool
+}
+
+// PodClaimsConstraint: the type `constraint` of pod-claims.
+// A constraint over the devices of a claim.
+type PodClaimsConstraint struct {
+	// Names of requests or of alternatives (`request/alternative`). Empty: all of the claim.
+	Requests []string
+	Kind     PodClaimsConstraintKind
+}
+
+// PodClaimsUnallocated: the type `unallocated` of pod-claims.
+// A claim that has to be allocated.
+type PodClaimsUnallocated struct {
+	// In order.
+	Requests []PodClaimsRequest
+	// In order.
+	Constraints []PodClaimsConstraint
+}
+
+// PodClaimsClaim: the type `claim` of pod-claims.
+// A claim of the pod.
+type PodClaimsClaim struct {
+	Unallocated *PodClaimsUnallocated
+	// Allocated: a flag that is 1 where it can be used. One entry per row of the batch.
+	Allocated *[]uint8
+}
+
+// PodClaimsContainerResource: the type `container-resource` of pod-claims.
+// An extended resource in the requests of a container.
+type PodClaimsContainerResource struct {
+	// Its number from 0 among all requests of the container, sorted by name.
+	Key uint32
+	// Its number in `extended-resources.resources`.
+	Resource uint32
+	// A count; 0 where it is not a whole number of 64 bits.
+	Count int64
+}
+
+// PodClaimsContainer: the type `container` of pod-claims.
+// A container of the pod.
+type PodClaimsContainer struct {
+	// Whether it is an init container that ends, which a sidecar container does not.
+	IsShort bool
+	// Its requests for resources of `extended-resources.resources`.
+	Resources []PodClaimsContainerResource
+}
+
+// PodClaimsExtendedClaim: the type `extended-claim` of pod-claims.
+// The state of the claim for extended resources.
+type PodClaimsExtendedClaim struct {
+	// It exists and has requests, from an earlier attempt to schedule the pod; whether or not it is allocated.
+	HasRequests bool
+	// Allocated, without requests: a flag that is 1 where it can be used. One entry per row of the batch.
+	Allocated *[]uint8
+	// To be made for these containers: all of the pod, init containers first.
+	ToBeMade *[]PodClaimsContainer
+}
+
+// PodClaimsExtendedResource: the type `extended-resource` of pod-claims.
+// An extended resource that the pod requests.
+type PodClaimsExtendedResource struct {
+	// The DeviceClass that provides it; none where no class does.
+	Class *PodClaimsClass
+	// What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
+	// of zero, 2 where it has some. One entry per row of the batch.
+	Own []uint8
+}
+
+// PodClaimsExtendedResources: the type `extended-resources` of pod-claims.
+// The extended resources of the pod, at least one of which a DeviceClass provides.
+type PodClaimsExtendedResources struct {
+	Claim PodClaimsExtendedClaim
+	// Those that the pod requests an amount other than zero of, sorted by name.
+	Resources []PodClaimsExtendedResource
+}
+
 // NodeTaintsTaint: the type `taint` of node-taints.
 // One entry of a node's `spec.taints`.
 type NodeTaintsTaint struct {
@@ -257,6 +418,160 @@ const (
 	NodeInfoFieldArchitecture
 	NodeInfoFieldProviderId
 )
+
+// NodeDevicesQuery: the type `query` of node-devices.
+// What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes.
+type NodeDevicesQuery struct {
+	// Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it.
+	SelectorLists [][]string
+	// Full names of attributes (`domain/name`).
+	Attributes []string
+	// Whether to name pools and devices. Without names, more nodes share a situation.
+	Names bool
+}
+
+// NodeDevicesSituation: the type `situation` of node-devices.
+// What a row sees.
+type NodeDevicesSituation struct {
+	// The number of its pools.
+	Pools *uint32
+	// kube-scheduler's error in gathering them.
+	Error *string
+}
+
+// NodeDevicesPoolState: the type `pool-state` of node-devices.
+// Whether a pool can be used.
+type NodeDevicesPoolState uint8
+
+// The values of NodeDevicesPoolState.
+const (
+	NodeDevicesPoolStateOk NodeDevicesPoolState = iota
+	// ResourceSlices of its newest generation are missing.
+	NodeDevicesPoolStateIncomplete
+	// It contradicts itself.
+	NodeDevicesPoolStateInvalid
+)
+
+// NodeDevicesPool: the type `pool` of node-devices.
+// A pool of devices.
+type NodeDevicesPool struct {
+	// The index of its driver in `device-columns.drivers`.
+	Driver uint32
+	// Empty where the query does not ask for names.
+	Name  string
+	State NodeDevicesPoolState
+	// The number of its devices in the columns; 0 unless it can be used.
+	Devices uint32
+	// The number of its counters in the columns.
+	Counters uint32
+}
+
+// NodeDevicesCounter: the type `counter` of node-devices.
+// A counter of a pool.
+type NodeDevicesCounter struct {
+	Total PodClaimsNanoUnits
+	// What devices in use draw from it; more than `total` where a driver has lowered that.
+	Held PodClaimsNanoUnits
+}
+
+// NodeDevicesHeld: the type `held` of node-devices.
+// What shares of a device hold of one of its capacities.
+type NodeDevicesHeld struct {
+	// The index of the device in the columns.
+	Device uint32
+	// The index of the capacity in the kind of the device.
+	Capacity uint32
+	// The sum over all shares.
+	Amount PodClaimsNanoUnits
+}
+
+// NodeDevicesAnswer: the type `answer` of node-devices.
+// An answer that may fail.
+type NodeDevicesAnswer struct {
+	No  bool
+	Yes bool
+	// kube-scheduler's error.
+	Error *string
+}
+
+// NodeDevicesRange: the type `range` of node-devices.
+// A range of amounts.
+type NodeDevicesRange struct {
+	Min *PodClaimsAmount
+	Max *PodClaimsAmount
+	// The distance between amounts, from `min` on.
+	Step *PodClaimsAmount
+}
+
+// NodeDevicesCapacity: the type `capacity` of node-devices.
+// A capacity of a device.
+type NodeDevicesCapacity struct {
+	Name  string
+	Value PodClaimsAmount
+	// What a share takes where a request asks for nothing; none: all of it.
+	Default *PodClaimsAmount
+	// The amounts that a share can take; empty: any.
+	ValidValues []PodClaimsAmount
+	// The range of amounts that a share can take; none: any.
+	ValidRange *NodeDevicesRange
+}
+
+// NodeDevicesKind: the type `kind` of node-devices.
+// What devices of one kind have in common: everything but name, attributes and use.
+type NodeDevicesKind struct {
+	// Whether they match; one entry per list of the query. An error begins with the number of the selector in its list.
+	Matches []NodeDevicesAnswer
+	// Whether they are for the node, where their ResourceSlice leaves that to devices; otherwise yes.
+	Reaches NodeDevicesAnswer
+	// The index of their taints in `device-columns.taints`.
+	Taints uint32
+	// `allowMultipleAllocations`: whether several claims can have shares of one.
+	MultipleAllocations bool
+	// Sorted by name.
+	Capacities []NodeDevicesCapacity
+	// What they draw: the index of a counter in the pool, and how much. A counter can appear twice.
+	Consumes []Tuple2[uint32, PodClaimsNanoUnits]
+}
+
+// NodeDevicesTaint: the type `taint` of node-devices.
+// A taint of a device, with the fields of the Kubernetes API as written; empty where they are absent.
+type NodeDevicesTaint struct {
+	Key    string
+	Value  string
+	Effect string
+}
+
+// NodeDevicesDeviceColumns: the type `device-columns` of node-devices.
+// Devices as columns. First the pools of situation 0 in kube-scheduler's order, which has pools with binding conditions last;
+// then those of situation 1, and so on. Counters and devices follow each other in the order of pools.
+type NodeDevicesDeviceColumns struct {
+	// The index of the row's situation; one entry per row of the batch.
+	Codes []uint32
+	// The distinct situations: one entry per situation, not per row.
+	Situations []NodeDevicesSituation
+	// Of all situations.
+	Pools []NodeDevicesPool
+	// Of all pools.
+	Counters []NodeDevicesCounter
+	// The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order.
+	DeviceKinds []uint32
+	// Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device.
+	InUse []uint8
+	// What shares hold, sorted by device and capacity; only what is not zero.
+	Held []NodeDevicesHeld
+	// Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
+	// where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
+	// first appearance. The maximum u32 stands for a value of an unknown type, which cannot be compared.
+	Values []uint32
+	// One entry per device; empty where the query does not ask for names.
+	Names []string
+	// The distinct kinds: one entry per kind, not per device.
+	Kinds []NodeDevicesKind
+	// Names of drivers.
+	Drivers []string
+	// The distinct lists of taints.
+	Taints [][]NodeDevicesTaint
+}
 
 // ClusterPodsPodSelector: the type `pod-selector` of cluster-pods.
 // Selects pods by namespace and by labels. Both parts must hold.

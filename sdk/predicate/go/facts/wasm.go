@@ -399,6 +399,50 @@ func PodOwnerControllerUid() (string, bool) {
 	return result, isSome
 }
 
+//go:wasmimport nodesift:predicate/pod-claims@0.2.0 claims
+func importPodClaimsClaims(result unsafe.Pointer)
+
+// PodClaimsClaims: `claims` of pod-claims.
+// The claims that the pod names, in the order of `spec.resourceClaims`; an error where none can be allocated anywhere.
+func PodClaimsClaims() Result[[]PodClaimsClaim, PodClaimsObstacle] {
+	importPodClaimsClaims(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadResult(p, 0, 4, loadListOfPodClaimsClaim, loadPodClaimsObstacle)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/pod-claims@0.2.0 extended
+func importPodClaimsExtended(result unsafe.Pointer)
+
+// PodClaimsExtended: `extended` of pod-claims.
+// The extended resources of the pod; none where no DeviceClass provides any of them.
+func PodClaimsExtended() (PodClaimsExtendedResources, bool) {
+	importPodClaimsExtended(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	var result PodClaimsExtendedResources
+	isSome := load[uint8](p, 0) != 0
+	if isSome {
+		result = loadPodClaimsExtendedResources(p, 4)
+	}
+	unpin()
+	return result, isSome
+}
+
+//go:wasmimport nodesift:predicate/pod-claims@0.2.0 claim-name
+func importPodClaimsClaimName(a0 uint32, result unsafe.Pointer)
+
+// PodClaimsClaimName: `claim-name` of pod-claims.
+// `namespace/name` of the claim with this number in `claims`; the one for extended resources has the number after the last.
+// Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
+func PodClaimsClaimName(claim uint32) string {
+	importPodClaimsClaimName(claim, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadString(p, 0)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/node-identity@0.2.0 names
 func importNodeIdentityNames(result unsafe.Pointer)
 
@@ -930,6 +974,22 @@ func NodeAgeCreated() []int64 {
 	importNodeAgeCreated(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
 	result := loadColumn[int64](p, 0)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/node-devices@0.2.0 devices
+func importNodeDevicesDevices(a0 unsafe.Pointer, a0Length uint32, a2 unsafe.Pointer, a2Length uint32, a4 bool, result unsafe.Pointer)
+
+// NodeDevicesDevices: `devices` of node-devices.
+// The devices that rows of the batch see. A query beyond its limits traps.
+func NodeDevicesDevices(query NodeDevicesQuery) NodeDevicesDeviceColumns {
+	a0 := lowerList(query.SelectorLists, 8, storeStrings)
+	a2 := lowerStrings(query.Attributes)
+	importNodeDevicesDevices(a0, uint32(len(query.SelectorLists)), a2, uint32(len(query.Attributes)), query.Names, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadNodeDevicesDeviceColumns(p, 0)
+	runtime.KeepAlive(query)
 	unpin()
 	return result
 }
@@ -1534,12 +1594,288 @@ func loadPodOwnerOwner(p unsafe.Pointer, at uintptr) PodOwnerOwner {
 	}
 }
 
+func loadPodClaimsNanoUnits(p unsafe.Pointer, at uintptr) PodClaimsNanoUnits {
+	p = unsafe.Add(p, at)
+	return PodClaimsNanoUnits{
+		High: load[int64](p, 0),
+		Low:  load[uint64](p, 8),
+	}
+}
+
+func loadPodClaimsAmount(p unsafe.Pointer, at uintptr) PodClaimsAmount {
+	p = unsafe.Add(p, at)
+	return PodClaimsAmount{
+		NanoUnits: loadPodClaimsNanoUnits(p, 0),
+		Units:     load[int64](p, 16),
+	}
+}
+
+func loadPodClaimsObstacle(p unsafe.Pointer, at uintptr) PodClaimsObstacle {
+	p = unsafe.Add(p, at)
+	return PodClaimsObstacle{
+		Text:    loadString(p, 0),
+		IsError: load[uint8](p, 8) != 0,
+	}
+}
+
+func loadPodClaimsClass(p unsafe.Pointer, at uintptr) PodClaimsClass {
+	p = unsafe.Add(p, at)
+	return PodClaimsClass{
+		Name:      loadString(p, 0),
+		Selectors: loadOption(p, 8, 4, loadStrings),
+	}
+}
+
+func loadPodClaimsToleration(p unsafe.Pointer, at uintptr) PodClaimsToleration {
+	p = unsafe.Add(p, at)
+	return PodClaimsToleration{
+		Key:      loadString(p, 0),
+		Operator: loadString(p, 8),
+		Value:    loadString(p, 16),
+		Effect:   loadString(p, 24),
+	}
+}
+
+func loadPodClaimsAsked(p unsafe.Pointer, at uintptr) PodClaimsAsked {
+	p = unsafe.Add(p, at)
+	return PodClaimsAsked{
+		OwnName:       loadString(p, 0),
+		IsAlternative: load[uint8](p, 8) != 0,
+		Class:         loadPodClaimsClass(p, 12),
+		Selectors:     loadList(p, 32, 12, loadOptionOfString),
+		Mode:          loadString(p, 40),
+		Count:         load[int64](p, 48),
+		AdminAccess:   load[uint8](p, 56) != 0,
+		Tolerations:   loadList(p, 60, 32, loadPodClaimsToleration),
+		Capacity:      loadList(p, 68, 32, loadTuple2OfStringPodClaimsAmount),
+	}
+}
+
+func loadPodClaimsRequest(p unsafe.Pointer, at uintptr) PodClaimsRequest {
+	p = unsafe.Add(p, at)
+	return PodClaimsRequest{
+		Base:         loadString(p, 0),
+		Alternatives: loadList(p, 8, 80, loadPodClaimsAsked),
+	}
+}
+
+func loadPodClaimsConstraintKind(p unsafe.Pointer, at uintptr) PodClaimsConstraintKind {
+	p = unsafe.Add(p, at)
+	var value PodClaimsConstraintKind
+	switch load[uint8](p, 0) {
+	case 0:
+		given := loadString(p, 4)
+		value.Match = &given
+	case 1:
+		given := loadString(p, 4)
+		value.Distinct = &given
+	case 2:
+		value.Unknown = true
+	}
+	return value
+}
+
+func loadPodClaimsConstraint(p unsafe.Pointer, at uintptr) PodClaimsConstraint {
+	p = unsafe.Add(p, at)
+	return PodClaimsConstraint{
+		Requests: loadStrings(p, 0),
+		Kind:     loadPodClaimsConstraintKind(p, 8),
+	}
+}
+
+func loadPodClaimsUnallocated(p unsafe.Pointer, at uintptr) PodClaimsUnallocated {
+	p = unsafe.Add(p, at)
+	return PodClaimsUnallocated{
+		Requests:    loadList(p, 0, 16, loadPodClaimsRequest),
+		Constraints: loadList(p, 8, 20, loadPodClaimsConstraint),
+	}
+}
+
+func loadPodClaimsClaim(p unsafe.Pointer, at uintptr) PodClaimsClaim {
+	p = unsafe.Add(p, at)
+	var value PodClaimsClaim
+	switch load[uint8](p, 0) {
+	case 0:
+		given := loadPodClaimsUnallocated(p, 4)
+		value.Unallocated = &given
+	case 1:
+		given := loadColumn[uint8](p, 4)
+		value.Allocated = &given
+	}
+	return value
+}
+
+func loadPodClaimsContainerResource(p unsafe.Pointer, at uintptr) PodClaimsContainerResource {
+	p = unsafe.Add(p, at)
+	return PodClaimsContainerResource{
+		Key:      load[uint32](p, 0),
+		Resource: load[uint32](p, 4),
+		Count:    load[int64](p, 8),
+	}
+}
+
+func loadPodClaimsContainer(p unsafe.Pointer, at uintptr) PodClaimsContainer {
+	p = unsafe.Add(p, at)
+	return PodClaimsContainer{
+		IsShort:   load[uint8](p, 0) != 0,
+		Resources: loadList(p, 4, 16, loadPodClaimsContainerResource),
+	}
+}
+
+func loadPodClaimsExtendedClaim(p unsafe.Pointer, at uintptr) PodClaimsExtendedClaim {
+	p = unsafe.Add(p, at)
+	var value PodClaimsExtendedClaim
+	switch load[uint8](p, 0) {
+	case 0:
+		value.HasRequests = true
+	case 1:
+		given := loadColumn[uint8](p, 4)
+		value.Allocated = &given
+	case 2:
+		given := loadList(p, 4, 12, loadPodClaimsContainer)
+		value.ToBeMade = &given
+	}
+	return value
+}
+
+func loadPodClaimsExtendedResource(p unsafe.Pointer, at uintptr) PodClaimsExtendedResource {
+	p = unsafe.Add(p, at)
+	return PodClaimsExtendedResource{
+		Class: loadOption(p, 0, 4, loadPodClaimsClass),
+		Own:   loadColumn[uint8](p, 24),
+	}
+}
+
+func loadPodClaimsExtendedResources(p unsafe.Pointer, at uintptr) PodClaimsExtendedResources {
+	p = unsafe.Add(p, at)
+	return PodClaimsExtendedResources{
+		Claim:     loadPodClaimsExtendedClaim(p, 0),
+		Resources: loadList(p, 12, 32, loadPodClaimsExtendedResource),
+	}
+}
+
 func loadNodeTaintsTaint(p unsafe.Pointer, at uintptr) NodeTaintsTaint {
 	p = unsafe.Add(p, at)
 	return NodeTaintsTaint{
 		Key:    loadString(p, 0),
 		Value:  loadString(p, 8),
 		Effect: load[PodTolerationsEffect](p, 16),
+	}
+}
+
+func loadNodeDevicesSituation(p unsafe.Pointer, at uintptr) NodeDevicesSituation {
+	p = unsafe.Add(p, at)
+	var value NodeDevicesSituation
+	switch load[uint8](p, 0) {
+	case 0:
+		given := load[uint32](p, 4)
+		value.Pools = &given
+	case 1:
+		given := loadString(p, 4)
+		value.Error = &given
+	}
+	return value
+}
+
+func loadNodeDevicesPool(p unsafe.Pointer, at uintptr) NodeDevicesPool {
+	p = unsafe.Add(p, at)
+	return NodeDevicesPool{
+		Driver:   load[uint32](p, 0),
+		Name:     loadString(p, 4),
+		State:    load[NodeDevicesPoolState](p, 12),
+		Devices:  load[uint32](p, 16),
+		Counters: load[uint32](p, 20),
+	}
+}
+
+func loadNodeDevicesCounter(p unsafe.Pointer, at uintptr) NodeDevicesCounter {
+	p = unsafe.Add(p, at)
+	return NodeDevicesCounter{
+		Total: loadPodClaimsNanoUnits(p, 0),
+		Held:  loadPodClaimsNanoUnits(p, 16),
+	}
+}
+
+func loadNodeDevicesHeld(p unsafe.Pointer, at uintptr) NodeDevicesHeld {
+	p = unsafe.Add(p, at)
+	return NodeDevicesHeld{
+		Device:   load[uint32](p, 0),
+		Capacity: load[uint32](p, 4),
+		Amount:   loadPodClaimsNanoUnits(p, 8),
+	}
+}
+
+func loadNodeDevicesAnswer(p unsafe.Pointer, at uintptr) NodeDevicesAnswer {
+	p = unsafe.Add(p, at)
+	var value NodeDevicesAnswer
+	switch load[uint8](p, 0) {
+	case 0:
+		value.No = true
+	case 1:
+		value.Yes = true
+	case 2:
+		given := loadString(p, 4)
+		value.Error = &given
+	}
+	return value
+}
+
+func loadNodeDevicesRange(p unsafe.Pointer, at uintptr) NodeDevicesRange {
+	p = unsafe.Add(p, at)
+	return NodeDevicesRange{
+		Min:  loadOption(p, 0, 8, loadPodClaimsAmount),
+		Max:  loadOption(p, 32, 8, loadPodClaimsAmount),
+		Step: loadOption(p, 64, 8, loadPodClaimsAmount),
+	}
+}
+
+func loadNodeDevicesCapacity(p unsafe.Pointer, at uintptr) NodeDevicesCapacity {
+	p = unsafe.Add(p, at)
+	return NodeDevicesCapacity{
+		Name:        loadString(p, 0),
+		Value:       loadPodClaimsAmount(p, 8),
+		Default:     loadOption(p, 32, 8, loadPodClaimsAmount),
+		ValidValues: loadList(p, 64, 24, loadPodClaimsAmount),
+		ValidRange:  loadOption(p, 72, 8, loadNodeDevicesRange),
+	}
+}
+
+func loadNodeDevicesKind(p unsafe.Pointer, at uintptr) NodeDevicesKind {
+	p = unsafe.Add(p, at)
+	return NodeDevicesKind{
+		Matches:             loadList(p, 0, 12, loadNodeDevicesAnswer),
+		Reaches:             loadNodeDevicesAnswer(p, 8),
+		Taints:              load[uint32](p, 20),
+		MultipleAllocations: load[uint8](p, 24) != 0,
+		Capacities:          loadList(p, 28, 176, loadNodeDevicesCapacity),
+		Consumes:            loadList(p, 36, 24, loadTuple2OfUint32PodClaimsNanoUnits),
+	}
+}
+
+func loadNodeDevicesTaint(p unsafe.Pointer, at uintptr) NodeDevicesTaint {
+	p = unsafe.Add(p, at)
+	return NodeDevicesTaint{
+		Key:    loadString(p, 0),
+		Value:  loadString(p, 8),
+		Effect: loadString(p, 16),
+	}
+}
+
+func loadNodeDevicesDeviceColumns(p unsafe.Pointer, at uintptr) NodeDevicesDeviceColumns {
+	p = unsafe.Add(p, at)
+	return NodeDevicesDeviceColumns{
+		Codes:       loadColumn[uint32](p, 0),
+		Situations:  loadList(p, 8, 12, loadNodeDevicesSituation),
+		Pools:       loadList(p, 16, 24, loadNodeDevicesPool),
+		Counters:    loadList(p, 24, 32, loadNodeDevicesCounter),
+		DeviceKinds: loadColumn[uint32](p, 32),
+		InUse:       loadColumn[uint8](p, 40),
+		Held:        loadList(p, 48, 24, loadNodeDevicesHeld),
+		Values:      loadColumn[uint32](p, 56),
+		Names:       loadStrings(p, 64),
+		Kinds:       loadList(p, 72, 44, loadNodeDevicesKind),
+		Drivers:     loadStrings(p, 80),
+		Taints:      loadList(p, 88, 8, loadListOfNodeDevicesTaint),
 	}
 }
 
@@ -1675,6 +2011,26 @@ func loadClusterStorageExactSizes(p unsafe.Pointer, at uintptr) ClusterStorageEx
 	}
 }
 
+func loadListOfNodeDevicesTaint(p unsafe.Pointer, at uintptr) []NodeDevicesTaint {
+	p = unsafe.Add(p, at)
+	return loadList(p, 0, 24, loadNodeDevicesTaint)
+}
+
+func loadTuple2OfUint32PodClaimsNanoUnits(p unsafe.Pointer, at uintptr) Tuple2[uint32, PodClaimsNanoUnits] {
+	p = unsafe.Add(p, at)
+	return Tuple2[uint32, PodClaimsNanoUnits]{load[uint32](p, 0), loadPodClaimsNanoUnits(p, 8)}
+}
+
+func loadListOfPodClaimsClaim(p unsafe.Pointer, at uintptr) []PodClaimsClaim {
+	p = unsafe.Add(p, at)
+	return loadList(p, 0, 20, loadPodClaimsClaim)
+}
+
+func loadTuple2OfStringPodClaimsAmount(p unsafe.Pointer, at uintptr) Tuple2[string, PodClaimsAmount] {
+	p = unsafe.Add(p, at)
+	return Tuple2[string, PodClaimsAmount]{loadString(p, 0), loadPodClaimsAmount(p, 8)}
+}
+
 func loadListOfTuple2OfStringListOfString(p unsafe.Pointer, at uintptr) []Tuple2[string, []string] {
 	p = unsafe.Add(p, at)
 	return loadList(p, 0, 16, loadTuple2OfStringListOfString)
@@ -1708,4 +2064,9 @@ func loadListOfNodeTaintsTaint(p unsafe.Pointer, at uintptr) []NodeTaintsTaint {
 func loadTuple2OfStringString(p unsafe.Pointer, at uintptr) Tuple2[string, string] {
 	p = unsafe.Add(p, at)
 	return Tuple2[string, string]{loadString(p, 0), loadString(p, 8)}
+}
+
+func loadOptionOfString(p unsafe.Pointer, at uintptr) *string {
+	p = unsafe.Add(p, at)
+	return loadOption(p, 0, 4, loadString)
 }

@@ -14,6 +14,8 @@
     reason = "generated code"
 )]
 
+pub mod allocating;
+
 wit_bindgen::generate!({
     world: "guest",
     path: "wit",

@@ -14,9 +14,11 @@ use crate::bindings::nodesift::predicate::cluster_storage::{
     Capacity, Claim, Class, ExactSizes, Volume as StoredVolume,
 };
 use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
+use crate::bindings::nodesift::predicate::node_devices::{DeviceColumns, Query};
 use crate::bindings::nodesift::predicate::node_info::Field;
 use crate::bindings::nodesift::predicate::node_taints::Taint;
 use crate::bindings::nodesift::predicate::pod_affinity;
+use crate::bindings::nodesift::predicate::pod_claims;
 use crate::bindings::nodesift::predicate::pod_owner::Owner;
 use crate::bindings::nodesift::predicate::pod_placement::Term;
 use crate::bindings::nodesift::predicate::pod_resources::Request;
@@ -96,6 +98,10 @@ pub trait Facts {
     fn pod_owner_controller(&self) -> Option<Owner>;
     fn pod_owner_controller_uid(&self) -> Option<String>;
 
+    fn pod_claims_claims(&self) -> Result<Vec<pod_claims::Claim>, pod_claims::Obstacle>;
+    fn pod_claims_extended(&self) -> Option<pod_claims::ExtendedResources>;
+    fn pod_claims_claim_name(&self, claim: u32) -> String;
+
     fn node_features_sets(&self) -> Vec<Vec<String>>;
     fn node_features_column(&self) -> Vec<u32>;
 
@@ -112,6 +118,8 @@ pub trait Facts {
     fn node_images_present(&self, image: &str) -> Vec<u8>;
 
     fn node_age_created(&self) -> Vec<i64>;
+
+    fn node_devices_devices(&self, query: &Query) -> DeviceColumns;
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64>;

@@ -69,10 +69,15 @@ impl<P: Predicate> Instance<P> {
         self.0.set(configure(args)?).map_err(|_| String::from("the predicate is already configured"))
     }
 
+    /// The predicate, once it is configured.
+    pub(crate) fn predicate(&self) -> Option<&P> {
+        self.0.get()
+    }
+
     /// Filters one batch of `rows` rows.
     #[must_use]
     pub fn filter(&self, rows: u32) -> Verdict {
-        match self.0.get() {
+        match self.predicate() {
             Some(predicate) => predicate.filter(rows as usize).bounded(),
             // The host always configures first. If it does not, no node may be reported as fitting.
             None => Verdict::FitsNone(Failure::error("the predicate was called before it was configured")),
@@ -87,12 +92,30 @@ impl<P: Predicate> Default for Instance<P> {
 }
 
 /// Exports a [`Predicate`] or a [`NodePredicate`](crate::per_node::NodePredicate) as the predicate of this crate's
-/// component. The version in its descriptor is the version of the crate.
+/// component. The version in its descriptor is the version of the crate. With `allocator` after the type, an
+/// [`Allocator`](crate::allocator::Allocator) is exported as that as well.
 ///
 /// On targets other than wasm32 it does nothing, so that several predicates can be linked into one test or benchmark.
 #[macro_export]
 macro_rules! export {
     ($predicate:ty) => {
+        $crate::export!(@component $predicate, {});
+    };
+    ($predicate:ty, allocator) => {
+        $crate::export!(@component $predicate, {
+            use $crate::allocator::Allocation;
+            use $crate::bindings::allocating::exports::nodesift::predicate::allocator;
+
+            impl allocator::Guest for Component {
+                fn allocate(rows: u32, row: u32) -> ::core::option::Option<Allocation> {
+                    INSTANCE.with(|instance| instance.allocate(rows, row))
+                }
+            }
+
+            $crate::bindings::allocating::__export_allocator!(Component with_types_in $crate::bindings::allocating);
+        });
+    };
+    (@component $predicate:ty, { $($more:tt)* }) => {
         #[cfg(target_arch = "wasm32")]
         #[allow(unsafe_code, reason = "the component boundary")]
         const _: () = {
@@ -119,7 +142,9 @@ macro_rules! export {
                 }
             }
 
-    $crate::bindings::__export_component!(Component with_types_in $crate::bindings);
+            $crate::bindings::__export_component!(Component with_types_in $crate::bindings);
+
+            $($more)*
         };
     };
 }

@@ -457,7 +457,8 @@ fn loaders_of_unnamed(text: &mut String, model: &Model) {
     // A type comes after those that it holds, whose functions it calls.
     for (id, definition) in model.resolve.types.iter().collect::<Vec<_>>().into_iter().rev() {
         let kind = Type::Id(id);
-        if definition.name.is_some() || !matches!(definition.kind, TypeDefKind::List(_) | TypeDefKind::Tuple(_)) {
+        let is_held = matches!(definition.kind, TypeDefKind::List(_) | TypeDefKind::Option(_) | TypeDefKind::Tuple(_));
+        if definition.name.is_some() || !is_held {
             continue;
         }
         let name = format!("load{}", stem(model, &kind));
@@ -512,6 +513,7 @@ fn loader(text: &mut String, model: &Model, id: TypeId) {
 
 fn store_function(model: &Model, kind: &Type) -> String {
     match kind {
+        Type::Id(id) if matches!(model.kind(*id), TypeDefKind::List(Type::String)) => "storeStrings".into(),
         Type::Id(id) => format!("store{}", type_name(model, *id)),
         other => panic!("{other:?}"),
     }

@@ -255,3 +255,23 @@ pub mod node_age {
         ask!(node_age::created() or node_age_created)
     }
 }
+
+/// Devices that the nodes of the batch can reach, and their use.
+pub mod node_devices {
+    pub use crate::bindings::nodesift::predicate::node_devices::{
+        Answer, Capacity, Counter, DeviceColumns, Held, Kind, Pool, PoolState, Query, Range, Situation, Taint,
+    };
+
+    /// In [`DeviceColumns::in_use`]: one claim has the device for itself.
+    pub const EXCLUSIVE: u8 = 1;
+    /// In [`DeviceColumns::in_use`]: claims have shares of the device.
+    pub const SHARED: u8 = 2;
+    /// In [`DeviceColumns::values`]: a value of an unknown type, which cannot be compared.
+    pub const UNKNOWN_TYPE: u32 = u32::MAX;
+
+    /// The devices that rows of the batch see, as columns. A query beyond the limits of the contract ends the call.
+    #[must_use]
+    pub fn devices(query: &Query) -> DeviceColumns {
+        ask!(node_devices::devices(query) or node_devices_devices)
+    }
+}

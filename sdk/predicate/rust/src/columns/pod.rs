@@ -87,6 +87,43 @@ pub mod pod_owner {
     }
 }
 
+/// The pod's claims of devices, resolved.
+pub mod pod_claims {
+    pub use crate::bindings::nodesift::predicate::pod_claims::{
+        Amount, Asked, Claim, Class, Constraint, ConstraintKind, Container, ContainerResource, ExtendedClaim,
+        ExtendedResource, ExtendedResources, NanoUnits, Obstacle, Request, Toleration, Unallocated,
+    };
+
+    /// In [`ExtendedResource::own`]: the node does not list the resource.
+    pub const NONE: u8 = 0;
+    /// In [`ExtendedResource::own`]: the node lists the resource with an amount of zero.
+    pub const ZERO: u8 = 1;
+    /// In [`ExtendedResource::own`]: the node has some of the resource.
+    pub const MORE: u8 = 2;
+
+    /// The claims that the pod names, in the order of `spec.resourceClaims`.
+    ///
+    /// # Errors
+    ///
+    /// None of them can be allocated anywhere.
+    pub fn claims() -> Result<Vec<Claim>, Obstacle> {
+        ask!(pod_claims::claims() or pod_claims_claims)
+    }
+
+    /// The extended resources of the pod; none where no DeviceClass provides any of them.
+    #[must_use]
+    pub fn extended() -> Option<ExtendedResources> {
+        ask!(pod_claims::extended() or pod_claims_extended)
+    }
+
+    /// `namespace/name` of the claim with this number in [`claims`]; the one for extended resources has the number after the last.
+    /// Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
+    #[must_use]
+    pub fn claim_name(claim: u32) -> String {
+        ask!(pod_claims::claim_name(claim) or pod_claims_claim_name)
+    }
+}
+
 /// Annotations of the pod, as far as the policy lists their keys in `spec.facts.annotations`.
 pub mod pod_annotations {
     /// The value of an annotation; none where the pod does not have it, or the policy does not list the key.

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::claims;
 use super::cluster::Cluster;
 use super::node::{Node, field_name};
 use super::pod::Pod;
@@ -14,9 +15,11 @@ use crate::columns::cluster_pods::PodSelector;
 use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume as StoredVolume};
 use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
 use crate::columns::node_conditions;
+use crate::columns::node_devices::{DeviceColumns, Query};
 use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
+use crate::columns::pod_claims;
 use crate::columns::pod_owner::Owner;
 use crate::columns::pod_placement::Term;
 use crate::columns::pod_resources::Request;
@@ -332,6 +335,18 @@ impl Facts for Batch {
         self.cluster.pod.controller.clone().map(|(_, uid)| uid)
     }
 
+    fn pod_claims_claims(&self) -> Result<Vec<pod_claims::Claim>, pod_claims::Obstacle> {
+        claims::claims(&self.cluster.pod, &self.rows)
+    }
+
+    fn pod_claims_extended(&self) -> Option<pod_claims::ExtendedResources> {
+        claims::extended(&self.cluster.pod, &self.rows)
+    }
+
+    fn pod_claims_claim_name(&self, claim: u32) -> String {
+        claims::claim_name(&self.cluster.pod, claim)
+    }
+
     fn node_features_sets(&self) -> Vec<Vec<String>> {
         self.feature_sets()
     }
@@ -371,6 +386,10 @@ impl Facts for Batch {
 
     fn node_age_created(&self) -> Vec<i64> {
         self.column(|node| node.created.unwrap_or(i64::MIN))
+    }
+
+    fn node_devices_devices(&self, _: &Query) -> DeviceColumns {
+        claims::devices(&self.cluster, &self.rows)
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::node::Node;
 use super::pod::Pod;
 use super::storage::Storage;
+use crate::columns::node_devices::DeviceColumns;
 
 /// The pod being filtered, nodes, and the cluster-wide objects that predicates read.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +19,7 @@ pub struct Cluster {
     pub(super) storage: Storage,
     pub(super) now: i64,
     pub(super) config_maps: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) devices: Option<DeviceColumns>,
 }
 
 impl Cluster {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::columns::pod_affinity;
+use crate::columns::pod_claims::{Claim, ExtendedResources, Obstacle};
 use crate::columns::pod_owner::Owner;
 use crate::columns::pod_placement::Term;
 use crate::columns::pod_resources::Request;
@@ -42,6 +43,11 @@ pub struct Pod {
     pub(super) scheduler_name: String,
     /// With its UID.
     pub(super) controller: Option<(Owner, String)>,
+    /// With their names.
+    pub(super) claims: Vec<(String, Claim)>,
+    pub(super) claims_obstacle: Option<Obstacle>,
+    /// With the name of its claim.
+    pub(super) extended: Option<(String, ExtendedResources)>,
 }
 
 impl Pod {
