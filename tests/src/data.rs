@@ -31,6 +31,17 @@ impl Document {
         read_gzip(&self.file("expected.jsonl.gz"))
     }
 
+    /// The same of documents about known faults of kube-scheduler, with its faults corrected; `None` for all others.
+    pub fn documented(&self) -> Option<String> {
+        let file = self.file("documented.jsonl.gz");
+        file.exists().then(|| read_gzip(&file))
+    }
+
+    /// A v1 List of ResourceClaims whose allocation a scheduler has decided and not yet written; `None` where there are none.
+    pub fn in_flight(&self) -> Option<PathBuf> {
+        Some(self.file("inflight.json.gz")).filter(|file| file.exists())
+    }
+
     fn file(&self, kind: &str) -> PathBuf {
         self.folder.join(format!("{}.{kind}", self.name))
     }
@@ -38,13 +49,21 @@ impl Document {
 
 /// All documents, by name.
 pub fn documents() -> Vec<Document> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .expect("tests/data can be listed")
+    documents_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"))
+}
+
+/// The documents about claims on devices, by name: verdicts of DynamicResources and NodeResourcesFit.
+pub fn claims() -> Vec<Document> {
+    documents_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/claims"))
+}
+
+fn documents_in(folder: &Path) -> Vec<Document> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cluster.json.gz")?.to_owned()))
         .collect();
     names.sort();
-    names.into_iter().map(|name| Document { name, folder: folder.clone() }).collect()
+    names.into_iter().map(|name| Document { name, folder: folder.to_owned() }).collect()
 }
 
 /// One document by name.

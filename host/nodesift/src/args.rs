@@ -166,6 +166,9 @@ pub struct PolicyArgs {
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+    /// Hold the allocations of the ResourceClaims in these files: those that a scheduler has decided and not yet written
+    #[arg(long = "inflight", value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
+    pub(crate) in_flight: Vec<PathBuf>,
     /// Send the request to a running sidecar: unix:PATH or http://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates"], help_heading = "Cluster")]
     pub(crate) server: Option<String>,

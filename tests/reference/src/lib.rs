@@ -8,7 +8,8 @@
 //! Start with [`explain`], which evaluates one pod on a [`Cluster`] of plain objects. [`filters`] has one function per filter,
 //! in kube-scheduler's order. They use [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and read fields with
 //! [`nodesift_fixtures::json`]. [`nominated`] adds nominated pods to their nodes. Clusters come from `tests/data` or from
-//! [`nodesift_fixtures::random`]. [`claims`] is DynamicResources, which no filter is yet.
+//! [`nodesift_fixtures::random`]. [`claims`] is DynamicResources, and says
+//! which devices a pod would get as well.
 
 pub mod claims;
 pub mod filters;

@@ -16,12 +16,13 @@ use serde_json::Value;
 const DOCUMENTS: usize = 28;
 const PODS: usize = 1732;
 
-/// The documents were made with the default profile's filters before node-declared features existed.
-const NOT_IN_DOCUMENTS: &str = "NodeDeclaredFeatures";
+/// Filters of which the documents say nothing. They were made before node-declared features existed; those about claims on devices are
+/// compared by `claims.rs`.
+const NOT_IN_DOCUMENTS: [&str; 2] = ["DynamicResources", "NodeDeclaredFeatures"];
 
 #[test]
 fn every_line_is_kube_schedulers() {
-    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_IN_DOCUMENTS).collect();
+    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| !NOT_IN_DOCUMENTS.contains(&filter.name)).collect();
     let names = documents();
     assert_eq!(names.len(), DOCUMENTS, "documents");
     let mut equal: BTreeMap<String, usize> = BTreeMap::new();

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_engine::{Answer, Cycle, Depth, FailureGroup, FaultEffect, RowsByName};
+use nodesift_engine::{Answer, Cycle, Depth, FailureGroup, RowsByName};
 use nodesift_reference::{Code, Explanation};
-use nodesift_sandbox::fault::FaultKind;
 
 /// Rejected nodes, each with code and reasons.
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
@@ -37,20 +36,13 @@ impl Answered {
             let what = (failure.predicate.to_string(), failure.code.name(), failure.reasons.to_vec());
             failure.rows.iter().map(|row| (name(row), what.clone())).collect::<Vec<_>>()
         });
-        // What the policy ignores, since the reference does not have it either; everything else is a difference.
-        let (ignored, faults): (Vec<_>, Vec<_>) = pod
-            .faults
-            .iter()
-            .partition(|fault| fault.fault.kind == FaultKind::Unsupported && fault.effect == FaultEffect::Ignored);
-        let is_ignored = |name: &str| ignored.iter().any(|fault| *fault.predicate == *name);
-        let predicates = pod.predicates.iter().filter(|one| !is_ignored(&one.predicate));
         Self {
-            predicates: predicates.map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
+            predicates: pod.predicates.iter().map(|one| (one.predicate.to_string(), rejected(&one.failures))).collect(),
             feasible: RowsByName::new(&pod.feasible, &answer.snapshot.node_names()).map(name).collect(),
             first: first.collect(),
             message: pod.message.as_deref().map(str::to_owned),
             cycle: pod.cycle,
-            faults: faults.into_iter().map(|fault| format!("{fault:?}")).collect(),
+            faults: pod.faults.iter().map(|fault| format!("{fault:?}")).collect(),
         }
     }
 }

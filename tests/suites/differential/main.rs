@@ -1,7 +1,7 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
 //! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
-//! [`edges`] what random clusters seldom have, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
+//! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
@@ -12,6 +12,7 @@
 
 mod bitmaps;
 mod cases;
+mod claims;
 mod comparison;
 mod edges;
 mod facts;
@@ -32,7 +33,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, OnError, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;
@@ -209,8 +210,6 @@ fn default_policy() -> Policy {
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
     let mut policy = read.expect("the default policy can be read");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
-    // The reference has no filter DynamicResources either.
-    policy.on_unsupported = OnError::Ignore;
     policy
 }
 

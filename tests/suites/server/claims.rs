@@ -1,4 +1,5 @@
-//! Pods that need what no predicate evaluates, resource claims and devices of a DeviceClass: no call says that they simply fit.
+//! Pods that need what no predicate of the policy evaluates, resource claims and devices of a DeviceClass: no call says that they
+//! simply fit.
 
 use nodesift_bundle::DEFAULT_POLICY;
 use nodesift_tests::sidecar::Sidecar;
@@ -36,7 +37,8 @@ fn sidecar(ignoring: bool) -> (Sidecar, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let policy = folder.path().join("policy.yaml");
     let on_unsupported = if ignoring { "  onUnsupported: Ignore\n" } else { "" };
-    std::fs::write(&policy, format!("{}\n{on_unsupported}", DEFAULT_POLICY.trim_end())).unwrap();
+    let (before, after) = DEFAULT_POLICY.split_once("  - name: DynamicResources\n    phases: [allocate]\n").unwrap();
+    std::fs::write(&policy, format!("{before}{after}{on_unsupported}")).unwrap();
     serving(&objects(), &["--policy", policy.to_str().unwrap()])
 }
 
@@ -139,7 +141,9 @@ fn files_are_answered_likewise() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cluster.json");
     std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": objects()}).to_string()).unwrap();
+    let predicates = ["--predicates", "NodeName,NodeResourcesFit"];
     let arguments = ["explain", "-o", "jsonl", "--cluster", file.to_str().unwrap(), "--pod", "ns/claiming"];
+    let arguments = [&arguments[..], &predicates].concat();
     let explained = answer(&arguments);
     let last: Value = serde_json::from_str(explained.lines().last().unwrap()).unwrap();
     assert_eq!(last["feasible"], json!([]), "{last}");

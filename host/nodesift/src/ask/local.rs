@@ -4,6 +4,8 @@ use nodesift_proto::v1;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
+
 use super::pods;
 use crate::args::{AskArgs, PodKey};
 use crate::cluster::{self, Origin};
@@ -11,7 +13,9 @@ use crate::exit::Failure;
 use crate::report::Answers;
 use crate::terminal;
 use nodesift_api::{Age, response};
+use nodesift_cache::Writer;
 use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, PodRef, Query};
+use nodesift_source::files;
 
 /// Pods per call of the engine: few enough to show progress, enough that the number of calls does not matter.
 const BATCH: usize = 64;
@@ -56,6 +60,9 @@ impl Local {
     pub(super) fn open(args: &AskArgs) -> anyhow::Result<Self> {
         let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
         cluster::note_summary(&opened.summary);
+        if !args.in_flight.is_empty() {
+            hold(&args.in_flight, &mut opened.writer.lock())?;
+        }
         Ok(Self { engine: opened.engine })
     }
 
@@ -90,6 +97,19 @@ impl Local {
         let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }
+}
+
+/// Holds the allocations of the claims in files.
+fn hold(files: &[PathBuf], writer: &mut Writer) -> anyhow::Result<()> {
+    for claim in files::read_claims(files).map_err(|error| Failure::Data(error.into()))? {
+        let devices = claim.status.allocation.as_ref().map(|allocation| allocation.devices.results.as_slice());
+        let held = writer.hold_in_flight(&claim.metadata.uid, devices.unwrap_or_default());
+        let claim = format!("{}/{}", claim.metadata.namespace, claim.metadata.name);
+        held.with_context(|| format!("the allocation of ResourceClaim {claim} cannot be in flight"))
+            .map_err(Failure::Data)?;
+    }
+    writer.publish();
+    Ok(())
 }
 
 /// Pods in batches: those of files, narrowed to those that are named; else those that are named; else the pending pods.

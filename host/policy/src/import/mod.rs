@@ -207,14 +207,8 @@ impl Importer {
             );
             self.note(plugin, "plugins", reason);
         }
-        let (mut predicates, mut on_unsupported) = (Vec::new(), "Ignore");
-        for filter in &filters {
-            if filter == DYNAMIC_RESOURCES {
-                on_unsupported = "Reject";
-            } else if let Some(phases) = phases(filter) {
-                predicates.push((filter.clone(), phases, None));
-            }
-        }
+        let known = |filter: &String| Some((filter.clone(), phases(filter)?, None));
+        let mut predicates: Vec<_> = filters.iter().filter_map(known).collect();
         for (at, plugin, args) in configured {
             let runs = predicates.iter_mut().find(|(name, _, _)| *name == plugin);
             match (runs, args) {
@@ -232,7 +226,8 @@ impl Importer {
             let at = profile_place();
             self.reader.refuse(&at, "profiles", "no filter plugin runs: every pod would fit every node");
         }
-        document(name, &predicates, on_unsupported)
+        // Without the plugin, claims keep no pod from a node.
+        document(name, &predicates, !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES))
     }
 
     /// `pluginConfig`: the place, the plugin and its arguments, of each entry.
@@ -276,7 +271,7 @@ fn phases(name: &str) -> Option<Phases> {
     })
 }
 
-fn document(name: &str, predicates: &[(String, Phases, Option<Value>)], on_unsupported: &str) -> String {
+fn document(name: &str, predicates: &[(String, Phases, Option<Value>)], ignores_claims: bool) -> String {
     // JSON is YAML, and quotes what has to be quoted.
     let text = |text: &str| Value::String(text.to_owned()).to_string();
     let mut out = format!(
@@ -297,7 +292,9 @@ fn document(name: &str, predicates: &[(String, Phases, Option<Value>)], on_unsup
             let _infallible = writeln!(out, "    args: {args}");
         }
     }
-    let _infallible = writeln!(out, "  onUnsupported: {on_unsupported}");
+    if ignores_claims {
+        out.push_str("  onUnsupported: Ignore\n");
+    }
     out
 }
 

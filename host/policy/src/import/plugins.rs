@@ -7,7 +7,7 @@ use super::Importer;
 use crate::document::At;
 use crate::tree::Tree;
 
-/// The plugin that decides about resource claims, in the place of which a policy has `onUnsupported`.
+/// The plugin that decides about claims on devices: a policy without it says with `onUnsupported` what becomes of pods that have some.
 pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
 
 /// The filter plugins of the default `multiPoint`, in its order.

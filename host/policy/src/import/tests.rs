@@ -90,7 +90,7 @@ fn plugins_run_as_kube_scheduler_would_run_them() {
         assert_eq!(policy.on_unsupported == OnError::Ignore, plugins.contains("'*'"), "{plugins}");
     }
     let (policy, _) = with_plugins("{filter: {disabled: [{name: DynamicResources}]}}");
-    assert_eq!((names(&policy), policy.on_unsupported), (without(&[]), OnError::Ignore));
+    assert_eq!((names(&policy), policy.on_unsupported), (without(&["DynamicResources"]), OnError::Ignore));
 }
 
 #[test]

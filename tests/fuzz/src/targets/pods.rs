@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Pod as ApiPod;
 use nodesift_engine::{Depth, Nodes, Phase, PodRef, Query};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::History;
+use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_object::decode::decode;
 use nodesift_object::pod::DEFAULT_NAMESPACE;
 use nodesift_object::{Kind, Object};
@@ -108,7 +109,14 @@ fn has_very_negative(value: &Value) -> bool {
     }
 }
 
-/// A random pod.
+/// A random pod, or one that asks for devices of a cluster.
 pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
-    History::new(random.u64(..)).asked_pod().to_string().into_bytes()
+    let pod = match random.bool() {
+        true => History::new(random.u64(..)).asked_pod(),
+        false => {
+            let mut pods = DeviceCluster::new(random.u64(..CLUSTERS)).pods;
+            pods.swap_remove(random.usize(..pods.len()))
+        }
+    };
+    pod.to_string().into_bytes()
 }

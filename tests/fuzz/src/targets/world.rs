@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use nodesift_cache::metadata::Selection;
 use nodesift_cache::{self as cache, Reader, SharedWriter, Writer};
-use nodesift_engine::{Engine, OnError, Reuse};
+use nodesift_engine::{Engine, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::random::History;
+use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
 use nodesift_source::change::Compiler;
@@ -27,9 +29,11 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The cluster of this seed. The engine compares every cached verdict with a fresh one.
+    /// The cluster of this seed, with the nodes, devices and claims of another one. The engine compares every cached verdict with a
+    /// fresh one.
     pub(super) fn new(seed: u64) -> Self {
-        let cluster = History::new(seed).cluster;
+        let mut cluster = History::new(seed).cluster;
+        DeviceCluster::new(seed).cluster.objects().for_each(|object| cluster.apply(object.clone()));
         let (mut writer, reader) = cache::new();
         load(&cluster, &mut writer);
         Self { cluster, engine: Arc::new(engine(reader)), writer: Arc::new(parking_lot::Mutex::new(writer)) }
@@ -40,7 +44,8 @@ impl World {
 pub(super) fn load(cluster: &Cluster, writer: &mut Writer) {
     let items: Vec<_> = cluster.objects().collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-    let compiler = Compiler::new(&default_policy().scheduler_names);
+    let selection = Selection { pod_claims: true, ..Selection::default() };
+    let compiler = Compiler::new(&default_policy().scheduler_names).selecting(&selection);
     let mut loader = Loader::new(&compiler, writer);
     let read = files::read_bytes("a random cluster", list.as_bytes(), &mut |object| loader.apply(&object));
     read.expect("the cluster can be read");
@@ -59,8 +64,6 @@ pub(super) fn default_policy() -> Policy {
     let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins());
     let mut policy = read.expect("the default policy can be read");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
-    // The reference has no filter DynamicResources either.
-    policy.on_unsupported = OnError::Ignore;
     policy
 }
 

@@ -13,6 +13,7 @@ mod volume_zone;
 use nodesift_fixtures::Cluster;
 use serde_json::Value;
 
+use crate::claims::{self, Selectors, World};
 use crate::outcome::Outcome;
 
 /// A filter: its name in kube-scheduler, and its function.
@@ -25,7 +26,7 @@ pub struct Filter {
 }
 
 /// All filters, in kube-scheduler's order.
-pub const FILTERS: [Filter; 13] = [
+pub const FILTERS: [Filter; 14] = [
     Filter { name: "NodeUnschedulable", judge: placement::unschedulable },
     Filter { name: "NodeName", judge: placement::node_name },
     Filter { name: "TaintToleration", judge: placement::taints },
@@ -38,10 +39,16 @@ pub const FILTERS: [Filter; 13] = [
     Filter { name: "VolumeZone", judge: volume_zone::judge },
     Filter { name: "PodTopologySpread", judge: spread::judge },
     Filter { name: "InterPodAffinity", judge: pod_affinity::judge },
+    Filter { name: "DynamicResources", judge: dynamic_resources },
     Filter { name: "NodeDeclaredFeatures", judge: features::judge },
 ];
 
 /// The filters with these names, in kube-scheduler's order.
 pub fn named(names: &[&str]) -> Vec<Filter> {
     FILTERS.into_iter().filter(|filter| names.contains(&filter.name)).collect()
+}
+
+/// [`claims::judge`] with nothing in flight, at a time at which no binding of devices has taken too long.
+fn dynamic_resources(cluster: &Cluster, pod: &Value) -> Outcome {
+    claims::judge(&World { cluster, in_flight: &[], now_s: 0 }, &Selectors::default(), pod).outcome
 }
