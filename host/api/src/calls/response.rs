@@ -47,6 +47,25 @@ impl Naming<'_> {
     }
 }
 
+/// What there is of devices for the claims of a pod.
+pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let requested = pod.devices.iter().map(|devices| v1::RequestedDevices {
+        claim: devices.claim.clone(),
+        allocated: devices.is_allocated,
+        request: devices.request.clone(),
+        device_class: devices.class.clone(),
+        wanted: devices.wanted,
+        of_class: count(devices.of_class),
+        matching: count(devices.matching),
+        tolerated: count(devices.tolerated),
+        free: count(devices.free),
+        nodes: count(devices.nodes),
+        holders: devices.holders.clone(),
+    });
+    requested.collect()
+}
+
 /// The response of `Explain`.
 pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
     let naming = Naming::Names(&answer.snapshot);
@@ -61,6 +80,7 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
             })
             .collect(),
         conjunction: Some(pod_answer(&answer.snapshot, naming, pod, v1::Detail::Failures)),
+        devices: requested_devices(pod),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
     v1::ExplainResponse {

@@ -20,7 +20,7 @@ use crate::calls::filter::Filtered;
 use crate::calls::yunikorn::PreFiltered;
 use nodesift_cache::{self as cache, Row, Snapshot, metadata};
 use nodesift_engine::{
-    Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RowSet,
+    Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices, RowSet,
 };
 use nodesift_sandbox::fault::{Fault, FaultKind};
 
@@ -63,12 +63,30 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         feasible: rows(random, nodes),
         failures: groups(random, nodes).into(),
         predicates: (0..random.usize(..3)).map(|_| predicate(random)).collect(),
+        devices: (0..random.usize(..3)).map(|_| requested(random)).collect(),
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
         named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
         faults: if random.bool() { vec![report] } else { Vec::new() },
         error: None,
         next: random.bool().then(|| Row(random.u32(..9))),
+    }
+}
+
+/// What there is of devices for a claim.
+fn requested(random: &mut Rng) -> RequestedDevices {
+    RequestedDevices {
+        claim: "default/gpu".to_owned(),
+        is_allocated: random.bool(),
+        request: "r/large".to_owned(),
+        class: "gpu.example.com".to_owned(),
+        wanted: random.u64(..3),
+        of_class: random.usize(..9),
+        matching: random.usize(..9),
+        tolerated: random.usize(..9),
+        free: random.usize(..9),
+        nodes: random.usize(..9),
+        holders: (0..random.usize(..3)).map(|at| format!("default/other-{at}")).collect(),
     }
 }
 

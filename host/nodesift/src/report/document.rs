@@ -242,6 +242,7 @@ mod tests {
                 message: Some("0/5 nodes <are> available.".into()),
                 ..Default::default()
             }),
+            devices: Vec::new(),
         };
         let expected = concat!(
             r#"{"pod":"dev/i0","predicate":"NodeName","failures":[]}"#,
@@ -260,7 +261,8 @@ mod tests {
     #[test]
     fn a_placeable_pod_has_no_message() {
         let conjunction = v1::PodAnswer { feasible: vec!["n0".into(), "n3".into()], ..Default::default() };
-        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(conjunction) };
+        let explanation =
+            v1::PodExplanation { pod: "a/b".into(), conjunction: Some(conjunction), ..Default::default() };
         let line = r#"{"pod":"a/b","predicate":"*","feasible":["n0","n3"]}"#;
         assert_eq!(text(|out| explanation.write_lines(out)).trim_end(), line);
     }
@@ -276,7 +278,8 @@ mod tests {
         let conjunction = v1::PodAnswer { pod: "a/b".into(), faults: vec![fault], ..Default::default() };
         let expected = r#""faults":[{"predicate":"Slow","fault":"Deadline","detail":"5 ms","effect":"Ignored"}]}"#;
         assert!(text(|out| conjunction.write_lines(out)).trim_end().ends_with(expected));
-        let explanation = v1::PodExplanation { pod: "a/b".into(), predicates: vec![], conjunction: Some(conjunction) };
+        let explanation =
+            v1::PodExplanation { pod: "a/b".into(), conjunction: Some(conjunction), ..Default::default() };
         assert!(text(|out| explanation.write_lines(out)).trim_end().ends_with(expected));
     }
 

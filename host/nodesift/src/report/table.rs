@@ -102,7 +102,51 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push_str(&paint.dim(&format!("{}: no node rejected", counted(accepting, which))));
         text.push('\n');
     }
+    text.push_str(&devices(&group.answer().devices, paint));
     text
+}
+
+/// What there is of devices for each request of the pod's claims: from left to right, each number is a part of the one before. Empty
+/// without claims.
+fn devices(requested: &[v1::RequestedDevices], paint: Paint) -> String {
+    const COLUMNS: [&str; 10] = [
+        "claim",
+        "request",
+        "class",
+        "wanted",
+        "of class",
+        "selected",
+        "tolerated",
+        "free",
+        "nodes with enough",
+        "held by",
+    ];
+    let mut table = table(paint, &COLUMNS, &[3, 4, 5, 6, 7, 8]);
+    for devices in requested {
+        let claim = Cell::new(escaped(&devices.claim));
+        let nodes = |colour| paint.cell(devices.nodes, colour).set_alignment(CellAlignment::Right);
+        if devices.allocated {
+            let nothing = ["", "", "", "", "", ""].map(Cell::new);
+            let state = Cell::new("(allocated)");
+            table.add_row([claim, state].into_iter().chain(nothing).chain([nodes(Color::Reset), Cell::new("")]));
+            continue;
+        }
+        let wanted = if devices.wanted == 0 { "all".to_owned() } else { devices.wanted.to_string() };
+        // The number with which it gets too few, and what is to its right follows from it.
+        let counts = [devices.of_class, devices.matching, devices.tolerated, devices.free];
+        let lacks = counts.iter().position(|count| u64::from(*count) < devices.wanted.max(1));
+        let count = |(place, count): (usize, &u32)| {
+            let colour = if Some(place) == lacks { Color::Red } else { Color::Reset };
+            paint.cell(count, colour).set_alignment(CellAlignment::Right)
+        };
+        let head = [claim, Cell::new(escaped(&devices.request)), Cell::new(escaped(&devices.device_class))];
+        let wanted = [Cell::new(wanted).set_alignment(CellAlignment::Right)];
+        let enough = nodes(if devices.nodes == 0 && lacks.is_none() { Color::Red } else { Color::Reset });
+        let holders = Cell::new(escaped(&devices.holders.join(", ")));
+        let cells = head.into_iter().chain(wanted).chain(counts.iter().enumerate().map(count)).chain([enough, holders]);
+        table.add_row(cells);
+    }
+    if table.is_empty() { String::new() } else { format!("{}\n", render(&table)) }
 }
 
 /// The number of nodes that each predicate rejects, in policy order.
@@ -154,6 +198,7 @@ mod tests {
                 nodes: 298,
                 ..Default::default()
             }),
+            devices: Vec::new(),
         }
     }
 
@@ -161,7 +206,8 @@ mod tests {
         let feasible = feasible.iter().map(|&node| node.to_owned()).collect();
         let conjunction = v1::PodAnswer { pod: pod.into(), feasible, nodes: 4, ..Default::default() };
         let accepting = v1::PredicateAnswer { predicate: "NodeName".into(), failures: vec![] };
-        v1::PodExplanation { pod: pod.into(), predicates: vec![accepting], conjunction: Some(conjunction) }
+        let predicates = vec![accepting];
+        v1::PodExplanation { pod: pod.into(), predicates, conjunction: Some(conjunction), ..Default::default() }
     }
 
     #[test]
@@ -180,6 +226,33 @@ core/b  1 of 4 nodes fit: n0
 1 predicate: no node rejected
 ";
         assert_eq!(TableOf::table_of(&answers), expected);
+    }
+
+    #[test]
+    fn a_pod_that_waits_for_devices_shows_what_there_is_for_each_request() {
+        let mut answer = unplaceable("a/b");
+        answer.predicates.clear();
+        let requested = v1::RequestedDevices {
+            claim: "a/train".into(),
+            request: "gpu".into(),
+            device_class: "gpu.example.com".into(),
+            wanted: 1,
+            of_class: 8,
+            matching: 2,
+            tolerated: 2,
+            holders: vec!["a/other".into()],
+            ..Default::default()
+        };
+        let allocated = v1::RequestedDevices { claim: "a/net".into(), allocated: true, nodes: 3, ..Default::default() };
+        answer.devices = vec![requested, allocated];
+        let text = TableOf::table_of(&[answer]);
+        let expected = "
+ claim    request      class            wanted  of class  selected  tolerated  free  nodes with enough  held by
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ a/train  gpu          gpu.example.com       1         8         2          2     0                  0  a/other
+ a/net    (allocated)                                                                                3
+";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     #[test]

@@ -3456,7 +3456,10 @@ type PodExplanation struct {
 	// In policy order.
 	Predicates []*PredicateAnswer `protobuf:"bytes,2,rep,name=predicates,proto3" json:"predicates,omitempty"`
 	// All predicates together. Failures have counts and no names.
-	Conjunction   *PodAnswer `protobuf:"bytes,3,opt,name=conjunction,proto3" json:"conjunction,omitempty"`
+	Conjunction *PodAnswer `protobuf:"bytes,3,opt,name=conjunction,proto3" json:"conjunction,omitempty"`
+	// What there is of devices for the pod's claims, in their order: an entry for each request and alternative, and one for each
+	// claim that is allocated. Empty without claims, or under a policy that does not read devices.
+	Devices       []*RequestedDevices `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3508,6 +3511,150 @@ func (x *PodExplanation) GetPredicates() []*PredicateAnswer {
 func (x *PodExplanation) GetConjunction() *PodAnswer {
 	if x != nil {
 		return x.Conjunction
+	}
+	return nil
+}
+
+func (x *PodExplanation) GetDevices() []*RequestedDevices {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// What there is of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one
+// before.
+type RequestedDevices struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace/name of the claim.
+	Claim string `protobuf:"bytes,1,opt,name=claim,proto3" json:"claim,omitempty"`
+	// Whether the claim is allocated. Then `nodes` are those that it can be used on, and the fields between are empty.
+	Allocated bool `protobuf:"varint,2,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	// The request, or request/alternative.
+	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
+	// The DeviceClass.
+	DeviceClass string `protobuf:"bytes,4,opt,name=device_class,json=deviceClass,proto3" json:"device_class,omitempty"`
+	// Devices that it asks for; 0: all.
+	Wanted uint64 `protobuf:"varint,5,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// Devices of the class that some node reaches.
+	OfClass uint32 `protobuf:"varint,6,opt,name=of_class,json=ofClass,proto3" json:"of_class,omitempty"`
+	// Those that the selectors of the request match.
+	Matching uint32 `protobuf:"varint,7,opt,name=matching,proto3" json:"matching,omitempty"`
+	// Those without a taint that the request does not tolerate.
+	Tolerated uint32 `protobuf:"varint,8,opt,name=tolerated,proto3" json:"tolerated,omitempty"`
+	// Those that no claim has for itself.
+	Free uint32 `protobuf:"varint,9,opt,name=free,proto3" json:"free,omitempty"`
+	// Nodes that reach as many free devices as it asks for.
+	Nodes uint32 `protobuf:"varint,10,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Claims that hold devices which are not free, the first three by name.
+	Holders       []string `protobuf:"bytes,11,rep,name=holders,proto3" json:"holders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestedDevices) Reset() {
+	*x = RequestedDevices{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestedDevices) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestedDevices) ProtoMessage() {}
+
+func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
+func (*RequestedDevices) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *RequestedDevices) GetClaim() string {
+	if x != nil {
+		return x.Claim
+	}
+	return ""
+}
+
+func (x *RequestedDevices) GetAllocated() bool {
+	if x != nil {
+		return x.Allocated
+	}
+	return false
+}
+
+func (x *RequestedDevices) GetRequest() string {
+	if x != nil {
+		return x.Request
+	}
+	return ""
+}
+
+func (x *RequestedDevices) GetDeviceClass() string {
+	if x != nil {
+		return x.DeviceClass
+	}
+	return ""
+}
+
+func (x *RequestedDevices) GetWanted() uint64 {
+	if x != nil {
+		return x.Wanted
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetOfClass() uint32 {
+	if x != nil {
+		return x.OfClass
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetMatching() uint32 {
+	if x != nil {
+		return x.Matching
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetTolerated() uint32 {
+	if x != nil {
+		return x.Tolerated
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetFree() uint32 {
+	if x != nil {
+		return x.Free
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetNodes() uint32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *RequestedDevices) GetHolders() []string {
+	if x != nil {
+		return x.Holders
 	}
 	return nil
 }
@@ -3758,13 +3905,27 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\v_next_start\"a\n" +
 	"\x0fPredicateAnswer\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x120\n" +
-	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\x9a\x01\n" +
+	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\xd3\x01\n" +
 	"\x0ePodExplanation\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12<\n" +
 	"\n" +
 	"predicates\x18\x02 \x03(\v2\x1c.nodesift.v1.PredicateAnswerR\n" +
 	"predicates\x128\n" +
-	"\vconjunction\x18\x03 \x01(\v2\x16.nodesift.v1.PodAnswerR\vconjunction*E\n" +
+	"\vconjunction\x18\x03 \x01(\v2\x16.nodesift.v1.PodAnswerR\vconjunction\x127\n" +
+	"\adevices\x18\x04 \x03(\v2\x1d.nodesift.v1.RequestedDevicesR\adevices\"\xb4\x02\n" +
+	"\x10RequestedDevices\x12\x14\n" +
+	"\x05claim\x18\x01 \x01(\tR\x05claim\x12\x1c\n" +
+	"\tallocated\x18\x02 \x01(\bR\tallocated\x12\x18\n" +
+	"\arequest\x18\x03 \x01(\tR\arequest\x12!\n" +
+	"\fdevice_class\x18\x04 \x01(\tR\vdeviceClass\x12\x16\n" +
+	"\x06wanted\x18\x05 \x01(\x04R\x06wanted\x12\x19\n" +
+	"\bof_class\x18\x06 \x01(\rR\aofClass\x12\x1a\n" +
+	"\bmatching\x18\a \x01(\rR\bmatching\x12\x1c\n" +
+	"\ttolerated\x18\b \x01(\rR\ttolerated\x12\x12\n" +
+	"\x04free\x18\t \x01(\rR\x04free\x12\x14\n" +
+	"\x05nodes\x18\n" +
+	" \x01(\rR\x05nodes\x12\x18\n" +
+	"\aholders\x18\v \x03(\tR\aholders*E\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0ePHASE_ALLOCATE\x10\x01\x12\x11\n" +
@@ -3817,7 +3978,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -3865,11 +4026,12 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*PodAnswer)(nil),                    // 43: nodesift.v1.PodAnswer
 	(*PredicateAnswer)(nil),              // 44: nodesift.v1.PredicateAnswer
 	(*PodExplanation)(nil),               // 45: nodesift.v1.PodExplanation
-	(*structpb.Struct)(nil),              // 46: google.protobuf.Struct
+	(*RequestedDevices)(nil),             // 46: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 47: google.protobuf.Struct
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	46, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	47, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
@@ -3896,7 +4058,7 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
 	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
 	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	46, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	47, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
 	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
 	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
 	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
@@ -3938,31 +4100,32 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	41, // 67: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
 	44, // 68: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
 	43, // 69: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	8,  // 70: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 71: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 72: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 73: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 74: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	28, // 75: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	30, // 76: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	32, // 77: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	34, // 78: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	36, // 79: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 80: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 81: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 82: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 83: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 84: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	29, // 85: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	31, // 86: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	33, // 87: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	35, // 88: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	38, // 89: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	80, // [80:90] is the sub-list for method output_type
-	70, // [70:80] is the sub-list for method input_type
-	70, // [70:70] is the sub-list for extension type_name
-	70, // [70:70] is the sub-list for extension extendee
-	0,  // [0:70] is the sub-list for field type_name
+	46, // 70: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	8,  // 71: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 72: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 73: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 74: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 75: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	28, // 76: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	30, // 77: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	32, // 78: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	34, // 79: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	36, // 80: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 81: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 82: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 83: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 84: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 85: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	29, // 86: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	31, // 87: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	33, // 88: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	35, // 89: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	38, // 90: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	81, // [81:91] is the sub-list for method output_type
+	71, // [71:81] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -4006,7 +4169,7 @@ func file_nodesift_v1_nodesift_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   41,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -105,7 +105,8 @@ pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
     })?;
     for pod in &explanation.answer.pods {
         writer.nested(field::EXPLAIN_PODS, 0, |writer| {
-            writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), ..Default::default() })?;
+            let devices = response::requested_devices(pod);
+            writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), devices, ..Default::default() })?;
             for alone in &pod.predicates {
                 writer.nested(field::EXPLANATION_PREDICATES, 0, |writer| {
                     let predicate = alone.predicate.to_string();

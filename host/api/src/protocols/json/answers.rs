@@ -64,6 +64,7 @@ impl ToJson for Explanation {
             }
             out.text("],\"conjunction\":");
             pod_answer(out, pod, v1::Detail::Failures)?;
+            out.field(",\"devices\":", &response::requested_devices(pod))?;
             out.text("}");
         }
         end(out, &self.next_page_token, &self.answer)?;
