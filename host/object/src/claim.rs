@@ -1,8 +1,9 @@
 //! Claims on devices: ResourceClaims of `resource.k8s.io/v1`, with only the fields that DynamicResources reads to filter nodes.
 //!
-//! Start with [`ResourceClaim`]. What is only copied into an allocation, such as `config`, is not here.
+//! Start with [`ResourceClaim`]. What is only copied into an allocation is kept as text.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::ResourceList;
 use crate::field::null_is_default;
@@ -45,6 +46,30 @@ pub struct DeviceClaim {
     /// What the devices must have in common.
     #[serde(default, deserialize_with = "null_is_default")]
     pub constraints: Vec<DeviceConstraint>,
+    /// What drivers are told about the devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub config: Vec<DeviceConfiguration>,
+}
+
+/// What a driver is told about devices, in a claim or in a class.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceConfiguration {
+    /// The requests and alternatives (`request/alternative`) that it is about; empty for all, as always in a class.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub requests: Vec<String>,
+    /// `opaque`: the driver and its parameters, as written.
+    #[serde(default)]
+    pub opaque: Option<JsonText>,
+}
+
+/// A JSON value as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonText(pub String);
+
+impl<'de> Deserialize<'de> for JsonText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(String::from(Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?))))
+    }
 }
 
 /// A request: exactly one kind of devices, or the first of several that is available.
@@ -94,6 +119,7 @@ pub struct DeviceFields {
 
 /// A toleration of devices' taints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeviceToleration {
     /// The taint's key; empty for every key.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -107,6 +133,9 @@ pub struct DeviceToleration {
     /// The taint's effect; empty for every effect.
     #[serde(default, deserialize_with = "null_is_default")]
     pub effect: String,
+    /// How long pods keep a device that becomes tainted, in seconds; none for ever. Allocations repeat it.
+    #[serde(default)]
+    pub toleration_seconds: Option<i64>,
 }
 
 /// Amounts of capacities.

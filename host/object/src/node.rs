@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::claim::DeviceConfiguration;
 use crate::field::{name, null_is_default, text_enum};
 use crate::image::ImageNames;
 use crate::selector::DeviceSelector;
@@ -186,4 +187,7 @@ pub struct DeviceClassSpec {
     /// Which devices are of this class: those that match all.
     #[serde(default, deserialize_with = "null_is_default")]
     pub selectors: Vec<DeviceSelector>,
+    /// What drivers are told about devices of this class.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub config: Vec<DeviceConfiguration>,
 }

@@ -16,6 +16,25 @@ impl Timestamp {
     }
 }
 
+/// A moment in seconds since 1970-01-01T00:00:00Z as the API server writes it. Years go from 0 to 9999; what is beyond is the
+/// first or last moment of these.
+pub fn rfc3339(seconds: i64) -> String {
+    let seconds = seconds.clamp(-62_167_219_200, 253_402_300_799);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // The year begins at or before the day; 366 days a year are too few years, so that some steps may follow.
+    let mut year = 1970 + days.div_euclid(366);
+    while days_until(year + 1, 1, 1) <= days {
+        year += 1;
+    }
+    while days_until(year, 1, 1) > days {
+        year -= 1;
+    }
+    let month = (1..=12).rev().find(|month| days_until(year, *month, 1) <= days).unwrap_or(1);
+    let day = days - days_until(year, month, 1) + 1;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;

@@ -4,9 +4,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use nodesift_object::DeviceClass;
 use nodesift_object::claim::ResourceClaim;
 use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice, WrittenQuantity};
+use nodesift_object::{DeviceClass, Kind, Object, decode};
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
     serde_json::from_str(&value.to_string()).unwrap()
@@ -88,7 +88,7 @@ fn a_claim_keeps_what_it_asks_for_and_what_it_has() {
             {"name": "s", "firstAvailable": [{"name": "a", "deviceClassName": "x", "allocationMode": "ExactCount", "count": 2}]},
         ],
         "constraints": [{"requests": ["r"], "matchAttribute": "d/x"}, {"distinctAttribute": "d/y"}, {}],
-        "config": [{"opaque": {"driver": "d"}}],
+        "config": [{"requests": ["r"], "opaque": {"driver": "d", "parameters": {"b": 1, "a": [0.10, null]}}}, {"opaque": null}],
     }},
     "status": {
         "allocation": {
@@ -116,6 +116,11 @@ fn a_claim_keeps_what_it_asks_for_and_what_it_has() {
         (constraints[1].distinct_attribute.as_deref(), constraints[2].match_attribute.as_deref()),
         (Some("d/y"), None)
     );
+    let [config, none] = claim.spec.devices.config.as_slice() else { panic!("{:?}", claim.spec.devices.config) };
+    assert_eq!((config.requests.as_slice(), &none.opaque), (&["r".to_owned()][..], &None));
+    let opaque: Value = serde_json::from_str(&config.opaque.as_ref().unwrap().0).unwrap();
+    assert_eq!(opaque, json!({"driver": "d", "parameters": {"b": 1, "a": [0.10, null]}}));
+    assert_eq!(exactly.tolerations[0].toleration_seconds, Some(3));
     let allocation = claim.status.allocation.as_ref().unwrap();
     let device = &allocation.devices.results[0];
     assert_eq!((device.share_id.as_deref(), device.admin_access), (Some("share"), false));
@@ -140,4 +145,14 @@ fn absent_null_and_empty_differ_only_where_it_matters() {
     let class: DeviceClass =
         read(&json!({"metadata": {"name": "g"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}}));
     assert_eq!(class.spec.selectors.len(), 1);
+}
+
+#[test]
+fn configurations_stay_as_they_are_written() {
+    let opaque = r#"{ "driver":"d", "parameters": {"b":1.10,"a":18446744073709551616} }"#;
+    let json = format!(r#"{{"metadata":{{"name":"c"}},"spec":{{"config":[{{"opaque":{opaque}}}]}}}}"#);
+    let Ok(Object::DeviceClass(class)) = decode::decode(Kind::DeviceClass, &json) else { panic!("{json}") };
+    assert_eq!(class.spec.config[0].opaque.as_ref().map(|opaque| opaque.0.as_str()), Some(opaque));
+    let wrong = r#"{"metadata":{"name":"c"},"spec":{"config":[{"opaque":{}},{"requests":7}]}}"#;
+    assert_eq!(decode::decode(Kind::DeviceClass, wrong).unwrap_err().field, "spec.config[1].requests");
 }

@@ -9,7 +9,7 @@ use nodesift_object::node::{ConditionStatus, TaintEffect};
 use nodesift_object::pod::{RestartPolicy, TolerationOperator};
 use nodesift_object::selector::Operator;
 use nodesift_object::status::Phase;
-use nodesift_object::time::Timestamp;
+use nodesift_object::time::{Timestamp, rfc3339};
 use nodesift_object::*;
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
@@ -140,6 +140,27 @@ fn a_deletion_timestamp_makes_a_pod_terminating() {
     let pod = |stamp: Value| read::<Pod>(&json!({"metadata": {"name": "p", "deletionTimestamp": stamp}}));
     assert!(pod(json!("2026-03-01T00:00:00Z")).metadata.terminating);
     assert!(!pod(Value::Null).metadata.terminating);
+}
+
+#[test]
+fn moments_are_written_as_they_are_read() {
+    for (seconds, written) in [
+        (0, "1970-01-01T00:00:00Z"),
+        (-1, "1969-12-31T23:59:59Z"),
+        (951_782_400, "2000-02-29T00:00:00Z"),
+        (1_767_225_600, "2026-01-01T00:00:00Z"),
+        (i64::MAX, "9999-12-31T23:59:59Z"),
+        (i64::MIN, "0000-01-01T00:00:00Z"),
+    ] {
+        assert_eq!(rfc3339(seconds), written);
+    }
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..20_000 {
+        let seconds = random.i64(-62_167_219_200..=253_402_300_799);
+        assert_eq!(Timestamp::parse(&rfc3339(seconds)), Timestamp(Some(seconds)), "{seconds}");
+    }
 }
 
 #[test]
