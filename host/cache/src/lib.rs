@@ -41,7 +41,9 @@ pub use columns::drift::Drift;
 pub use columns::labels::LabelColumn;
 pub use columns::row::{Generation, Row};
 pub use columns::{Dictionary, NOT_AN_INTEGER};
-pub use devices::{Device, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
+pub use devices::{
+    Device, DeviceNodes, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits,
+};
 pub use health::MemoryStats;
 pub use nodes::{EncodedNames, Epoch, NodeNames, Own, PortUse, Resource};
 pub use objects::{

@@ -73,6 +73,10 @@ pub const CONTROLLER_SHARDS: usize = 256;
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CLAIM_SHARDS: usize = 256;
 
+/// Bytes of the configurations of one claim or class that are kept. The API server refuses more than 32 of 10 KiB each, so that
+/// more comes from elsewhere; what asks for it cannot be allocated here.
+pub const CONFIGURATION_BYTES: usize = 512 << 10;
+
 /// Seconds that the devices of a claim have for their binding conditions: the default of kube-scheduler's plugin.
 pub const BINDING_TIMEOUT_S: i64 = 600;
 

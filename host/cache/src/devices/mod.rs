@@ -20,6 +20,6 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
-pub use model::{Device, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
+pub use model::{Device, DeviceNodes, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
 pub use seen::Devices;
 pub(crate) use table::{DeviceTable, NodeRows};

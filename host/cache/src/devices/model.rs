@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::metadata::devices::DeviceRecord;
 use crate::metadata::{DeviceTraits, NanoAmounts, PoolName};
 use nodesift_object::device::Attribute;
+use nodesift_object::selector::NodeSelector;
 
 /// A device. Equal devices of different pools are one.
 #[derive(Debug)]
@@ -147,6 +148,17 @@ pub struct SeenCounter {
 
 /// Whether a device is for a node, or why that cannot be told.
 pub type Reaches = Result<bool, Arc<str>>;
+
+/// The nodes that a device is for, as an allocation has to name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceNodes {
+    /// All.
+    All,
+    /// The one that sees it: it is said by name.
+    One,
+    /// Those that match.
+    Selected(Arc<NodeSelector>),
+}
 
 /// What a device draws: place in [`SeenPool::counters`], and billionths of a unit. A counter may appear twice.
 pub type Draws = Arc<[(u32, i128)]>;

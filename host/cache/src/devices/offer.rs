@@ -146,6 +146,20 @@ impl Offer {
         Some(complete.unwrap_or_else(|Invalid| self.without_devices(PoolState::Invalid)))
     }
 
+    /// The nodes that one of its devices is for, of the newest generation that a node sees of it; `None` where it sees none.
+    pub(super) fn reach_of(&self, device: &Arc<Device>, node: &str, labels: &Labels) -> Option<&Reach> {
+        let reach = |slice: &'_ Arc<Slice>| -> Option<(i64, usize)> {
+            let place = slice.offered().iter().position(|known| Arc::ptr_eq(known, device))?;
+            slice.is_for(node, labels).ok()?.then_some((slice.record.generation, place))
+        };
+        let found = self.slices.iter().filter_map(|slice| Some((reach(slice)?, slice)));
+        let ((_, place), slice) = found.max_by_key(|((generation, _), _)| *generation)?;
+        match &slice.record.device_reaches {
+            Some(reaches) => reaches.get(place),
+            None => slice.record.reach.as_ref(),
+        }
+    }
+
     fn without_devices(&self, state: PoolState) -> SeenPool {
         SeenPool { name: Arc::clone(&self.name), state, counters: Vec::new(), devices: Vec::new() }
     }

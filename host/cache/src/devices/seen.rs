@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::model::{SeenPool, SeenPools};
+use super::model::{Device, DeviceNodes, SeenPool, SeenPools};
 use super::offer::{Blind, Offer};
 use crate::columns::{Column, Row};
-use crate::metadata::Labels;
+use crate::metadata::devices::Reach;
+use crate::metadata::{Labels, PoolName};
 
 /// Per row the pools that its node sees, at one generation. A copy costs reference counts.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,21 @@ impl Devices {
     /// The error of kube-scheduler where it cannot be told which slices are for the node, without `gather pool information: `.
     pub fn seen_by(&self, row: Row) -> Result<SeenPools, Arc<str>> {
         self.rows.get(row).cloned().unwrap_or_else(|| Ok(SeenPools::default()))
+    }
+
+    /// The nodes that a device of a pool is for, as its slice or the device itself says. It is one that the node of these labels and
+    /// this name sees, and `device` is the one of [`Self::seen_by`]; `None` where that is not so.
+    pub fn nodes_of(&self, pool: &PoolName, device: &Arc<Device>, node: &str, labels: &Labels) -> Option<DeviceNodes> {
+        // Slices of all other pools name their node.
+        let Ok(place) = self.wide.binary_search_by(|offer| (*offer.name).cmp(pool)) else {
+            return Some(DeviceNodes::One);
+        };
+        match self.wide.get(place)?.reach_of(device, node, labels)? {
+            Reach::Everywhere => Some(DeviceNodes::All),
+            Reach::Node(_) => Some(DeviceNodes::One),
+            Reach::Selected(_, selector) => Some(DeviceNodes::Selected(Arc::clone(selector))),
+            Reach::Nowhere | Reach::Broken { .. } => None,
+        }
     }
 
     /// Appends a row that sees nothing.

@@ -7,9 +7,9 @@ mod random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use self::gather::{Held, View, gather, view_of};
+use self::gather::{Held, View, gather, is_relevant, view_of};
 use self::random::{random_node, random_result, random_slice, slice};
-use super::SeenCounter;
+use super::{Device, DeviceNodes, SeenCounter, SeenPool};
 use crate::metadata::{Hold, NodeFacts, SliceRecord};
 use crate::{NodeInterface, Overlay, Row, Snapshot, Writer, new};
 use nodesift_object::claim::AllocatedDevice;
@@ -72,6 +72,53 @@ impl Model {
         }
     }
 
+    /// Every device that a row sees names the nodes that its slice, or the device itself, does.
+    fn check_nodes(&self, snapshot: &Snapshot, met: &mut BTreeMap<String, u32>) {
+        for (name, node) in &self.nodes {
+            let row = snapshot.node_row(name).unwrap();
+            let Ok(pools) = snapshot.devices().seen_by(row) else { continue };
+            for (pool, seen) in pools.iter().flat_map(|pool| pool.devices.iter().map(move |seen| (pool, seen))) {
+                if seen.reaches != Ok(true) {
+                    continue;
+                }
+                let found = snapshot.devices().nodes_of(&pool.name, &seen.device, name, &node.labels);
+                let mut written = self.written(pool, &seen.device, node);
+                written.sort_by_key(|(generation, _)| *generation);
+                assert_eq!(found.as_ref(), written.last().map(|(_, nodes)| nodes), "{name}: {pool:?}");
+                let kind = found.map_or("no nodes", |nodes| match nodes {
+                    DeviceNodes::All => "all nodes",
+                    DeviceNodes::One => "one node",
+                    DeviceNodes::Selected(_) => "selected nodes",
+                });
+                *met.entry(kind.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Generations of the slices that a node sees and that have a device, with what they say of its nodes.
+    fn written(&self, pool: &SeenPool, device: &Device, node: &NodeFacts) -> Vec<(i64, DeviceNodes)> {
+        let is_its = |slice: &&ResourceSlice| {
+            (&*slice.spec.driver, &*slice.spec.pool.name) == (&*pool.name.driver, &*pool.name.name)
+                && is_relevant(slice, node) == Ok(true)
+        };
+        let mut written = Vec::new();
+        for slice in self.slices.values().filter(is_its) {
+            let spec = &slice.spec;
+            let Some(of) = gather::devices(slice).iter().find(|of| *of.name == *device.name) else { continue };
+            let (name, all, selector) = match spec.per_device_node_selection {
+                true => (&of.node_name, of.all_nodes, &of.node_selector),
+                false => (&spec.node_name, spec.all_nodes, &spec.node_selector),
+            };
+            let nodes = match selector {
+                _ if name.as_ref().is_some_and(|name| !name.is_empty()) => DeviceNodes::One,
+                Some(selector) if !all => DeviceNodes::Selected(Arc::new(selector.clone())),
+                _ => DeviceNodes::All,
+            };
+            written.push((spec.pool.generation, nodes));
+        }
+        written
+    }
+
     /// An overlay that changes the labels of a node shows what the node would see.
     fn check_overlay(&self, random: &mut fastrand::Rng, writer: &Writer, snapshot: &Snapshot) {
         let node = random_node(random);
@@ -107,6 +154,7 @@ fn random_changes_leave_rows_equal_to_what_is_gathered() {
             writer.publish();
             let (snapshot, expected) = (reader.snapshot(), model.views());
             assert_eq!(views_of(&snapshot), expected);
+            model.check_nodes(&snapshot, &mut met);
             expected.values().for_each(|view| note(view, &mut met));
             model.check_overlay(&mut random, &writer, &snapshot);
             if random.u8(0..8) == 0 {
@@ -127,7 +175,8 @@ fn random_changes_leave_rows_equal_to_what_is_gathered() {
     }
     println!("{met:?}");
     let all = ["error", "incomplete", "invalid", "ok", "two pools", "drawn", "exclusive", "shared", "not reached"];
-    for what in all.into_iter().chain(["unknown whether reached", "binding behind others", "held counter"]) {
+    let rare = ["unknown whether reached", "binding behind others", "held counter"];
+    for what in all.into_iter().chain(rare).chain(["all nodes", "one node", "selected nodes"]) {
         assert!(met.get(what).is_some_and(|times| *times > 20), "{what} was hardly met: {met:?}");
     }
 }

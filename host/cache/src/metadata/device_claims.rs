@@ -8,10 +8,11 @@ use super::devices::Hold;
 use super::labels::Labels;
 use super::node_selector::NodeSelectorTest;
 use super::requests::DEVICE_CLASS_PREFIX;
-use crate::limits::BINDING_TIMEOUT_S;
+use crate::limits::{BINDING_TIMEOUT_S, CONFIGURATION_BYTES};
 use nodesift_object::DeviceClass;
 use nodesift_object::claim::{
-    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, EXTENDED_RESOURCE_ANNOTATION, ResourceClaim,
+    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, DeviceConfiguration, EXTENDED_RESOURCE_ANNOTATION,
+    ResourceClaim,
 };
 
 /// A ResourceClaim.
@@ -30,13 +31,18 @@ pub struct ClaimRecord {
     /// Name and UID of the pod for whose extended resources kube-scheduler made it. None for other claims, one for these; more
     /// where several owners manage it against the rules.
     pub extended_for: Arc<[(Arc<str>, Arc<str>)]>,
-    /// Requests and constraints, as written.
+    /// Requests and constraints, as written; without configurations.
     pub spec: Arc<DeviceClaim>,
+    /// What drivers are told about the devices.
+    pub configurations: Configurations,
     /// What it has been given; none where that is nothing yet.
     pub allocation: Option<Arc<AllocationRecord>>,
     /// UIDs of its users.
     pub reserved_for: Arc<[Arc<str>]>,
 }
+
+/// What drivers are told about devices, as written; none where it is larger than [`CONFIGURATION_BYTES`].
+pub type Configurations = Option<Arc<[DeviceConfiguration]>>;
 
 /// What a claim has been given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,10 +121,23 @@ pub fn resource_claim(claim: &ResourceClaim) -> ClaimRecord {
         deleting: metadata.deleting,
         controller_uid: metadata.controller_uid().map(text),
         extended_for: managers.map(|owner| (text(&owner.name), text(&owner.uid))).collect(),
-        spec: Arc::new(spec.devices.clone()),
+        spec: Arc::new(DeviceClaim {
+            requests: spec.devices.requests.clone(),
+            constraints: spec.devices.constraints.clone(),
+            config: Vec::new(),
+        }),
+        configurations: configurations(&spec.devices.config),
         allocation: status.allocation.as_ref().map(|allocation| Arc::new(of_allocation(allocation, &status.devices))),
         reserved_for: status.reserved_for.iter().map(|consumer| text(&consumer.uid)).collect(),
     }
+}
+
+fn configurations(written: &[DeviceConfiguration]) -> Configurations {
+    let bytes = |config: &DeviceConfiguration| {
+        let requests = config.requests.iter().map(String::len).sum::<usize>();
+        requests + config.opaque.as_ref().map_or(0, |opaque| opaque.0.len()) + size_of::<DeviceConfiguration>()
+    };
+    (written.iter().map(bytes).sum::<usize>() <= CONFIGURATION_BYTES).then(|| written.into())
 }
 
 fn of_allocation(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]) -> AllocationRecord {
@@ -152,7 +171,7 @@ fn binding(devices: &[AllocatedDevice], statuses: &[AllocatedDeviceStatus], allo
 }
 
 /// A DeviceClass.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRecord {
     /// `metadata.name`.
     pub name: Arc<str>,
@@ -162,6 +181,20 @@ pub struct ClassRecord {
     pub serves: Option<Arc<str>>,
     /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; none where it is absent.
     pub created: Option<i64>,
+    /// What drivers are told about devices of the class.
+    pub configurations: Configurations,
+}
+
+impl Default for ClassRecord {
+    fn default() -> Self {
+        Self {
+            name: Arc::default(),
+            selectors: Vec::new(),
+            serves: None,
+            created: None,
+            configurations: Some(Arc::default()),
+        }
+    }
 }
 
 impl ClassRecord {
@@ -181,6 +214,7 @@ pub fn device_class(class: &DeviceClass) -> ClassRecord {
         selectors: spec.selectors.iter().map(|selector| selector.cel.as_ref().map(expression)).collect(),
         serves: spec.extended_resource_name.as_deref().filter(|name| !name.is_empty()).map(text),
         created: metadata.creation_timestamp.0,
+        configurations: configurations(&spec.config),
     }
 }
 

@@ -162,8 +162,8 @@ pub(crate) enum Reach {
     Everywhere,
     /// The one of this name.
     Node(Arc<str>),
-    /// Those that match.
-    Selected(NodeSelectorTest),
+    /// Those that match; with the selector as it is written, which allocations repeat.
+    Selected(NodeSelectorTest, Arc<NodeSelector>),
     /// That cannot be told: the error about it alone, and as one about its slice.
     Broken { error: Arc<str>, of_slice: Arc<str> },
 }
@@ -193,7 +193,7 @@ impl Reach {
             (None, None) => Self::Nowhere,
             (None, Some(selector)) => {
                 let test = NodeSelectorTest::compile(selector);
-                let Some(error) = test.error() else { return Self::Selected(test) };
+                let Some(error) = test.error() else { return Self::Selected(test, Arc::new(selector.clone())) };
                 let error = format!("failed to parse node selector: {error}");
                 let of_slice = Arc::from(format!("failed to perform node selection for slice {slice}: {error}"));
                 Self::Broken { error: Arc::from(error), of_slice }
@@ -211,7 +211,7 @@ impl Reach {
             Self::Nowhere => Ok(false),
             Self::Everywhere => Ok(true),
             Self::Node(node) => Ok(**node == *name),
-            Self::Selected(test) => Ok(test.matches(labels, name)),
+            Self::Selected(test, _) => Ok(test.matches(labels, name)),
             Self::Broken { error, of_slice } => Err((error, of_slice)),
         }
     }

@@ -36,7 +36,9 @@ mod template;
 pub mod volumes;
 
 pub use compile::{is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting};
-pub use device_claims::{AllocationRecord, ClaimRecord, ClassRecord, DeviceBinding, device_class, resource_claim};
+pub use device_claims::{
+    AllocationRecord, ClaimRecord, ClassRecord, Configurations, DeviceBinding, device_class, resource_claim,
+};
 pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord,

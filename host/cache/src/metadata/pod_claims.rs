@@ -49,6 +49,8 @@ pub enum ClaimReference {
 /// What a container asks for of [`PodClaims::resources`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ContainerResources {
+    /// Unique within the pod.
+    pub name: Arc<str>,
     /// Whether it is an init container that ends.
     pub is_short: bool,
     /// Sorted by name.
@@ -80,6 +82,7 @@ pub(super) fn of_pod(pod: &Pod) -> Option<PodClaims> {
     let init = pod.spec.init_containers.iter().map(|container| (container, true));
     let containers = init.chain(pod.spec.containers.iter().map(|container| (container, false)));
     let containers = containers.filter(|_| !resources.is_empty()).map(|(container, is_init)| ContainerResources {
+        name: Arc::from(container.name.as_str()),
         is_short: is_init && container.restart_policy != RestartPolicy::Always,
         resources: of_container(container, &resources),
     });
@@ -152,26 +155,28 @@ mod tests {
 
     #[test]
     fn containers_are_numbered_and_count_whole_units() {
-        let requests = |json: &str| format!(r#"{{"resources":{{"requests":{json}}}}}"#);
-        let sidecar =
-            r#"{"restartPolicy":"Always","resources":{"requests":{"deviceclass.resource.kubernetes.io/c":"1"}}}"#;
+        let requests = |name: &str, json: &str| format!(r#"{{"name":"{name}","resources":{{"requests":{json}}}}}"#);
+        let sidecar = r#"{"name":"b","restartPolicy":"Always","resources":{"requests":{"deviceclass.resource.kubernetes.io/c":"1"}}}"#;
         let spec = format!(
             r#"{{"initContainers":[{},{sidecar}],"containers":[{},{}]}}"#,
-            requests(r#"{"a.io/none":"0","b.io/gpu":"2","cpu":"1"}"#),
-            requests(r#"{"cpu":"0","b.io/gpu":"1500m","hugepages-2Mi":"2Mi","z.io/fpga":"1k"}"#),
-            requests("{}"),
+            requests("a", r#"{"a.io/none":"0","b.io/gpu":"2","cpu":"1"}"#),
+            requests("c", r#"{"cpu":"0","b.io/gpu":"1500m","hugepages-2Mi":"2Mi","z.io/fpga":"1k"}"#),
+            requests("", "{}"),
         );
         let claims = of_pod(&pod(&spec, "{}")).unwrap();
         let resources = ["b.io/gpu", "deviceclass.resource.kubernetes.io/c", "z.io/fpga"].map(Arc::from);
         assert_eq!(*claims.resources, resources);
         let resource = |key: u32, resource: u32, count: i64| ContainerResource { key, resource, count };
-        let container =
-            |is_short: bool, found: &[ContainerResource]| ContainerResources { is_short, resources: found.into() };
+        let container = |name: &str, is_short: bool, found: &[ContainerResource]| ContainerResources {
+            name: name.into(),
+            is_short,
+            resources: found.into(),
+        };
         let expected = [
-            container(true, &[resource(1, 0, 2)]),
-            container(false, &[resource(0, 1, 1)]),
-            container(false, &[resource(0, 0, 0), resource(3, 2, 1000)]),
-            container(false, &[]),
+            container("a", true, &[resource(1, 0, 2)]),
+            container("b", false, &[resource(0, 1, 1)]),
+            container("c", false, &[resource(0, 0, 0), resource(3, 2, 1000)]),
+            container("", false, &[]),
         ];
         assert_eq!(*claims.containers, expected);
         assert_eq!(of_pod(&pod(r#"{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}"#, "{}")), None);

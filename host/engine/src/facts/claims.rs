@@ -102,7 +102,7 @@ impl Context {
         if claim.allocation.is_some() {
             return wire::Claim::Allocated(self.usable_rows(claim));
         }
-        let DeviceClaim { requests, constraints } = &*claim.spec;
+        let DeviceClaim { requests, constraints, config: _ } = &*claim.spec;
         let requests = requests.iter().flatten().map(|request| self.request(request)).collect();
         let constraints = constraints.iter().map(constraint).collect();
         wire::Claim::Unallocated(Arc::new(wire::Unallocated { requests, constraints }))
@@ -169,7 +169,7 @@ fn class_of(name: &str, class: Option<&Arc<ClassRecord>>) -> wire::Class {
 }
 
 fn toleration(toleration: &DeviceToleration) -> wire::Toleration {
-    let DeviceToleration { key, operator, value, effect } = toleration;
+    let DeviceToleration { key, operator, value, effect, toleration_seconds: _ } = toleration;
     wire::Toleration { key: text(key), operator: text(operator), value: text(value), effect: text(effect) }
 }
 

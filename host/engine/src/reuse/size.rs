@@ -279,7 +279,7 @@ records! {
     SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images }
     PodClaims { named, resources, containers }
     PodClaim { name, claim }
-    ContainerResources { is_short, resources }
+    ContainerResources { name, is_short, resources }
     OwnerFacts { api_version, kind, name, uid }
     claims::Obstacle { text, is_error }
     claims::Class { name, selectors }

@@ -1,6 +1,7 @@
 //! What a pod is told of its claims, what can be taken back, and when allocations are given up.
 
 use super::*;
+use crate::limits::CONFIGURATION_BYTES;
 use crate::metadata::{ClaimRecord, Labels};
 
 fn world(claims: &[Value], classes: &[&str]) -> Arc<Claims> {
@@ -195,4 +196,21 @@ fn an_allocated_claim_is_for_the_nodes_that_its_selector_matches() {
         assert_eq!(elsewhere, terms.is_null(), "{terms}");
     }
     assert!(record(&claim(json!({}))).usable_on(&labels, "n", 0), "not allocated");
+}
+
+#[test]
+fn configurations_are_kept_as_written_and_bounded() {
+    let config =
+        |bytes: usize| json!([{"requests": ["r"], "opaque": {"driver": "d", "parameters": "x".repeat(bytes)}}]);
+    let claim = |bytes: usize| record(&claim(json!({"spec": {"devices": {"config": config(bytes)}}}))).configurations;
+    let class = |bytes: usize| {
+        let class = json!({"metadata": {"name": "c"}, "spec": {"config": config(bytes)}});
+        metadata::device_class(&serde_json::from_value(class).unwrap()).configurations
+    };
+    for of in [&claim as &dyn Fn(usize) -> metadata::Configurations, &class] {
+        let kept = of(3).unwrap();
+        assert_eq!((kept.len(), kept[0].requests.as_slice()), (1, &["r".to_owned()][..]));
+        assert!(kept[0].opaque.as_ref().unwrap().0.contains(r#""parameters":"xxx""#));
+        assert_eq!(of(CONFIGURATION_BYTES), None);
+    }
 }

@@ -140,7 +140,7 @@ pub(super) fn gather(slices: &BTreeMap<String, ResourceSlice>, held: &Held, node
 }
 
 /// The devices of a slice that has no counters.
-fn devices(slice: &ResourceSlice) -> &[Device] {
+pub(super) fn devices(slice: &ResourceSlice) -> &[Device] {
     if slice.spec.shared_counters.is_empty() { &slice.spec.devices } else { &[] }
 }
 
@@ -207,7 +207,7 @@ fn complete(
     })
 }
 
-fn is_relevant(slice: &ResourceSlice, node: &NodeFacts) -> Result<bool, String> {
+pub(super) fn is_relevant(slice: &ResourceSlice, node: &NodeFacts) -> Result<bool, String> {
     let spec = &slice.spec;
     let named = spec.node_name.as_ref().is_some_and(|name| !name.is_empty());
     if named || spec.all_nodes || spec.node_selector.is_some() {
