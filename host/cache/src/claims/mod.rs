@@ -6,9 +6,11 @@
 //! | `table` | claims by name and by pod, allocations in flight, what changes of the devices held: start here |
 //! | `classes` | classes by name and by the extended resource that they serve |
 //! | `resolve` | the claims of a pod, or why they cannot be allocated at all |
+//! | `owners` | which allocations in flight end with which pod |
 //! | `shards` | maps that a change copies in part |
 
 mod classes;
+mod owners;
 mod resolve;
 mod shards;
 mod table;

@@ -3,12 +3,14 @@
 //! [`Claims`] is what a snapshot shows, [`ClaimTable`] what the writer keeps. Every change of a claim gives a [`HoldChange`]: the devices
 //! that are held from now on, and those that are not held any more.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::classes::Classes;
+use super::owners::Owners;
 use super::shards::Shards;
 use crate::columns::Generation;
 use crate::metadata::{ClaimRecord, ClassRecord, Hold};
@@ -77,7 +79,7 @@ impl Claims {
     }
 }
 
-/// Why an allocation is not held.
+/// Why allocations are not held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InFlightError {
     /// The claim's status shows an allocation.
@@ -86,6 +88,9 @@ pub enum InFlightError {
     /// Another allocation is held for the claim.
     #[error("an allocation for the claim is in flight")]
     InFlight,
+    /// The pod that they are for is not in the cache.
+    #[error("the pod is not in the cache")]
+    UnknownPod,
 }
 
 /// What a change does to devices.
@@ -102,6 +107,8 @@ pub(crate) struct HoldChange {
 pub(crate) struct ClaimTable {
     shown: Arc<Claims>,
     by_uid: FxHashMap<Arc<str>, Arc<ClaimRecord>>,
+    /// Allocations in flight that end with a pod.
+    owners: Owners,
 }
 
 impl ClaimTable {
@@ -165,6 +172,40 @@ impl ClaimTable {
 
     /// Holds devices for the claim of a UID, or for the pod of a UID whose claim is still to be made.
     pub(crate) fn hold_in_flight(&mut self, uid: &str, devices: Holds) -> Result<HoldChange, InFlightError> {
+        self.check_free(uid)?;
+        Arc::make_mut(&mut self.shown).in_flight.insert(Arc::from(uid), Arc::clone(&devices));
+        Ok(HoldChange { held: vec![devices], released: Vec::new() })
+    }
+
+    /// As [`Self::hold_in_flight`] for several claims of a pod, until [`Self::release_pod`]: all of them, or none. Of several for
+    /// one claim the last counts, as the last that is written does.
+    pub(crate) fn hold_for_pod(
+        &mut self,
+        pod_uid: &Arc<str>,
+        allocations: impl Iterator<Item = (Arc<str>, Holds)>,
+    ) -> Result<HoldChange, InFlightError> {
+        let last: BTreeMap<Arc<str>, Holds> = allocations.collect();
+        last.keys().try_for_each(|uid| self.check_free(uid))?;
+        let in_flight = &mut Arc::make_mut(&mut self.shown).in_flight;
+        for (uid, devices) in &last {
+            self.owners.insert(pod_uid, uid);
+            in_flight.insert(Arc::clone(uid), Arc::clone(devices));
+        }
+        Ok(HoldChange { held: last.into_values().collect(), released: Vec::new() })
+    }
+
+    /// Gives up what is held in flight for a pod; none where nothing is.
+    pub(crate) fn release_pod(&mut self, pod_uid: &str) -> Option<HoldChange> {
+        let mut change: Option<HoldChange> = None;
+        for uid in self.owners.of(pod_uid).to_vec() {
+            let ended = self.release_in_flight(&uid).into_iter().flat_map(|ended| ended.released);
+            change.get_or_insert_default().released.extend(ended);
+        }
+        change
+    }
+
+    /// Whether an allocation can be held for a UID.
+    fn check_free(&self, uid: &str) -> Result<(), InFlightError> {
         let is_allocated = |claim: &Arc<ClaimRecord>| claim.allocation.is_some();
         let made = self.shown.by_pod.get(uid).into_iter().flat_map(|claims| claims.iter());
         if self.by_uid.get(uid).into_iter().chain(made).any(is_allocated) {
@@ -173,13 +214,13 @@ impl ClaimTable {
         if self.shown.is_in_flight(uid) {
             return Err(InFlightError::InFlight);
         }
-        Arc::make_mut(&mut self.shown).in_flight.insert(Arc::from(uid), Arc::clone(&devices));
-        Ok(HoldChange { held: vec![devices], released: Vec::new() })
+        Ok(())
     }
 
     /// Gives up what is held in flight for a UID; none where nothing is.
     pub(crate) fn release_in_flight(&mut self, uid: &str) -> Option<HoldChange> {
         self.shown.in_flight.get(uid)?;
+        self.owners.remove(uid);
         let devices = Arc::make_mut(&mut self.shown).in_flight.remove(uid)?;
         Some(HoldChange { held: Vec::new(), released: vec![devices] })
     }

@@ -33,6 +33,32 @@ impl Writer {
         Ok(())
     }
 
+    /// As [`Self::hold_in_flight`] for claims of a pod of the cache, by the UIDs given there, all of them or none. They end, too, when
+    /// the pod goes or leaves its node: its assumption is forgotten, expires, or is about another node. Where it is bound as assumed
+    /// they stay, since the watch may show the claims later than the pod.
+    ///
+    /// # Errors
+    /// As [`Self::hold_in_flight`], and where the pod is not in the cache.
+    pub fn hold_for_pod(
+        &mut self,
+        pod_uid: &str,
+        allocations: &[(Arc<str>, Vec<AllocatedDevice>)],
+    ) -> Result<(), InFlightError> {
+        let pod = self.pods.by_uid(pod_uid).ok_or(InFlightError::UnknownPod)?;
+        let held = allocations
+            .iter()
+            .map(|(uid, devices)| (Arc::clone(uid), devices.iter().filter_map(Hold::compile).collect()));
+        let change = self.claims.hold_for_pod(&pod.uid, held)?;
+        self.claims_changed(Some(change).filter(|change| !change.held.is_empty()));
+        Ok(())
+    }
+
+    /// Gives up what is in flight for the claims of a pod.
+    pub(super) fn release_pod(&mut self, pod_uid: &str) {
+        let change = self.claims.release_pod(pod_uid);
+        self.claims_changed(change);
+    }
+
     /// Gives up an allocation in flight, of which the UID is given as to [`Self::hold_in_flight`].
     pub fn release_in_flight(&mut self, uid: &str) {
         let change = self.claims.release_in_flight(uid);

@@ -4,6 +4,7 @@
 
 mod decisions;
 mod defects;
+mod in_flight;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,10 @@ struct Model {
     shown: BTreeMap<String, PodRecord>,
     /// What a core has assumed, by UID.
     decisions: BTreeMap<String, decisions::Decision>,
+    /// What is in flight for claims, by UID.
+    in_flight: BTreeMap<String, in_flight::Held>,
+    /// Claims that the watch has shown, by UID: whether they are allocated.
+    claims: BTreeMap<String, bool>,
     /// UIDs of pods that were deleted, or replaced by another of their name.
     gone: BTreeSet<String>,
     /// Outcomes of assuming that were met.
@@ -450,6 +455,10 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 now += Duration::from_secs(random.u64(0..3));
                 model.decide(&mut random, &mut writer, now);
             }
+            if random.u8(0..3) == 0 {
+                model.allocate(&mut random, &mut writer);
+            }
+            model.check_in_flight(&writer);
             if random.u8(0..8) == 0 {
                 let (name, labels) = (["ns", "other"][random.usize(0..2)], random_labels(&mut random));
                 match random.bool() {

@@ -2,7 +2,7 @@
 //!
 //! A change first updates the list of pods on a node and then the columns: columns can be recounted from the list, and are
 //! where a change is interrupted between the two. Pods of a node that is not known wait as orphans, and count once the node
-//! appears. Start at [`Writer::put_pod`].
+//! appears. What is in flight for a pod's claims on devices ends when the pod leaves its node, or goes. Start at [`Writer::put_pod`].
 
 use std::sync::Arc;
 
@@ -153,6 +153,12 @@ impl Writer {
         let since = self.generation.next();
         let Displaced { earlier, unchanged, namesake } = self.pods.insert(pod, since);
         // The usual update: a status that no predicate reads.
+        if earlier.as_ref().is_some_and(|earlier| earlier.node_name.is_some() && earlier.node_name != pod.node_name) {
+            self.release_pod(&pod.uid);
+        }
+        if let Some(namesake) = &namesake {
+            self.release_pod(&namesake.uid);
+        }
         let is_known = unchanged && earlier.as_ref().is_some_and(|earlier| self.placement.replace(earlier, pod));
         if is_known && namesake.is_none() {
             return;
@@ -187,6 +193,7 @@ impl Writer {
     /// Removes a pod from everything that counts it.
     pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.by_uid(uid) else { return };
+        self.release_pod(uid);
         // As in `put_pod`.
         let since = self.generation.next();
         let begun = self.placement.begin(pod.bound_or_nominated_node());

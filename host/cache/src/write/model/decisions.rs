@@ -33,6 +33,7 @@ impl Model {
                 }
             }
         }
+        self.settle_in_flight();
     }
 
     pub(super) fn apply_pod(&mut self, mut pod: PodRecord) {
@@ -215,6 +216,11 @@ pub(super) fn check_that_all_was_met(met: &BTreeMap<String, u32>, metrics: &Metr
         "Err(OtherPod",
         "Err(UnknownNode",
         "Err(UnknownPod",
+        "held",
+        "held: Allocated",
+        "held: InFlight",
+        "held: UnknownPod",
+        "held no more",
     ];
     assert!(met.keys().eq(&BTreeSet::from(outcomes.map(str::to_owned))), "{met:?}");
     let reasons = [Reason::Confirmed, Reason::Conflict, Reason::Expired, Reason::Forgotten, Reason::NodeRemoved];
