@@ -10,6 +10,7 @@
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
+//! allocation  what a pod's claims get on a node, as it is written
 //! selectors   which devices the CEL of selectors matches, and what is kept of it
 //! shadow      policies that are evaluated beside the active one and decide nothing
 //! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy
@@ -18,6 +19,7 @@
 //! Start with [`Engine::answer`]. Every query takes the same path, pod by pod: evaluate all rows, evaluate the nominated rows
 //! again, cut by limit.
 
+pub mod allocation;
 mod answer;
 mod breaker;
 mod clock;

@@ -56,6 +56,12 @@ pub(crate) const FEW_TOLERATIONS: usize = 16;
 /// Codes up to which each row of a column is compared with each, in a loop that compilers vectorise.
 pub(crate) const FEW_CODES: usize = 4;
 
+/// Devices that one claim can have: `AllocationResultsMaxSize` of `resource.k8s.io/v1`.
+pub const CLAIM_DEVICES: usize = 32;
+
+/// Bytes of an AllocationResult: more than the API server takes in one object (1.5 MiB in etcd, 3 MiB in a request).
+pub const ALLOCATION_BYTES: usize = 3 << 20;
+
 /// Storage objects that are copied for a guest between two questions whether it may go on: some 50 µs, unless their node
 /// affinities are large.
 pub const STORAGE_STRIDE: usize = 64;

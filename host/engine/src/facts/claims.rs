@@ -98,6 +98,16 @@ impl Context {
         resolved.known().filter_map(|claim| claim.next_change(self.now())).min()
     }
 
+    /// `namespace/name` of allocated claims of the pod that keep it away from some row of the batch, and that nobody but the pod uses:
+    /// taken back, they can be allocated elsewhere. Of use where no row is feasible.
+    ///
+    /// Source: `PostFilter` in dynamicresources.go.
+    pub fn claims_to_release(&self) -> Vec<String> {
+        let Ok(Some(resolved)) = self.resolved_claims() else { return Vec::new() };
+        let keeps_away = |claim: &ClaimRecord| self.usable_rows(claim).contains(&0);
+        resolved.releasable(&self.owner.1, keeps_away).iter().map(|claim| claim.key()).collect()
+    }
+
     fn claim_of(&self, claim: &Arc<ClaimRecord>) -> wire::Claim {
         if claim.allocation.is_some() {
             return wire::Claim::Allocated(self.usable_rows(claim));

@@ -152,6 +152,11 @@ impl Context {
         }
     }
 
+    /// The pod's UID; empty where nobody said.
+    pub(crate) fn pod_uid(&self) -> &Arc<str> {
+        &self.owner.1
+    }
+
     pub(crate) fn pod(&self) -> &Arc<PodFacts> {
         &self.pod
     }

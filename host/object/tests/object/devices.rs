@@ -1,5 +1,5 @@
 //! Tests of reading devices and claims on them.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

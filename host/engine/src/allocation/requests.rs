@@ -1,0 +1,64 @@
+//! Requests of a claim, each with the alternative that was taken. Start at [`of_claim`].
+
+use nodesift_cache::metadata::ClaimRecord;
+use nodesift_object::claim::{DeviceRequest, DeviceToleration};
+
+use super::{NewClaim, Pick};
+
+/// A request, or the alternative of it that was taken.
+pub(super) struct Taken<'a> {
+    /// The request's name.
+    base: &'a str,
+    /// The name of the alternative, if it is one.
+    alternative: Option<&'a str>,
+    pub(super) class: &'a str,
+    pub(super) admin_access: bool,
+    pub(super) tolerations: &'a [DeviceToleration],
+}
+
+impl Taken<'_> {
+    /// The name as allocations have it.
+    pub(super) fn full_name(&self) -> String {
+        match self.alternative {
+            Some(alternative) => format!("{}/{alternative}", self.base),
+            None => self.base.to_owned(),
+        }
+    }
+
+    /// Whether one of the names means it.
+    pub(super) fn is_named_by(&self, names: &[String]) -> bool {
+        names.iter().any(|name| *name == self.base || *name == self.full_name())
+    }
+}
+
+/// The requests of a claim, by their numbers; `picks` are those of the claim. `None` where an alternative does not exist.
+pub(super) fn of_claim<'a>(claim: &'a ClaimRecord, picks: &[&Pick]) -> Option<Vec<Taken<'a>>> {
+    let requests = claim.spec.requests.as_deref().unwrap_or_default();
+    (0..).zip(requests).map(|(number, request)| of_request(request, number, picks)).collect()
+}
+
+fn of_request<'a>(request: &'a DeviceRequest, number: u32, picks: &[&Pick]) -> Option<Taken<'a>> {
+    let DeviceRequest { name, exactly, first_available } = request;
+    let alternative = picks.iter().find(|pick| pick.request == number).map_or(0, |pick| pick.alternative);
+    let is_alternative = !first_available.is_empty();
+    let fields = if is_alternative { first_available.get(alternative as usize)? } else { exactly.as_ref()? };
+    Some(Taken {
+        base: name,
+        alternative: is_alternative.then_some(fields.name.as_str()),
+        class: &fields.device_class_name,
+        admin_access: !is_alternative && fields.admin_access,
+        tolerations: &fields.tolerations,
+    })
+}
+
+/// The requests of a claim for extended resources.
+pub(super) fn of_new(claim: &NewClaim) -> Vec<Taken<'_>> {
+    let taken = claim.requests.iter().map(|request| Taken {
+        base: &request.name,
+        alternative: None,
+        class: &request.class,
+        admin_access: false,
+        tolerations: &[],
+    });
+    taken.collect()
+}
