@@ -176,7 +176,7 @@ fn a01_the_same_over_http2_and_grpc() {
     let address = arena.sidecar.address;
     let connections = 10;
     let start = Instant::now();
-    let grown = growth(&arena, || {
+    let flood = || {
         block_on(async {
             let clients = (0..connections).map(|_| async {
                 let io = TokioIo::new(TcpStream::connect(address).await.unwrap());
@@ -212,7 +212,13 @@ fn a01_the_same_over_http2_and_grpc() {
             });
             join_all(clients).await;
         });
-    });
+    };
+    let mut grown = growth(&arena, flood);
+    if grown > GROWTH + NOISE {
+        println!("+{}, and once more", mib(grown));
+        // As above: the first flood also makes what stays.
+        grown = growth(&arena, flood);
+    }
     println!("+{} in {:?}", mib(grown), start.elapsed());
     assert!(grown <= GROWTH + NOISE, "+{}", mib(grown));
     arena.goes_on();
