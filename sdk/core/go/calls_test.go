@@ -274,7 +274,8 @@ func TestPreemptionTellsTheLastVictimThatHasToGo(t *testing.T) {
 }
 
 func TestErrorsSayWhatTheyAre(t *testing.T) {
-	client := dial(t, smallCluster(t).target())
+	// Without a predicate that evaluates claims.
+	client := dial(t, smallCluster(t, "--predicates", "NodeName,NodeResourcesFit").target())
 	web := nodesift.PodUID("uid-web")
 	_, err := client.Feasible(t.Context(), nodesift.PodUID("nobody"))
 	var detail *nodesift.Error
