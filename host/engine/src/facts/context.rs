@@ -8,7 +8,7 @@ use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
 
 use super::convert;
-use super::devices::Gathered;
+use super::gathered::Gathered;
 use crate::selectors::Selectors;
 
 /// The rows that one evaluation asks about.

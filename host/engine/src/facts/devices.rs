@@ -4,25 +4,26 @@
 //! are. Each pool is put into columns once, however many rows see it. Start at [`Context::devices_for`].
 //!
 //! ```text
-//! gathered   which rows see the same, the devices among it, and what selectors say of them
 //! kinds      what devices have in common, and which expressions match them
 //! values     attributes as numbers
 //! requested  what there is for each request, for explanations
 //! ```
 
-mod gathered;
 mod kinds;
 mod requested;
 mod values;
 
 use std::sync::Arc;
 
+use nodesift_cache::metadata::ClassRecord;
 use nodesift_cache::{PoolState, SeenPool};
+use nodesift_object::claim::DeviceFields;
+use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
-pub(super) use gathered::Gathered;
+use super::gathered::{Gathered, number};
 use kinds::Kinds;
 use values::Values;
 
@@ -34,11 +35,20 @@ impl Context {
 
     /// Evaluates the expressions of the pod's claims on the devices that the rows see.
     pub(super) fn evaluate_claims(&self) {
-        self.gathered().evaluate_claims(self);
+        let gathered = self.gathered();
+        if gathered.device_count() > 0 {
+            for list in lists_of(self) {
+                gathered.answers(self.selectors(), &list);
+            }
+        }
     }
 
     fn gathered(&self) -> &Gathered {
-        self.gathered.get_or_init(|| Box::new(Gathered::of(self)))
+        self.gathered.get_or_init(|| {
+            let mut rows = Vec::with_capacity(self.rows() as usize);
+            self.for_each_row(|_, row| rows.push(row));
+            Box::new(Gathered::of(self.snapshot.devices(), &rows))
+        })
     }
 }
 
@@ -199,7 +209,27 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// A length or place. The cache holds fewer devices than numbers there are.
-fn number(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
+/// The lists of expressions of the pod's claims and their classes, each once.
+fn lists_of(context: &Context) -> FxHashSet<Vec<String>> {
+    let mut lists = FxHashSet::default();
+    let Ok(Some(resolved)) = context.resolved_claims() else { return lists };
+    let claims = context.snapshot().claims();
+    let of_class = |class: &Arc<ClassRecord>| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect();
+    let asked = |requests: &[nodesift_object::claim::DeviceRequest]| -> Vec<DeviceFields> {
+        requests.iter().flat_map(|request| request.exactly.iter().chain(&request.first_available)).cloned().collect()
+    };
+    let unallocated = resolved.named.iter().filter(|claim| claim.allocation.is_none());
+    let asked: Vec<DeviceFields> =
+        unallocated.flat_map(|claim| asked(claim.spec.requests.as_deref().unwrap_or_default())).collect();
+    lists.extend(asked.iter().filter_map(|fields| claims.class(&fields.device_class_name)).map(of_class));
+    if resolved.extended.is_some()
+        && let Some(pod) = &context.pod().claims
+    {
+        let serving = pod.resources.iter().filter_map(|resource| claims.class_serving(resource));
+        lists.extend(serving.map(of_class));
+    }
+    let expression = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
+    lists.extend(asked.iter().map(|fields| fields.selectors.iter().filter_map(expression).collect::<Vec<_>>()));
+    lists.retain(|list| !list.is_empty());
+    lists
 }

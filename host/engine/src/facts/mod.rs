@@ -4,6 +4,7 @@
 //! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
 //!   pods       facts about other pods           storage   facts about volumes and claims
 //!   claims     the pod's claims of devices           devices   what rows see of devices
+//!   gathered   which rows see the same devices, and what selectors say of these
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
@@ -14,6 +15,7 @@ mod claims;
 mod context;
 mod convert;
 mod devices;
+mod gathered;
 mod interfaces;
 mod pods;
 mod ports;

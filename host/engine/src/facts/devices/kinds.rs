@@ -10,9 +10,9 @@ use nodesift_object::device::{DeviceTaint, DeviceTaintEffect};
 use nodesift_sandbox::wire::devices::{self as wire, Answer, Query};
 use rustc_hash::FxHashMap;
 
-use super::Gathered;
 use crate::facts::claims::amount;
 use crate::facts::context::Context;
+use crate::facts::gathered::{Gathered, number};
 
 /// What a device draws from counters of its pool, by their numbers.
 type Consumes = Arc<[(u32, i128)]>;
@@ -36,7 +36,8 @@ pub(super) struct Kinds<'a> {
 impl<'a> Kinds<'a> {
     /// Evaluates the query's expressions on devices.
     pub(super) fn of(context: &Context, query: &Query, gathered: &'a Gathered) -> Self {
-        let answers: Vec<_> = query.selector_lists.iter().map(|list| gathered.answers(context, list)).collect();
+        let answers: Vec<_> =
+            query.selector_lists.iter().map(|list| gathered.answers(context.selectors(), list)).collect();
         let matches = combined(&answers, gathered.device_count());
         Self {
             gathered,
@@ -74,7 +75,7 @@ impl<'a> Kinds<'a> {
             ),
             consumes: seen.consumes.iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
         };
-        let number = super::number(self.kinds.len());
+        let number = number(self.kinds.len());
         self.kinds.push(kind);
         self.known.insert(key, number);
         number
@@ -93,7 +94,7 @@ impl<'a> Kinds<'a> {
         };
         let set: Arc<[wire::Taint]> = traits.taints.iter().map(taint).collect();
         let known = self.sets.iter().position(|known| *known == set);
-        super::number(known.unwrap_or_else(|| {
+        number(known.unwrap_or_else(|| {
             self.sets.push(set);
             self.sets.len() - 1
         }))
@@ -114,9 +115,9 @@ fn combined(answers: &[Arc<[Answer]>], devices: usize) -> Vec<u32> {
     let mut numbers = vec![0; devices];
     for list in answers {
         let mut known: FxHashMap<(u32, &Answer), u32> = FxHashMap::default();
-        for (number, answer) in numbers.iter_mut().zip(list.iter()) {
-            let next = super::number(known.len());
-            *number = *known.entry((*number, answer)).or_insert(next);
+        for (combined, answer) in numbers.iter_mut().zip(list.iter()) {
+            let next = number(known.len());
+            *combined = *known.entry((*combined, answer)).or_insert(next);
         }
     }
     numbers

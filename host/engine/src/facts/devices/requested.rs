@@ -13,9 +13,9 @@ use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::Answer;
 use rustc_hash::FxHashSet;
 
-use super::gathered::Gathered;
 use crate::answer::RequestedDevices;
 use crate::facts::context::Context;
+use crate::facts::gathered::Gathered;
 use crate::limits::EXPLAINED_HOLDERS;
 
 /// Pool and name of a device.
@@ -132,8 +132,8 @@ impl<'a> Asked<'a> {
         Self {
             gathered,
             fields,
-            class: gathered.answers(context, &class.unwrap_or_default()),
-            own: gathered.answers(context, &own),
+            class: gathered.answers(context.selectors(), &class.unwrap_or_default()),
+            own: gathered.answers(context.selectors(), &own),
         }
     }
 

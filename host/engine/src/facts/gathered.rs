@@ -3,16 +3,12 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::ClassRecord;
-use nodesift_cache::{Device, SeenPools};
-use nodesift_object::claim::DeviceFields;
-use nodesift_object::selector::DeviceSelector;
+use nodesift_cache::{Device, Devices, Row, SeenPools};
 use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::context::Context;
-use crate::selectors;
+use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
@@ -22,7 +18,7 @@ pub(super) type Sight = Result<SeenPools, Arc<str>>;
 
 /// What rows see.
 #[derive(Debug)]
-pub(in crate::facts) struct Gathered {
+pub(super) struct Gathered {
     /// Per row the number of its sight.
     pub(super) seen: Vec<u32>,
     /// Each once; some may be equal.
@@ -36,14 +32,13 @@ pub(in crate::facts) struct Gathered {
 }
 
 impl Gathered {
-    /// What the rows of the context's batch see.
-    pub(super) fn of(context: &Context) -> Self {
-        let table = context.snapshot().devices();
+    /// What rows see.
+    pub(super) fn of(table: &Devices, rows: &[Row]) -> Self {
         let mut sights: Vec<Sight> = Vec::new();
         let mut known: FxHashMap<Vec<usize>, u32> = FxHashMap::default();
-        let mut seen = Vec::with_capacity(context.rows() as usize);
-        context.for_each_row(|_, row| {
-            let sight = table.seen_by(row);
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in rows {
+            let sight = table.seen_by(*row);
             let identity = match &sight {
                 Ok(pools) => pools.iter().map(|pool| Arc::as_ptr(pool) as usize).collect(),
                 // No pool is at an odd address.
@@ -51,9 +46,9 @@ impl Gathered {
             };
             seen.push(*known.entry(identity).or_insert_with(|| {
                 sights.push(sight);
-                super::number(sights.len() - 1)
+                number(sights.len() - 1)
             }));
-        });
+        }
         let mut gathered =
             Self { seen, sights, devices: Vec::new(), places: FxHashMap::default(), answers: Mutex::default() };
         gathered.list_devices();
@@ -67,7 +62,7 @@ impl Gathered {
                 continue;
             }
             for seen in &pool.devices {
-                let next = super::number(self.devices.len());
+                let next = number(self.devices.len());
                 if *self.places.entry(Arc::as_ptr(&seen.device) as usize).or_insert(next) == next {
                     self.devices.push(Arc::clone(&seen.device));
                 }
@@ -86,52 +81,17 @@ impl Gathered {
     }
 
     /// What a list of expressions says of each device.
-    pub(super) fn answers(&self, context: &Context, list: &[String]) -> Arc<[Answer]> {
+    pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<[Answer]> {
         if let Some(known) = self.answers.lock().get(list) {
             return Arc::clone(known);
         }
-        let answers: Arc<[Answer]> = match context.selectors() {
+        let answers: Arc<[Answer]> = match selectors {
             Some(selectors) => selectors.outcomes(list, self.devices.iter()).into_iter().map(answer).collect(),
             None => vec![Answer::Error(NO_SELECTORS.into()); self.devices.len()].into(),
         };
         self.answers.lock().insert(list.to_vec(), Arc::clone(&answers));
         answers
     }
-
-    /// Evaluates what the pod's claims ask for: a predicate asks the same, and it is not its time.
-    pub(super) fn evaluate_claims(&self, context: &Context) {
-        if self.devices.is_empty() {
-            return;
-        }
-        for list in lists_of(context) {
-            self.answers(context, &list);
-        }
-    }
-}
-
-/// The lists of expressions of the pod's claims and their classes, each once.
-fn lists_of(context: &Context) -> FxHashSet<Vec<String>> {
-    let mut lists = FxHashSet::default();
-    let Ok(Some(resolved)) = context.resolved_claims() else { return lists };
-    let claims = context.snapshot().claims();
-    let of_class = |class: &Arc<ClassRecord>| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect();
-    let asked = |requests: &[nodesift_object::claim::DeviceRequest]| -> Vec<DeviceFields> {
-        requests.iter().flat_map(|request| request.exactly.iter().chain(&request.first_available)).cloned().collect()
-    };
-    let unallocated = resolved.named.iter().filter(|claim| claim.allocation.is_none());
-    let asked: Vec<DeviceFields> =
-        unallocated.flat_map(|claim| asked(claim.spec.requests.as_deref().unwrap_or_default())).collect();
-    lists.extend(asked.iter().filter_map(|fields| claims.class(&fields.device_class_name)).map(of_class));
-    if resolved.extended.is_some()
-        && let Some(pod) = &context.pod().claims
-    {
-        let serving = pod.resources.iter().filter_map(|resource| claims.class_serving(resource));
-        lists.extend(serving.map(of_class));
-    }
-    let expression = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
-    lists.extend(asked.iter().map(|fields| fields.selectors.iter().filter_map(expression).collect::<Vec<_>>()));
-    lists.retain(|list| !list.is_empty());
-    lists
 }
 
 fn answer(answer: selectors::Answer) -> Answer {
@@ -140,4 +100,9 @@ fn answer(answer: selectors::Answer) -> Answer {
         selectors::Answer::Yes => Answer::Yes,
         selectors::Answer::Error(error) => Answer::Error(error),
     }
+}
+
+/// A length or place. The cache holds fewer devices than numbers there are.
+pub(super) fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
