@@ -13,7 +13,7 @@ use nodesift_proto::v1;
 use serde_json::json;
 
 use crate::{limits, paths};
-use nodesift_cache::{AssumeError, OverlayError};
+use nodesift_cache::{AssumeError, InFlightError, OverlayError};
 use nodesift_engine as engine;
 
 /// Why a request fails.
@@ -175,6 +175,20 @@ pub enum Error {
         /// The predicate, its code and its reasons.
         why: String,
     },
+    /// `Assume` with `allocate`: the devices cannot be held for a claim of the pod.
+    #[error("pod {pod} is not assumed: {error}")]
+    Held {
+        /// Its UID.
+        pod: String,
+        /// Why.
+        error: InFlightError,
+    },
+    /// The placements before this one have filled the answer.
+    #[error(
+        "the allocations of this request take {} bytes already: assume the other pods in the next one",
+        limits::REQUEST_ALLOCATION_BYTES
+    )]
+    TooManyAllocations,
     /// `Assume` with `if_generation`: the cache has changed.
     #[error("the cache is at generation {found}, and if_generation is {wanted}: decide again from a newer answer")]
     GenerationChanged {
@@ -225,9 +239,10 @@ impl Error {
             Self::Malformed { .. } | Self::InvalidField { .. } | Self::BodyBroken { .. } => {
                 (Code::InvalidArgument, StatusCode::BAD_REQUEST)
             }
-            Self::BodyTooLarge { .. } | Self::TooMuch { .. } | Self::AnswerTooLarge { .. } => {
-                (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
-            }
+            Self::BodyTooLarge { .. }
+            | Self::TooMuch { .. }
+            | Self::AnswerTooLarge { .. }
+            | Self::TooManyAllocations => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
             Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
             Self::MediaType { .. } | Self::ContentCoding { .. } | Self::NotGrpc => {
                 (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
@@ -241,9 +256,9 @@ impl Error {
             Self::NotSeen { .. } | Self::DeadlineExceeded { .. } => {
                 (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT)
             }
-            Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. }) | Self::DoesNotFit { .. } => {
-                (Code::FailedPrecondition, StatusCode::CONFLICT)
-            }
+            Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. })
+            | Self::DoesNotFit { .. }
+            | Self::Held { .. } => (Code::FailedPrecondition, StatusCode::CONFLICT),
             Self::GenerationChanged { .. } => (Code::Aborted, StatusCode::CONFLICT),
             Self::Assume(
                 AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
@@ -298,6 +313,7 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::OtherVersion { .. }
         | engine::Error::OlderThanPolicy
         | engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
+        engine::Error::Allocation { .. } => (Code::FailedPrecondition, StatusCode::CONFLICT),
         engine::Error::UnknownPredicate { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),

@@ -353,6 +353,11 @@ pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 /// lock of the cache's writer, and watch events and all other placements wait for that.
 pub const CHECK_TIME: Duration = Duration::from_millis(500);
 
+/// Bytes of allocations from which on one `Filter` request gets no more of them. One pod has at most
+/// [`ALLOCATION_BYTES`](nodesift_engine::limits::ALLOCATION_BYTES), and both together leave room for the answers in a message
+/// ([`MESSAGE_BYTES`]); a thousand pods with one device each take half a megabyte.
+pub const REQUEST_ALLOCATION_BYTES: usize = 4 << 20;
+
 /// Interval at which expired assumptions are ended.
 pub const ASSUME_TICK: Duration = Duration::from_millis(200);
 

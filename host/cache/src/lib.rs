@@ -34,7 +34,7 @@ mod write;
 #[doc(hidden)]
 pub use write::failpoint::panic_after;
 
-pub use claims::{ClaimObstacle, Claims, ExtendedClaim, InFlightError, Resolved};
+pub use claims::{ClaimObstacle, Claims, ExtendedClaim, InFlightError, PodHolds, Resolved};
 pub use columns::change_log::NodeInterface;
 pub use columns::column::Column;
 pub use columns::drift::Drift;

@@ -57,6 +57,9 @@ pub struct PodAnswer {
     pub cycle: Cycle,
     /// Rows that the pod names, ascending; `None` where it names none. The filters run on no others.
     pub named: Option<Arc<[u32]>>,
+    /// `namespace/name` of allocated claims that keep the pod from some evaluated node and that nobody else uses, in the order of the
+    /// pod; only where no node is feasible.
+    pub claims_to_release: Vec<String>,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
     /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only from
@@ -119,6 +122,7 @@ impl PodAnswer {
             + self.predicates.iter().map(alone).sum::<usize>()
             + self.named.as_ref().map_or(0, |named| size_of_val(&**named))
             + self.message.as_ref().map_or(0, |message| message.len())
+            + self.claims_to_release.iter().map(|claim| size_of::<String>() + claim.len()).sum::<usize>()
             + self.faults.iter().map(fault).sum::<usize>()
     }
 }

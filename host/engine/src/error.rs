@@ -1,5 +1,6 @@
 //! Why a query has no answer. Start at [`Error`].
 
+use crate::allocation::AllocationError;
 use crate::scenarios::overlay::OverlayPart;
 use nodesift_cache::OverlayError;
 
@@ -76,6 +77,16 @@ pub enum Error {
     /// A preemption query was given a snapshot with an overlay. Its victims are looked up in the cluster as it is.
     #[error("preemption cannot be combined with an overlay: remove the overlay from the request")]
     PreemptionWithOverlay,
+    /// The claims of a pod get no devices on a node.
+    #[error("pod {pod} gets no devices on node {node:?}: {error}")]
+    Allocation {
+        /// `namespace/name`.
+        pod: String,
+        /// The node.
+        node: String,
+        /// Why.
+        error: AllocationError,
+    },
     /// A cached verdict differs from a fresh one, which is a bug in nodesift. Compared only with [`crate::Reuse::Verified`].
     #[error(
         "pod {pod}: a cached verdict differs from a fresh one: {difference}: this is a bug in nodesift, please report it; \

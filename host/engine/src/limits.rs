@@ -59,7 +59,8 @@ pub(crate) const FEW_CODES: usize = 4;
 /// Devices that one claim can have: `AllocationResultsMaxSize` of `resource.k8s.io/v1`.
 pub const CLAIM_DEVICES: usize = 32;
 
-/// Bytes of an AllocationResult: more than the API server takes in one object (1.5 MiB in etcd, 3 MiB in a request).
+/// Bytes of an AllocationResult, and of all that the claims of one pod get: more than the API server takes in one object (1.5 MiB in
+/// etcd, 3 MiB in a request), and less than the 4 MiB of a message that clients of gRPC accept.
 pub const ALLOCATION_BYTES: usize = 3 << 20;
 
 /// Storage objects that are copied for a guest between two questions whether it may go on: some 50 µs, unless their node

@@ -18,6 +18,7 @@ use std::time::{Instant, SystemTime};
 use nodesift_cache::metadata::Selection;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
+use nodesift_sandbox::wire::allocation::Allocation;
 use nodesift_sandbox::{Facts, Interface, Level, Line, Module, Verdict, printable};
 
 use crate::Context;
@@ -131,12 +132,32 @@ impl ActivePredicate {
         if self.is_beside {
             return self.module.filter(facts, context.rows(), context.deadline());
         }
+        self.call(context, |lines| self.module.filter_logging(facts, context.rows(), context.deadline(), lines))
+    }
+
+    /// Asks the module which devices the pod's claims get on the row at a place of the context's batch; `None` where it rejects the
+    /// row. Otherwise as [`Self::filter`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`].
+    pub(crate) fn allocate(
+        &self,
+        facts: Arc<dyn Facts>,
+        context: &Context,
+        place: u32,
+    ) -> Result<Option<Allocation>, Fault> {
+        self.call(context, |_| self.module.allocate(facts, context.rows(), place, context.deadline()))
+    }
+
+    /// Makes a call about a context, unless the module is in quarantine, and counts, times and logs it.
+    fn call<T>(&self, context: &Context, call: impl FnOnce(&mut Vec<Line>) -> Result<T, Fault>) -> Result<T, Fault> {
         let admitted = self.breaker.admit().inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let started = Instant::now();
-        let (rows, mut lines) = (context.rows(), Vec::new());
-        let outcome = self.module.filter_logging(facts, rows, context.deadline(), &mut lines);
+        let mut lines = Vec::new();
+        let outcome = call(&mut lines);
         let fault = outcome.as_ref().err();
-        self.counts.count(rows, started.elapsed(), fault.map(|fault| fault.kind));
+        self.counts.count(context.rows(), started.elapsed(), fault.map(|fault| fault.kind));
         match admitted.end(fault) {
             Change::None => {}
             Change::Opened => tracing::warn!(

@@ -2,7 +2,7 @@
 //! assumptions that no event has confirmed in time.
 //!
 //! A conditional `Assume` is decided and carried out under one lock of the writer, so of two cores that take the last room of a
-//! node one is refused. Start at [`Service::assume`].
+//! node, or the last device, one is refused; what it evaluates is in [`check`](super::check). Start at [`Service::assume`].
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -11,14 +11,15 @@ use nodesift_proto::v1;
 use parking_lot::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::check::allocation;
 use super::request::{TERMINATED, pod_ref};
 use super::response;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::{Error, Service, limits};
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{AssumeError, Generation, Overdue, Placed, Plan, Writer};
-use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
+use nodesift_cache::{AssumeError, Overdue, Placed, Plan, Writer};
+use nodesift_engine::PodRef;
 use nodesift_object::Pod;
 
 /// An `Assume` request, checked.
@@ -29,20 +30,20 @@ pub(super) struct AssumePlan {
     node: String,
     pub(super) ttl: Duration,
     if_generation: Option<u64>,
+    /// Whether the pod has to fit.
     pub(super) check: bool,
+    /// Whether its claims get devices; then `check` is set too.
+    pub(super) allocate: bool,
 }
 
-/// The state for which a pod was found to fit: of the cache, and of the policy.
-type FitsAt = (Generation, u64);
-
 impl Service {
-    /// Answers `Assume`. With `check` it evaluates, which takes an evaluation slot; without, it needs none.
+    /// Answers `Assume`. With `check` or `allocate` it evaluates, which takes an evaluation slot; without, it needs none.
     pub(crate) async fn assume(
         &self,
         scope: &RequestScope,
         request: v1::AssumeRequest,
     ) -> Result<v1::AssumeResponse, Error> {
-        if request.check {
+        if evaluates(&request) {
             let service = self.clone();
             scope.pend()?;
             let _work = scope.peer.work();
@@ -53,7 +54,7 @@ impl Service {
     }
 
     /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
-    fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
+    pub(super) fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
         self.assume_planned(&self.assume_plan("", request)?)
     }
 
@@ -62,25 +63,22 @@ impl Service {
         let until = Instant::now() + request.ttl;
         // Evaluated without the lock first: refusals, columns that have to be built and slow predicates keep nobody waiting.
         // Under the lock only what has changed meanwhile is evaluated again.
-        let fits_at = if request.check { self.evaluate_unlocked(request)? } else { None };
+        let found = if request.check { self.evaluate_unlocked(request)? } else { None };
 
         let mut writer = self.writer().lock();
         let plan = self.plan(&mut writer, request)?;
-        if request.check && takes_room(&plan) {
-            let state = (self.reader().snapshot().generation(), self.engine().policy().generation);
-            if fits_at != Some(state) {
-                self.evaluate_plan(&plan)?;
-            }
-        }
-        let placed = writer.carry_out(&plan, until);
+        let found = self.evaluate_locked(&mut writer, request, &plan, found)?;
+        let placed = self.place(&mut writer, &plan, until, &found)?;
         let version = self.publish(&mut writer);
         drop(writer);
-        Ok(assumed(&plan, placed, Some(version)))
+        let allocations = found.into_iter().map(allocation).collect();
+        Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }
 
     /// Checks a request; `place` is the path of its fields in errors, with the dot.
     pub(super) fn assume_plan(&self, place: &str, request: v1::AssumeRequest) -> Result<AssumePlan, Error> {
-        let v1::AssumeRequest { pod, node, ttl_ms, if_generation, check } = request;
+        let check = evaluates(&request);
+        let v1::AssumeRequest { pod, node, ttl_ms, if_generation, check: _, allocate } = request;
         let ttl = self.ttl(place, ttl_ms)?;
         if node.is_empty() {
             return Err(Error::invalid(format!("{place}node"), "is empty"));
@@ -90,7 +88,7 @@ impl Service {
             PodRef::Whole(pod) => Some(self.record(place, pod, &node)?),
             PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Version { .. } | PodRef::Known(_) => None,
         };
-        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check })
+        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate })
     }
 
     /// What the request would do, where its `if_generation` holds.
@@ -113,48 +111,6 @@ impl Service {
             }
         };
         Ok(plan)
-    }
-
-    /// Evaluates without the lock. None where there is nothing to evaluate, or the state is not settled.
-    fn evaluate_unlocked(&self, request: &AssumePlan) -> Result<Option<FitsAt>, Error> {
-        let (plan, planned_at) = {
-            let mut writer = self.writer().lock();
-            (self.plan(&mut writer, request)?, self.reader().snapshot().generation())
-        };
-        if !takes_room(&plan) {
-            return Ok(None);
-        }
-        match self.evaluate_plan(&plan) {
-            // On a later snapshot the pod may be another than the one of the plan.
-            Ok(state) => Ok(Some(state).filter(|(generation, _)| *generation == planned_at)),
-            Err(error) if error.is_unsettled() => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Evaluates the pod of a plan on its node, as if it were pending.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DoesNotFit`], and those of the engine.
-    fn evaluate_plan(&self, plan: &Plan) -> Result<FitsAt, Error> {
-        let counts_already = plan.placed != Placed::Assumed;
-        let removed = counts_already.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
-        let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
-        let query = Query {
-            pods: vec![PodRef::Known(Arc::clone(&plan.pod))],
-            nodes: Nodes::Named(vec![plan.node.to_string()]),
-            phase: Phase::Allocate,
-            depth: Depth::FirstFailure,
-            deadline: Some(Instant::now() + limits::CHECK_TIME),
-            skip: Vec::new(),
-        };
-        let answer = self.engine().answer_on(&snapshot, &query)?;
-        match answer.pods.first() {
-            Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),
-            Some(_) => Ok((snapshot.generation(), answer.policy_generation)),
-            None => Err(Error::Internal),
-        }
     }
 
     /// Answers `Forget`. Takes the cache's lock: not for an I/O thread.
@@ -226,24 +182,13 @@ pub(super) fn assumed(plan: &Plan, placed: Placed, version: Option<v1::Version>)
         Placed::Moved => v1::Placed::Moved,
         Placed::AlreadyBound => v1::Placed::AlreadyBound,
     };
-    v1::AssumeResponse { version, pod: name(&plan.pod), uid: plan.pod.uid.to_string(), placed: placed.into() }
+    let (pod, uid) = (name(&plan.pod), plan.pod.uid.to_string());
+    v1::AssumeResponse { version, pod, uid, placed: placed.into(), allocations: Vec::new() }
 }
 
-/// Whether the pod counts on the node, or counts for something else there, only once the plan is carried out.
-fn takes_room(plan: &Plan) -> bool {
-    match plan.placed {
-        Placed::Assumed | Placed::Moved => true,
-        Placed::Renewed => plan.replaces,
-        Placed::AlreadyBound => false,
-    }
-}
-
-fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {
-    let why = match pod.failures.first() {
-        Some(failure) => format!("{} ({}): {}", failure.predicate, failure.code.name(), failure.reasons.join(", ")),
-        None => "no reason given".to_owned(),
-    };
-    Error::DoesNotFit { pod: pod.pod.clone(), node: node.to_owned(), why }
+/// Whether a predicate is called for a request.
+pub(super) fn evaluates(request: &v1::AssumeRequest) -> bool {
+    request.check || request.allocate
 }
 
 fn name(pod: &PodRecord) -> String {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use nodesift_proto::v1::{self, assume_outcome, forget_outcome};
 use parking_lot::MutexGuard;
 
-use super::assume::{AssumePlan, assumed};
+use super::assume::{AssumePlan, assumed, evaluates};
 use super::request::pod_ref;
 use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
@@ -36,7 +36,7 @@ pub(crate) struct Outcomes {
 impl Changes {
     /// Whether a predicate is evaluated for one of them.
     fn check_any(&self) -> bool {
-        self.assume.iter().any(|assume| assume.check)
+        self.assume.iter().any(evaluates)
     }
 
     fn len(&self) -> usize {
@@ -51,18 +51,20 @@ impl Outcomes {
     }
 }
 
-/// The cache's writer, locked for as long as consecutive changes need no evaluation.
+/// The cache's writer, locked for as long as consecutive changes need no evaluation, and what the answers hold so far.
 #[derive(Default)]
 struct Batch<'a> {
     writer: Option<MutexGuard<'a, Writer>>,
     /// The answers that name the version of the next publication.
     forgotten: Vec<usize>,
     assumed: Vec<usize>,
+    /// Bytes of the allocations so far.
+    allocation_bytes: usize,
 }
 
 impl Service {
-    /// Checks the rest of a request by `parse`, makes its changes, and publishes them. Without `check` that needs no evaluation
-    /// slot. Once it has begun it is waited for: the client has to know what became of it.
+    /// Checks the rest of a request by `parse`, makes its changes, and publishes them. Without `check` and `allocate`
+    /// that needs no evaluation slot. Once it has begun it is waited for: the client has to know what became of it.
     ///
     /// # Errors
     ///
@@ -137,7 +139,12 @@ impl Service {
             // It locks by itself, after it has evaluated without the lock.
             self.publish_batch(batch, outcomes);
             deadline.check()?;
-            return self.assume_planned(request);
+            if request.allocate && batch.allocation_bytes > limits::REQUEST_ALLOCATION_BYTES {
+                return Err(Error::TooManyAllocations);
+            }
+            let answer = self.assume_planned(request)?;
+            batch.allocation_bytes += answer.allocations.iter().map(prost::Message::encoded_len).sum::<usize>();
+            return Ok(answer);
         }
         let until = Instant::now() + request.ttl;
         let writer = batch.writer.get_or_insert_with(|| self.writer().lock());

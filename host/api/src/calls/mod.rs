@@ -9,6 +9,7 @@
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
 //! assume             Assume, Forget: decisions of a core → the cache's writer
+//!   check            what an Assume evaluates first: whether the pod fits, which devices its claims get
 //!   changes          the same inside a Filter request, before its pods are evaluated
 //! node_index         which node is in which row, as the difference from what a core knows
 //! node_index_stream  NodeIndex: that difference as a stream
@@ -18,6 +19,7 @@
 
 pub mod assume;
 pub(crate) mod changes;
+mod check;
 pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;

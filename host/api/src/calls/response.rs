@@ -127,6 +127,7 @@ pub(crate) fn pod_without_nodes(names: &NodeNames, pod: &PodAnswer, detail: v1::
         next_start: pod.next.map(|row| row.0),
         error: pod_error(pod),
         named_nodes: named_nodes(names, pod),
+        claims_to_release: pod.claims_to_release.clone(),
     }
 }
 

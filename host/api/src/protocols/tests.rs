@@ -67,6 +67,7 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
         named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
+        claims_to_release: (0..random.usize(..3)).map(|at| format!("default/\"claim\"-{at}")).collect(),
         faults: if random.bool() { vec![report] } else { Vec::new() },
         error: None,
         next: random.bool().then(|| Row(random.u32(..9))),

@@ -20,4 +20,4 @@ mod model;
 
 pub use resolve::{ClaimObstacle, ExtendedClaim, Resolved};
 pub(crate) use table::{ClaimTable, HoldChange};
-pub use table::{Claims, InFlightError};
+pub use table::{Claims, InFlightError, PodHolds};

@@ -93,6 +93,14 @@ pub enum InFlightError {
     UnknownPod,
 }
 
+/// What is in flight for the claims of a pod.
+#[derive(Debug, Clone)]
+pub struct PodHolds {
+    pub(crate) pod_uid: Arc<str>,
+    /// By the UIDs that they are for; not empty.
+    pub(crate) held: Vec<(Arc<str>, Holds)>,
+}
+
 /// What a change does to devices.
 #[derive(Debug, Default)]
 pub(crate) struct HoldChange {
@@ -194,6 +202,13 @@ impl ClaimTable {
         Ok(HoldChange { held: last.into_values().collect(), released: Vec::new() })
     }
 
+    /// What is held in flight for a pod; none where nothing is.
+    pub(crate) fn held_for(&self, pod_uid: &Arc<str>) -> Option<PodHolds> {
+        let holds = |uid: &Arc<str>| Some((Arc::clone(uid), Arc::clone(self.shown.in_flight.get(uid)?)));
+        let held: Vec<_> = self.owners.of(pod_uid).iter().filter_map(holds).collect();
+        (!held.is_empty()).then(|| PodHolds { pod_uid: Arc::clone(pod_uid), held })
+    }
+
     /// Gives up what is held in flight for a pod; none where nothing is.
     pub(crate) fn release_pod(&mut self, pod_uid: &str) -> Option<HoldChange> {
         let mut change: Option<HoldChange> = None;
@@ -205,7 +220,7 @@ impl ClaimTable {
     }
 
     /// Whether an allocation can be held for a UID.
-    fn check_free(&self, uid: &str) -> Result<(), InFlightError> {
+    pub(crate) fn check_free(&self, uid: &str) -> Result<(), InFlightError> {
         let is_allocated = |claim: &Arc<ClaimRecord>| claim.allocation.is_some();
         let made = self.shown.by_pod.get(uid).into_iter().flat_map(|claims| claims.iter());
         if self.by_uid.get(uid).into_iter().chain(made).any(is_allocated) {

@@ -1,9 +1,11 @@
 //! ResourceClaims, DeviceClasses and allocations in flight that come, change and go. Start with [`Writer::apply_resource_claim`].
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Writer;
-use crate::claims::{HoldChange, InFlightError};
+use super::assumed::{Placed, Plan};
+use crate::claims::{HoldChange, InFlightError, PodHolds};
 use crate::metadata::{ClaimRecord, ClassRecord, Hold};
 use nodesift_object::claim::AllocatedDevice;
 
@@ -53,10 +55,41 @@ impl Writer {
         Ok(())
     }
 
+    /// Does what was planned, as [`Self::carry_out`], and holds devices for the pod, as [`Self::hold_for_pod`]: both or nothing.
+    ///
+    /// # Errors
+    /// As [`Self::hold_in_flight`]. The pod is not assumed then.
+    pub fn carry_out_holding(
+        &mut self,
+        plan: &Plan,
+        until: Instant,
+        allocations: &[(Arc<str>, Vec<AllocatedDevice>)],
+    ) -> Result<Placed, InFlightError> {
+        allocations.iter().try_for_each(|(uid, _)| self.claims.check_free(uid))?;
+        let placed = self.carry_out(plan, until);
+        self.hold_for_pod(&plan.pod.uid, allocations)?;
+        Ok(placed)
+    }
+
+    /// What is in flight for the claims of a pod; none where nothing is.
+    pub fn held_for_pod(&self, pod_uid: &Arc<str>) -> Option<PodHolds> {
+        self.claims.held_for(pod_uid)
+    }
+
     /// Gives up what is in flight for the claims of a pod.
-    pub(super) fn release_pod(&mut self, pod_uid: &str) {
+    pub fn release_pod(&mut self, pod_uid: &str) {
         let change = self.claims.release_pod(pod_uid);
         self.claims_changed(change);
+    }
+
+    /// Holds again what was given up.
+    ///
+    /// # Errors
+    /// As [`Self::hold_in_flight`].
+    pub fn hold_again(&mut self, PodHolds { pod_uid, held }: PodHolds) -> Result<(), InFlightError> {
+        let change = self.claims.hold_for_pod(&pod_uid, held.into_iter())?;
+        self.claims_changed(Some(change));
+        Ok(())
     }
 
     /// Gives up an allocation in flight, of which the UID is given as to [`Self::hold_in_flight`].

@@ -1,6 +1,7 @@
 //! What a pod's claims get on a node: from the picks of a predicate to AllocationResults of `resource.k8s.io/v1`.
 //!
 //! ```text
+//! allocator   the question to the predicate of the policy that gives devices
 //! results     per claim the document for its status, and the devices to hold until the status shows it
 //! requests    requests of a claim, each with the alternative that was taken
 //! nodes       the nodes that reach all devices of a claim
@@ -8,10 +9,11 @@
 //! amount      amounts and identities of shares as text
 //! ```
 //!
-//! Start with [`results`]. Source: `Allocate` in
+//! Start with [`Engine::allocate`](crate::Engine::allocate). Source: `Allocate` in
 //! k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go, and `bindClaim` in kube-scheduler's
 //! dynamicresources.go.
 
+mod allocator;
 mod amount;
 mod document;
 mod nodes;
@@ -22,66 +24,10 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::ClaimRecord;
 use nodesift_object::claim::AllocatedDevice;
+use nodesift_sandbox::fault::Fault;
 
+pub use nodesift_sandbox::wire::allocation::{Allocation, Mapping, NewClaim, NewRequest, Pick};
 pub use results::results;
-
-/// What a predicate gives to a pod's claims on a row.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allocation {
-    /// Devices, in the order picked.
-    pub picks: Vec<Pick>,
-    /// The claim for extended resources, where it has to be made.
-    pub extended: Option<NewClaim>,
-}
-
-/// A device that a claim gets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pick {
-    /// The number of the claim; the one for extended resources comes after the last that the pod names.
-    pub claim: u32,
-    /// The number of the request in the claim.
-    pub request: u32,
-    /// The number of the alternative; 0 where there are none.
-    pub alternative: u32,
-    /// The number of the pool among those that the row sees.
-    pub pool: u32,
-    /// The number of the device in the pool.
-    pub device: u32,
-    /// For a share, what it takes of each capacity by name, in billionths of a unit; `None` where the claim has the device for
-    /// itself.
-    pub share: Option<Vec<(String, i128)>>,
-}
-
-/// A claim for extended resources.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NewClaim {
-    /// Its requests, sorted by name.
-    pub requests: Vec<NewRequest>,
-    /// Which request serves which resource of which container.
-    pub mappings: Vec<Mapping>,
-}
-
-/// A request of a claim for extended resources.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRequest {
-    /// Its name.
-    pub name: String,
-    /// The DeviceClass.
-    pub class: String,
-    /// How many devices.
-    pub count: i64,
-}
-
-/// Says that a request serves a container's resource.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// The number of the container in `PodClaims::containers`.
-    pub container: u32,
-    /// The number of the resource in `PodClaims::resources`.
-    pub resource: u32,
-    /// The request's name.
-    pub request: String,
-}
 
 /// What one claim gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +44,14 @@ pub struct ClaimAllocation {
     pub extended: Option<ExtendedSpec>,
 }
 
+impl ClaimAllocation {
+    /// Bytes of the documents.
+    pub fn bytes(&self) -> usize {
+        let extended = self.extended.as_ref();
+        self.result.len() + extended.map_or(0, |extended| extended.spec.len() + extended.mappings.len())
+    }
+}
+
 /// A claim for extended resources, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtendedSpec {
@@ -110,6 +64,26 @@ pub struct ExtendedSpec {
 /// Why picks do not become allocations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllocationError {
+    /// The pod has claims, and the policy nothing that gives devices.
+    #[error(
+        "no predicate of the policy gives devices to claims: have one with DynamicResources in the phase allocate, or leave \
+         `allocate` out and allocate the claims yourself"
+    )]
+    NoAllocator,
+    /// The predicate gives none on this node.
+    #[error("predicate {predicate:?} gives the claims no devices there")]
+    NoDevices {
+        /// Its name in the policy.
+        predicate: Arc<str>,
+    },
+    /// The call of the predicate failed.
+    #[error("predicate {predicate:?} failed: {fault}")]
+    Fault {
+        /// Its name in the policy.
+        predicate: Arc<str>,
+        /// The fault of the call.
+        fault: Fault,
+    },
     /// The pod's claims cannot be allocated anywhere.
     #[error("{0}")]
     Obstacle(String),
@@ -137,6 +111,12 @@ pub enum AllocationError {
         /// The claim or the class.
         of: String,
         /// The limit of the cache.
+        limit: usize,
+    },
+    /// The documents for the claims of one pod are too large together.
+    #[error("the allocations of the pod's claims take more than {limit} bytes together")]
+    TooLarge {
+        /// [`crate::limits::ALLOCATION_BYTES`].
         limit: usize,
     },
     /// A document cannot be written.

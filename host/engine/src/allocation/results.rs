@@ -8,6 +8,7 @@ use nodesift_cache::{ExtendedClaim, Row, SeenDevice, SeenPool, SeenPools, Snapsh
 use nodesift_object::claim::{AllocatedDevice, DeviceConfiguration};
 use nodesift_object::time::rfc3339;
 use nodesift_object::{Quantity, ResourceList};
+use nodesift_sandbox::wire::claims::NanoUnits;
 use serde_json::value::RawValue;
 
 use super::document::{self, AllocationResult, Configuration, Device, Devices, Toleration};
@@ -15,7 +16,7 @@ use super::nodes::{self, Reached};
 use super::requests::{self, Taken};
 use super::{Allocation, AllocationError, ClaimAllocation, ExtendedSpec, NewClaim, Pick, amount};
 use crate::facts::Context;
-use crate::limits::CLAIM_DEVICES;
+use crate::limits::{ALLOCATION_BYTES, CLAIM_DEVICES};
 
 /// What a predicate gave to the pod's claims on a row, per claim that is not allocated yet, in the order of the claims; a claim that
 /// the pod names twice is there twice, and of the two the last is to be written. A claim for extended resources without requests
@@ -38,13 +39,13 @@ pub fn results(context: &Context, row: Row, allocation: &Allocation) -> Result<V
     let place = Place { context, row, pools };
     let mut results = Vec::new();
     for (number, claim) in (0..).zip(&resolved.named).filter(|(_, claim)| claim.allocation.is_none()) {
-        let picks = allocation.picks_of(number)?;
+        let picks = picks_of(allocation, number)?;
         let requests = requests::of_claim(claim, &picks).ok_or(AllocationError::Unknown("alternative"))?;
         let (result, devices) = place.give(&picks, &requests, Some(claim))?;
         let (uid, claim) = (Arc::clone(&claim.uid), Some(Arc::clone(claim)));
         results.push(ClaimAllocation { claim, uid, result, devices, extended: None });
     }
-    let picks = allocation.picks_of(claims)?;
+    let picks = picks_of(allocation, claims)?;
     match (&resolved.extended, allocation.extended.as_ref().filter(|claim| !claim.requests.is_empty())) {
         (_, None) if picks.is_empty() => {}
         (Some(extended), Some(new)) => {
@@ -59,17 +60,18 @@ pub fn results(context: &Context, row: Row, allocation: &Allocation) -> Result<V
         }
         _ => return Err(AllocationError::Unknown("claim")),
     }
+    if results.iter().map(ClaimAllocation::bytes).sum::<usize>() > ALLOCATION_BYTES {
+        return Err(AllocationError::TooLarge { limit: ALLOCATION_BYTES });
+    }
     Ok(results)
 }
 
-impl Allocation {
-    fn picks_of(&self, claim: u32) -> Result<Vec<&Pick>, AllocationError> {
-        let picks: Vec<&Pick> = self.picks.iter().filter(|pick| pick.claim == claim).collect();
-        if picks.len() > CLAIM_DEVICES {
-            return Err(AllocationError::TooManyDevices { limit: CLAIM_DEVICES });
-        }
-        Ok(picks)
+fn picks_of(allocation: &Allocation, claim: u32) -> Result<Vec<&Pick>, AllocationError> {
+    let picks: Vec<&Pick> = allocation.picks.iter().filter(|pick| pick.claim == claim).collect();
+    if picks.len() > CLAIM_DEVICES {
+        return Err(AllocationError::TooManyDevices { limit: CLAIM_DEVICES });
     }
+    Ok(picks)
 }
 
 /// The row on which devices are given.
@@ -216,15 +218,16 @@ fn device<'a>(pick: &'a Pick, request: &Taken<'a>, pool: &'a SeenPool, seen: &'a
         binding_conditions: binding.map(|binding| texts(&binding.conditions)).unwrap_or_default(),
         binding_failure_conditions: binding.map(|binding| texts(&binding.failure_conditions)).unwrap_or_default(),
         share_id: pick.share.is_some().then(amount::share_id),
-        consumed_capacity: consumed.map(|(name, nano)| (name.as_str(), amount::quantity(*nano))).collect(),
+        consumed_capacity: consumed.map(|(name, nano)| (name.as_str(), amount::quantity((*nano).into()))).collect(),
     }
 }
 
 /// The same device as the cache decodes it of a claim's status.
 fn held(device: &Device<'_>, pick: &Pick) -> Result<AllocatedDevice, AllocationError> {
-    let amount = |(name, nano): &(String, i128)| {
-        let amount = amount::quantity(*nano).parse::<Quantity>();
-        amount.map(|amount| (name.clone(), amount)).map_err(|_| AllocationError::Amount(*nano))
+    let amount = |(name, nano): &(String, NanoUnits)| {
+        let nano = i128::from(*nano);
+        let amount = amount::quantity(nano).parse::<Quantity>();
+        amount.map(|amount| (name.clone(), amount)).map_err(|_| AllocationError::Amount(nano))
     };
     let amounts = pick.share.iter().flatten().map(amount);
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();

@@ -95,7 +95,8 @@ fn every_field_of_a_device_is_repeated() {
     let context =
         context(named(&["c"]), &[claim("c", &json!({"requests": requests}))], &[class("gpu", &json!([]))], &slices);
     // The pool with binding conditions comes last.
-    let shared = Pick { alternative: 1, share: Some(vec![("m".to_owned(), 1_500_000_000)]), ..pick(0, 0, 1, 0) };
+    let shared =
+        Pick { alternative: 1, share: Some(vec![("m".to_owned(), 1_500_000_000_i128.into())]), ..pick(0, 0, 1, 0) };
     let results = results(&context, Row(0), &picks(vec![shared, pick(0, 1, 0, 0)])).unwrap();
     let [one] = results.as_slice() else { panic!("{results:?}") };
     let mut result = result_of(one);
@@ -222,7 +223,7 @@ fn picks_of_what_is_not_there_are_refused() {
     }
     let limit = crate::limits::CLAIM_DEVICES;
     assert_eq!(of(vec![pick(0, 0, 0, 0); limit + 1]), Err(AllocationError::TooManyDevices { limit }));
-    let share = Some(vec![("m".to_owned(), i128::MAX)]);
+    let share = Some(vec![("m".to_owned(), i128::MAX.into())]);
     let huge = of(vec![Pick { share, ..pick(0, 0, 0, 0) }]);
     assert!(matches!(huge, Ok(1) | Err(AllocationError::Amount(_))), "{huge:?}");
 }

@@ -11,7 +11,7 @@ use super::Stop;
 use super::conjunction::Conjunction;
 use super::predicate_verdict::PredicateVerdict;
 use super::row_set::RowSet;
-use crate::answer::{FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
+use crate::answer::{Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 use crate::facts::{Batch, Context};
 use crate::policy::{ActivePredicate, OnError};
 use crate::query::Depth;
@@ -78,9 +78,27 @@ impl Evaluation {
             message: conjunction.message().cloned(),
             cycle: conjunction.cycle(),
             named: conjunction.named().cloned(),
+            claims_to_release: self.claims_to_release(context),
             faults: self.faults,
             error: None,
             next: None,
+        }
+    }
+
+    /// Claims that keep the pod away where no row is feasible. kube-scheduler learns of them only on nodes where its filters run.
+    fn claims_to_release(&self, context: &Context) -> Vec<String> {
+        let conjunction = &self.conjunction;
+        if !conjunction.feasible().is_empty() {
+            return Vec::new();
+        }
+        match (conjunction.cycle(), conjunction.named()) {
+            (Cycle::Rejected | Cycle::Aborted, _) => Vec::new(),
+            (Cycle::NamedNodes, Some(named)) if context.may_have_claims() => {
+                let mut rows = Vec::new();
+                context.for_each_row(|_, row| rows.extend(named.binary_search(&row.0).is_ok().then_some(row)));
+                context.over(Batch::Rows(rows.into())).claims_to_release()
+            }
+            (Cycle::EachNode | Cycle::NamedNodes, _) => context.claims_to_release(),
         }
     }
 

@@ -52,7 +52,7 @@ impl Context {
 
     /// The claims over all rows: what cached verdicts are told apart by. Most pods have none, and that is seen at once.
     pub(crate) fn claims_over_all(&self) -> Result<Arc<[wire::Claim]>, wire::Obstacle> {
-        if self.pod.claims.is_none() && self.pod.resource_claims.is_empty() {
+        if !self.may_have_claims() {
             return Ok(Arc::default());
         }
         self.over_all(Self::device_claims)
@@ -98,11 +98,19 @@ impl Context {
         resolved.known().filter_map(|claim| claim.next_change(self.now())).min()
     }
 
+    /// Whether the pod may have claims of devices, or extended resources that are served by them.
+    pub(crate) fn may_have_claims(&self) -> bool {
+        self.pod.claims.is_some() || !self.pod.resource_claims.is_empty()
+    }
+
     /// `namespace/name` of allocated claims of the pod that keep it away from some row of the batch, and that nobody but the pod uses:
-    /// taken back, they can be allocated elsewhere. Of use where no row is feasible.
+    /// taken back, they can be allocated elsewhere. In the order of the pod. Of use where no row is feasible.
     ///
     /// Source: `PostFilter` in dynamicresources.go.
     pub fn claims_to_release(&self) -> Vec<String> {
+        if self.pod.claims.is_none() {
+            return Vec::new();
+        }
         let Ok(Some(resolved)) = self.resolved_claims() else { return Vec::new() };
         let keeps_away = |claim: &ClaimRecord| self.usable_rows(claim).contains(&0);
         resolved.releasable(&self.owner.1, keeps_away).iter().map(|claim| claim.key()).collect()

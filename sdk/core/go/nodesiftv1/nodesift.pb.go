@@ -2004,7 +2004,11 @@ type AssumeRequest struct {
 	// one step: no other change comes between, so of two calls for the last room of a node one fails. A pod that does not
 	// fit is refused with FAILED_PRECONDITION; the message contains the predicate and its reasons. A pod that counts on
 	// the node already takes nothing, and is not evaluated. False: the node is taken as decided, whatever room it has.
-	Check         bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
+	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
+	// Gives devices of the node to the claims of the pod that have none yet, in the same step; the node is evaluated as with
+	// `check`. The devices count as in use from this version on, until the status of their claim shows an allocation, or
+	// the assumption ends. The core writes each allocation to the status of its claim before it binds the pod.
+	Allocate      bool `protobuf:"varint,6,opt,name=allocate,proto3" json:"allocate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2074,6 +2078,13 @@ func (x *AssumeRequest) GetCheck() bool {
 	return false
 }
 
+func (x *AssumeRequest) GetAllocate() bool {
+	if x != nil {
+		return x.Allocate
+	}
+	return false
+}
+
 type AssumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod counts on the node in this version and in all later ones.
@@ -2081,8 +2092,11 @@ type AssumeResponse struct {
 	// namespace/name.
 	Pod string `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
 	// metadata.uid, for Forget.
-	Uid           string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	Placed        Placed `protobuf:"varint,4,opt,name=placed,proto3,enum=nodesift.v1.Placed" json:"placed,omitempty"`
+	Uid    string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	Placed Placed `protobuf:"varint,4,opt,name=placed,proto3,enum=nodesift.v1.Placed" json:"placed,omitempty"`
+	// Only with `allocate`: what each claim of the pod gets that was not allocated, in the order in which the pod names its
+	// claims. The one for extended resources comes last.
+	Allocations   []*ClaimAllocation `protobuf:"bytes,5,rep,name=allocations,proto3" json:"allocations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2145,6 +2159,96 @@ func (x *AssumeResponse) GetPlaced() Placed {
 	return Placed_PLACED_UNSPECIFIED
 }
 
+func (x *AssumeResponse) GetAllocations() []*ClaimAllocation {
+	if x != nil {
+		return x.Allocations
+	}
+	return nil
+}
+
+// What a ResourceClaim gets.
+type ClaimAllocation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace/name of the ResourceClaim. Empty for the one that serves the extended resources of the pod, which the core
+	// has to create.
+	Claim string `protobuf:"bytes,1,opt,name=claim,proto3" json:"claim,omitempty"`
+	// metadata.uid of the ResourceClaim. Empty where `claim` is.
+	Uid string `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
+	// The AllocationResult of resource.k8s.io/v1 for `status.allocation`, as JSON.
+	Allocation string `protobuf:"bytes,3,opt,name=allocation,proto3" json:"allocation,omitempty"`
+	// Only where `claim` is empty: the ResourceClaimSpec of resource.k8s.io/v1, as JSON.
+	Spec string `protobuf:"bytes,4,opt,name=spec,proto3" json:"spec,omitempty"`
+	// Only where `claim` is empty: the `status.extendedResourceClaimStatus.requestMappings` of the pod, as a JSON array.
+	RequestMappings string `protobuf:"bytes,5,opt,name=request_mappings,json=requestMappings,proto3" json:"request_mappings,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ClaimAllocation) Reset() {
+	*x = ClaimAllocation{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimAllocation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimAllocation) ProtoMessage() {}
+
+func (x *ClaimAllocation) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimAllocation.ProtoReflect.Descriptor instead.
+func (*ClaimAllocation) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ClaimAllocation) GetClaim() string {
+	if x != nil {
+		return x.Claim
+	}
+	return ""
+}
+
+func (x *ClaimAllocation) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *ClaimAllocation) GetAllocation() string {
+	if x != nil {
+		return x.Allocation
+	}
+	return ""
+}
+
+func (x *ClaimAllocation) GetSpec() string {
+	if x != nil {
+		return x.Spec
+	}
+	return ""
+}
+
+func (x *ClaimAllocation) GetRequestMappings() string {
+	if x != nil {
+		return x.RequestMappings
+	}
+	return ""
+}
+
 // Ends the assumption of a pod.
 type ForgetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2156,7 +2260,7 @@ type ForgetRequest struct {
 
 func (x *ForgetRequest) Reset() {
 	*x = ForgetRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2272,7 @@ func (x *ForgetRequest) String() string {
 func (*ForgetRequest) ProtoMessage() {}
 
 func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2285,7 @@ func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
 func (*ForgetRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ForgetRequest) GetPod() *Pod {
@@ -2203,7 +2307,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2319,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2332,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ForgetResponse) GetVersion() *Version {
@@ -2262,7 +2366,7 @@ type PredicatesRequest struct {
 
 func (x *PredicatesRequest) Reset() {
 	*x = PredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2378,7 @@ func (x *PredicatesRequest) String() string {
 func (*PredicatesRequest) ProtoMessage() {}
 
 func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2391,7 @@ func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredicatesRequest) GetAllocationKey() string {
@@ -2333,7 +2437,7 @@ type PredicatesResponse struct {
 
 func (x *PredicatesResponse) Reset() {
 	*x = PredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2345,7 +2449,7 @@ func (x *PredicatesResponse) String() string {
 func (*PredicatesResponse) ProtoMessage() {}
 
 func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2358,7 +2462,7 @@ func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PredicatesResponse) GetFits() bool {
@@ -2404,7 +2508,7 @@ type PreFilterPredicatesRequest struct {
 
 func (x *PreFilterPredicatesRequest) Reset() {
 	*x = PreFilterPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2416,7 +2520,7 @@ func (x *PreFilterPredicatesRequest) String() string {
 func (*PreFilterPredicatesRequest) ProtoMessage() {}
 
 func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2429,7 +2533,7 @@ func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PreFilterPredicatesRequest) GetAllocationKey() string {
@@ -2470,7 +2574,7 @@ type PreFilterPredicatesResponse struct {
 
 func (x *PreFilterPredicatesResponse) Reset() {
 	*x = PreFilterPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2586,7 @@ func (x *PreFilterPredicatesResponse) String() string {
 func (*PreFilterPredicatesResponse) ProtoMessage() {}
 
 func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2599,7 @@ func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PreFilterPredicatesResponse) GetSuccess() bool {
@@ -2554,7 +2658,7 @@ type PreemptionPredicatesRequest struct {
 
 func (x *PreemptionPredicatesRequest) Reset() {
 	*x = PreemptionPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2670,7 @@ func (x *PreemptionPredicatesRequest) String() string {
 func (*PreemptionPredicatesRequest) ProtoMessage() {}
 
 func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2683,7 @@ func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PreemptionPredicatesRequest) GetAllocationKey() string {
@@ -2635,7 +2739,7 @@ type PreemptionPredicatesResponse struct {
 
 func (x *PreemptionPredicatesResponse) Reset() {
 	*x = PreemptionPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +2751,7 @@ func (x *PreemptionPredicatesResponse) String() string {
 func (*PreemptionPredicatesResponse) ProtoMessage() {}
 
 func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +2764,7 @@ func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PreemptionPredicatesResponse) GetSuccess() bool {
@@ -2720,7 +2824,7 @@ type ReprieveRequest struct {
 
 func (x *ReprieveRequest) Reset() {
 	*x = ReprieveRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +2836,7 @@ func (x *ReprieveRequest) String() string {
 func (*ReprieveRequest) ProtoMessage() {}
 
 func (x *ReprieveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +2849,7 @@ func (x *ReprieveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReprieveRequest.ProtoReflect.Descriptor instead.
 func (*ReprieveRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ReprieveRequest) GetPod() *Pod {
@@ -2804,7 +2908,7 @@ type NodeVictims struct {
 
 func (x *NodeVictims) Reset() {
 	*x = NodeVictims{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2816,7 +2920,7 @@ func (x *NodeVictims) String() string {
 func (*NodeVictims) ProtoMessage() {}
 
 func (x *NodeVictims) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2829,7 +2933,7 @@ func (x *NodeVictims) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeVictims.ProtoReflect.Descriptor instead.
 func (*NodeVictims) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NodeVictims) GetNode() string {
@@ -2859,7 +2963,7 @@ type ReprieveResponse struct {
 
 func (x *ReprieveResponse) Reset() {
 	*x = ReprieveResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +2975,7 @@ func (x *ReprieveResponse) String() string {
 func (*ReprieveResponse) ProtoMessage() {}
 
 func (x *ReprieveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +2988,7 @@ func (x *ReprieveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReprieveResponse.ProtoReflect.Descriptor instead.
 func (*ReprieveResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReprieveResponse) GetVersion() *Version {
@@ -2927,7 +3031,7 @@ type NodeReprieve struct {
 
 func (x *NodeReprieve) Reset() {
 	*x = NodeReprieve{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3043,7 @@ func (x *NodeReprieve) String() string {
 func (*NodeReprieve) ProtoMessage() {}
 
 func (x *NodeReprieve) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3056,7 @@ func (x *NodeReprieve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReprieve.ProtoReflect.Descriptor instead.
 func (*NodeReprieve) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NodeReprieve) GetFits() bool {
@@ -3006,7 +3110,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +3122,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +3135,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{35}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Version) GetGeneration() uint64 {
@@ -3099,7 +3203,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3215,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3228,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Failure) GetPredicate() string {
@@ -3193,7 +3297,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3205,7 +3309,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3218,7 +3322,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Fault) GetPredicate() string {
@@ -3276,14 +3380,18 @@ type PodAnswer struct {
 	// of its pods is in the cache, and no `resource_version` was requested.
 	Error *CallError `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
 	// With CYCLE_NAMED_NODES: the nodes of the cache that PreFilter selects, sorted.
-	NamedNodes    []string `protobuf:"bytes,12,rep,name=named_nodes,json=namedNodes,proto3" json:"named_nodes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NamedNodes []string `protobuf:"bytes,12,rep,name=named_nodes,json=namedNodes,proto3" json:"named_nodes,omitempty"`
+	// Only where no node fits: namespace/name of the claims that are allocated to devices which some evaluated node cannot
+	// use, and that are reserved for nobody but this pod. Like kube-scheduler's PostFilter, a core can make the pod fit by
+	// clearing the `status.allocation` of one of them.
+	ClaimsToRelease []string `protobuf:"bytes,13,rep,name=claims_to_release,json=claimsToRelease,proto3" json:"claims_to_release,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PodAnswer) Reset() {
 	*x = PodAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3403,7 @@ func (x *PodAnswer) String() string {
 func (*PodAnswer) ProtoMessage() {}
 
 func (x *PodAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3416,7 @@ func (x *PodAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAnswer.ProtoReflect.Descriptor instead.
 func (*PodAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PodAnswer) GetPod() string {
@@ -3395,6 +3503,13 @@ func (x *PodAnswer) GetNamedNodes() []string {
 	return nil
 }
 
+func (x *PodAnswer) GetClaimsToRelease() []string {
+	if x != nil {
+		return x.ClaimsToRelease
+	}
+	return nil
+}
+
 // The result of one predicate.
 type PredicateAnswer struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -3407,7 +3522,7 @@ type PredicateAnswer struct {
 
 func (x *PredicateAnswer) Reset() {
 	*x = PredicateAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3419,7 +3534,7 @@ func (x *PredicateAnswer) String() string {
 func (*PredicateAnswer) ProtoMessage() {}
 
 func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3432,7 +3547,7 @@ func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicateAnswer.ProtoReflect.Descriptor instead.
 func (*PredicateAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PredicateAnswer) GetPredicate() string {
@@ -3466,7 +3581,7 @@ type PodExplanation struct {
 
 func (x *PodExplanation) Reset() {
 	*x = PodExplanation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3478,7 +3593,7 @@ func (x *PodExplanation) String() string {
 func (*PodExplanation) ProtoMessage() {}
 
 func (x *PodExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3491,7 +3606,7 @@ func (x *PodExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodExplanation.ProtoReflect.Descriptor instead.
 func (*PodExplanation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PodExplanation) GetPod() string {
@@ -3554,7 +3669,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3566,7 +3681,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3579,7 +3694,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -3784,20 +3899,30 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\vdeadline_ms\x18\x04 \x01(\rH\x01R\n" +
 	"deadlineMs\x88\x01\x01B\x11\n" +
 	"\x0f_min_generationB\x0e\n" +
-	"\f_deadline_ms\"\xc0\x01\n" +
+	"\f_deadline_ms\"\xdc\x01\n" +
 	"\rAssumeRequest\x12\"\n" +
 	"\x03pod\x18\x01 \x01(\v2\x10.nodesift.v1.PodR\x03pod\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x1a\n" +
 	"\x06ttl_ms\x18\x03 \x01(\rH\x00R\x05ttlMs\x88\x01\x01\x12(\n" +
 	"\rif_generation\x18\x04 \x01(\x04H\x01R\fifGeneration\x88\x01\x01\x12\x14\n" +
-	"\x05check\x18\x05 \x01(\bR\x05checkB\t\n" +
+	"\x05check\x18\x05 \x01(\bR\x05check\x12\x1a\n" +
+	"\ballocate\x18\x06 \x01(\bR\ballocateB\t\n" +
 	"\a_ttl_msB\x10\n" +
-	"\x0e_if_generation\"\x91\x01\n" +
+	"\x0e_if_generation\"\xd1\x01\n" +
 	"\x0eAssumeResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12\x10\n" +
 	"\x03pod\x18\x02 \x01(\tR\x03pod\x12\x10\n" +
 	"\x03uid\x18\x03 \x01(\tR\x03uid\x12+\n" +
-	"\x06placed\x18\x04 \x01(\x0e2\x13.nodesift.v1.PlacedR\x06placed\"3\n" +
+	"\x06placed\x18\x04 \x01(\x0e2\x13.nodesift.v1.PlacedR\x06placed\x12>\n" +
+	"\vallocations\x18\x05 \x03(\v2\x1c.nodesift.v1.ClaimAllocationR\vallocations\"\x98\x01\n" +
+	"\x0fClaimAllocation\x12\x14\n" +
+	"\x05claim\x18\x01 \x01(\tR\x05claim\x12\x10\n" +
+	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1e\n" +
+	"\n" +
+	"allocation\x18\x03 \x01(\tR\n" +
+	"allocation\x12\x12\n" +
+	"\x04spec\x18\x04 \x01(\tR\x04spec\x12)\n" +
+	"\x10request_mappings\x18\x05 \x01(\tR\x0frequestMappings\"3\n" +
 	"\rForgetRequest\x12\"\n" +
 	"\x03pod\x18\x01 \x01(\v2\x10.nodesift.v1.PodR\x03pod\"a\n" +
 	"\x0eForgetResponse\x12.\n" +
@@ -3882,7 +4007,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x12\x14\n" +
 	"\x05fault\x18\x02 \x01(\tR\x05fault\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xe7\x03\n" +
+	"\x06effect\x18\x04 \x01(\tR\x06effect\"\x93\x04\n" +
 	"\tPodAnswer\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x1a\n" +
 	"\bfeasible\x18\x02 \x03(\tR\bfeasible\x120\n" +
@@ -3898,7 +4023,8 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	" \x01(\rH\x02R\tnextStart\x88\x01\x01\x12,\n" +
 	"\x05error\x18\v \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\x12\x1f\n" +
 	"\vnamed_nodes\x18\f \x03(\tR\n" +
-	"namedNodesB\n" +
+	"namedNodes\x12*\n" +
+	"\x11claims_to_release\x18\r \x03(\tR\x0fclaimsToReleaseB\n" +
 	"\n" +
 	"\b_messageB\x10\n" +
 	"\x0e_feasible_rowsB\r\n" +
@@ -3978,7 +4104,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -4008,30 +4134,31 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*Consistency)(nil),                  // 25: nodesift.v1.Consistency
 	(*AssumeRequest)(nil),                // 26: nodesift.v1.AssumeRequest
 	(*AssumeResponse)(nil),               // 27: nodesift.v1.AssumeResponse
-	(*ForgetRequest)(nil),                // 28: nodesift.v1.ForgetRequest
-	(*ForgetResponse)(nil),               // 29: nodesift.v1.ForgetResponse
-	(*PredicatesRequest)(nil),            // 30: nodesift.v1.PredicatesRequest
-	(*PredicatesResponse)(nil),           // 31: nodesift.v1.PredicatesResponse
-	(*PreFilterPredicatesRequest)(nil),   // 32: nodesift.v1.PreFilterPredicatesRequest
-	(*PreFilterPredicatesResponse)(nil),  // 33: nodesift.v1.PreFilterPredicatesResponse
-	(*PreemptionPredicatesRequest)(nil),  // 34: nodesift.v1.PreemptionPredicatesRequest
-	(*PreemptionPredicatesResponse)(nil), // 35: nodesift.v1.PreemptionPredicatesResponse
-	(*ReprieveRequest)(nil),              // 36: nodesift.v1.ReprieveRequest
-	(*NodeVictims)(nil),                  // 37: nodesift.v1.NodeVictims
-	(*ReprieveResponse)(nil),             // 38: nodesift.v1.ReprieveResponse
-	(*NodeReprieve)(nil),                 // 39: nodesift.v1.NodeReprieve
-	(*Version)(nil),                      // 40: nodesift.v1.Version
-	(*Failure)(nil),                      // 41: nodesift.v1.Failure
-	(*Fault)(nil),                        // 42: nodesift.v1.Fault
-	(*PodAnswer)(nil),                    // 43: nodesift.v1.PodAnswer
-	(*PredicateAnswer)(nil),              // 44: nodesift.v1.PredicateAnswer
-	(*PodExplanation)(nil),               // 45: nodesift.v1.PodExplanation
-	(*RequestedDevices)(nil),             // 46: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 47: google.protobuf.Struct
+	(*ClaimAllocation)(nil),              // 28: nodesift.v1.ClaimAllocation
+	(*ForgetRequest)(nil),                // 29: nodesift.v1.ForgetRequest
+	(*ForgetResponse)(nil),               // 30: nodesift.v1.ForgetResponse
+	(*PredicatesRequest)(nil),            // 31: nodesift.v1.PredicatesRequest
+	(*PredicatesResponse)(nil),           // 32: nodesift.v1.PredicatesResponse
+	(*PreFilterPredicatesRequest)(nil),   // 33: nodesift.v1.PreFilterPredicatesRequest
+	(*PreFilterPredicatesResponse)(nil),  // 34: nodesift.v1.PreFilterPredicatesResponse
+	(*PreemptionPredicatesRequest)(nil),  // 35: nodesift.v1.PreemptionPredicatesRequest
+	(*PreemptionPredicatesResponse)(nil), // 36: nodesift.v1.PreemptionPredicatesResponse
+	(*ReprieveRequest)(nil),              // 37: nodesift.v1.ReprieveRequest
+	(*NodeVictims)(nil),                  // 38: nodesift.v1.NodeVictims
+	(*ReprieveResponse)(nil),             // 39: nodesift.v1.ReprieveResponse
+	(*NodeReprieve)(nil),                 // 40: nodesift.v1.NodeReprieve
+	(*Version)(nil),                      // 41: nodesift.v1.Version
+	(*Failure)(nil),                      // 42: nodesift.v1.Failure
+	(*Fault)(nil),                        // 43: nodesift.v1.Fault
+	(*PodAnswer)(nil),                    // 44: nodesift.v1.PodAnswer
+	(*PredicateAnswer)(nil),              // 45: nodesift.v1.PredicateAnswer
+	(*PodExplanation)(nil),               // 46: nodesift.v1.PodExplanation
+	(*RequestedDevices)(nil),             // 47: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 48: google.protobuf.Struct
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	47, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	48, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
@@ -4039,17 +4166,17 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	25, // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
 	17, // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
 	12, // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
-	28, // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
+	29, // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
 	26, // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
 	18, // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	40, // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
-	43, // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
+	41, // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
+	44, // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
 	13, // 14: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
 	10, // 15: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
 	11, // 16: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
 	27, // 17: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
 	22, // 18: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
-	29, // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
+	30, // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
 	22, // 20: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
 	14, // 21: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
 	12, // 22: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
@@ -4058,7 +4185,7 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
 	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
 	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	47, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	48, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
 	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
 	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
 	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
@@ -4067,65 +4194,66 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	7,  // 34: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
 	25, // 35: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
 	17, // 36: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
-	40, // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
-	45, // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
+	41, // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
+	46, // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
 	6,  // 39: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
-	40, // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
+	41, // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
 	2,  // 41: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
-	6,  // 42: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
-	40, // 43: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
-	25, // 44: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	40, // 45: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
-	42, // 46: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25, // 47: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	40, // 48: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
-	42, // 49: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25, // 50: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	40, // 51: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
-	42, // 52: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	6,  // 53: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
-	37, // 54: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
-	25, // 55: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
-	18, // 56: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	40, // 57: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
-	39, // 58: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
-	42, // 59: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
-	22, // 60: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
-	41, // 61: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
-	3,  // 62: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
-	41, // 63: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	42, // 64: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	4,  // 65: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	22, // 66: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	41, // 67: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	44, // 68: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	43, // 69: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	46, // 70: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	8,  // 71: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 72: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 73: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 74: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 75: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	28, // 76: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	30, // 77: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	32, // 78: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	34, // 79: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	36, // 80: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 81: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 82: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 83: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 84: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 85: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	29, // 86: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	31, // 87: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	33, // 88: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	35, // 89: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	38, // 90: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	81, // [81:91] is the sub-list for method output_type
-	71, // [71:81] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	28, // 42: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
+	6,  // 43: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
+	41, // 44: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
+	25, // 45: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	41, // 46: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
+	43, // 47: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25, // 48: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	41, // 49: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
+	43, // 50: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25, // 51: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	41, // 52: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
+	43, // 53: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	6,  // 54: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
+	38, // 55: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
+	25, // 56: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
+	18, // 57: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	41, // 58: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
+	40, // 59: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
+	43, // 60: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
+	22, // 61: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
+	42, // 62: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
+	3,  // 63: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	42, // 64: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	43, // 65: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,  // 66: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	22, // 67: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	42, // 68: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	45, // 69: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	44, // 70: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	47, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	8,  // 72: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 73: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 74: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 75: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 76: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	29, // 77: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	31, // 78: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	33, // 79: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	35, // 80: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	37, // 81: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 82: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 83: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 84: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 85: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 86: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	30, // 87: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	32, // 88: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	34, // 89: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	36, // 90: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	39, // 91: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	82, // [82:92] is the sub-list for method output_type
+	72, // [72:82] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -4159,17 +4287,17 @@ func file_nodesift_v1_nodesift_proto_init() {
 	file_nodesift_v1_nodesift_proto_msgTypes[18].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[20].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[21].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[31].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[35].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[32].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[36].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[38].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[37].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -143,6 +143,7 @@ fn pod_answer(out: &mut Document, pod: &PodAnswer, detail: v1::Detail) -> Result
     }
     let named = response::named_nodes(out.names(), pod);
     out.field(",\"namedNodes\":", &named)?;
+    out.field(",\"claimsToRelease\":", &pod.claims_to_release)?;
     out.text("}");
     Ok(())
 }

@@ -1,0 +1,207 @@
+//! What an `Assume` evaluates before it is carried out: with `check` whether the pod fits its node, with `allocate` also which devices
+//! its claims get there.
+//!
+//! Both are found on one snapshot: without the lock of the cache's writer first, and again under it where anything has been published
+//! meanwhile. Start at [`Service::evaluate_locked`].
+//!
+//! A pod that holds devices in flight from an earlier call gets them anew: its own hold ends before it is evaluated, under the lock,
+//! and comes back where the call is refused. So a core that has lost an answer repeats the call, and one that changes its mind moves
+//! the pod without forgetting it first.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nodesift_proto::v1;
+
+use super::assume::AssumePlan;
+use crate::{Error, Service, limits};
+use nodesift_cache::{Generation, Placed, Plan, Snapshot, Writer};
+use nodesift_engine::allocation::ClaimAllocation;
+use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
+
+/// What was found for a plan.
+pub(super) struct Found {
+    /// The state for which it was: the generations of cache and policy.
+    at: (Generation, u64),
+    /// What the pod's claims get; empty without `allocate`.
+    allocations: Vec<ClaimAllocation>,
+}
+
+/// What has to be evaluated for a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Needs {
+    /// Whether the pod fits.
+    fit: bool,
+    /// What its claims get.
+    devices: bool,
+}
+
+impl Needs {
+    fn of(request: &AssumePlan, plan: &Plan) -> Self {
+        Self {
+            fit: request.check && takes_room(plan),
+            // The claims of a bound pod are allocated.
+            devices: request.allocate && plan.placed != Placed::AlreadyBound,
+        }
+    }
+
+    fn nothing(self) -> bool {
+        !self.fit && !self.devices
+    }
+}
+
+impl Service {
+    /// Evaluates without the lock. None where there is nothing to evaluate, the state is not settled, or the pod has a hold that has
+    /// to end first.
+    pub(super) fn evaluate_unlocked(&self, request: &AssumePlan) -> Result<Option<Found>, Error> {
+        let (plan, planned_at, holds) = {
+            let mut writer = self.writer().lock();
+            let plan = self.plan(&mut writer, request)?;
+            let holds = writer.held_for_pod(&plan.pod.uid).is_some();
+            (plan, self.reader().snapshot().generation(), holds)
+        };
+        let needs = Needs::of(request, &plan);
+        if needs.nothing() || (needs.devices && holds) {
+            return Ok(None);
+        }
+        match self.evaluate_plan(&plan, needs) {
+            // On a later snapshot the pod may be another than the one of the plan.
+            Ok(found) => Ok(Some(found).filter(|found| found.at.0 == planned_at)),
+            Err(error) if error.is_unsettled() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Evaluates a plan under the lock, unless what was found without it still holds. Returns what the pod's claims get.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DoesNotFit`], and those of the engine. The pod holds then what it has held.
+    pub(super) fn evaluate_locked(
+        &self,
+        writer: &mut Writer,
+        request: &AssumePlan,
+        plan: &Plan,
+        found: Option<Found>,
+    ) -> Result<Vec<ClaimAllocation>, Error> {
+        let needs = Needs::of(request, plan);
+        if needs.nothing() {
+            return Ok(Vec::new());
+        }
+        let state = (self.reader().snapshot().generation(), self.engine().policy().generation);
+        if let Some(found) = found.filter(|found| found.at == state) {
+            return Ok(found.allocations);
+        }
+        let held = if needs.devices { writer.held_for_pod(&plan.pod.uid) } else { None };
+        let Some(held) = held else { return Ok(self.evaluate_plan(plan, needs)?.allocations) };
+        writer.release_pod(&plan.pod.uid);
+        writer.publish();
+        let found = self.evaluate_plan(plan, needs);
+        if found.is_err() {
+            // What was held a moment ago can be held again: nobody else has had the lock.
+            if let Err(error) = writer.hold_again(held) {
+                tracing::error!(%error, pod = %plan.pod.uid, "devices in flight are not held any more");
+            }
+            writer.publish();
+        }
+        Ok(found?.allocations)
+    }
+
+    /// Carries out a plan, and holds what the pod's claims get.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Held`] where it cannot be held; the pod is not assumed then.
+    pub(super) fn place(
+        &self,
+        writer: &mut Writer,
+        plan: &Plan,
+        until: Instant,
+        allocations: &[ClaimAllocation],
+    ) -> Result<Placed, Error> {
+        if allocations.is_empty() {
+            return Ok(writer.carry_out(plan, until));
+        }
+        let held = allocations.iter().map(|allocation| {
+            // A pod that was sent without UID has one in the cache.
+            let uid = allocation.claim.as_ref().map_or(&plan.pod.uid, |claim| &claim.uid);
+            (Arc::clone(uid), allocation.devices.clone())
+        });
+        let held: Vec<_> = held.collect();
+        writer
+            .carry_out_holding(plan, until, &held)
+            .map_err(|error| Error::Held { pod: plan.pod.uid.to_string(), error })
+    }
+
+    /// Evaluates the pod of a plan on its node, as if it were pending.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DoesNotFit`], and those of the engine.
+    fn evaluate_plan(&self, plan: &Plan, needs: Needs) -> Result<Found, Error> {
+        let counts_already = plan.placed != Placed::Assumed;
+        let removed = counts_already.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
+        let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
+        let policy = self.engine().policy().generation;
+        let pod = PodRef::Known(Arc::clone(&plan.pod));
+        let deadline = Some(Instant::now() + limits::CHECK_TIME);
+        let policy = if needs.fit { self.check_fit(&snapshot, plan, &pod, deadline)? } else { policy };
+        let allocations = match needs.devices {
+            true => self.engine().allocate(&snapshot, &pod, &plan.node, deadline)?,
+            false => Vec::new(),
+        };
+        Ok(Found { at: (snapshot.generation(), policy), allocations })
+    }
+
+    /// Checks that the pod fits; returns the generation of the policy.
+    fn check_fit(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        plan: &Plan,
+        pod: &PodRef,
+        deadline: Option<Instant>,
+    ) -> Result<u64, Error> {
+        let query = Query {
+            pods: vec![pod.clone()],
+            nodes: Nodes::Named(vec![plan.node.to_string()]),
+            phase: Phase::Allocate,
+            depth: Depth::FirstFailure,
+            deadline,
+            skip: Vec::new(),
+        };
+        let answer = self.engine().answer_on(snapshot, &query)?;
+        match answer.pods.first() {
+            Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),
+            Some(_) => Ok(answer.policy_generation),
+            None => Err(Error::Internal),
+        }
+    }
+}
+
+/// Whether the pod counts on the node, or counts for something else there, only once the plan is carried out.
+fn takes_room(plan: &Plan) -> bool {
+    match plan.placed {
+        Placed::Assumed | Placed::Moved => true,
+        Placed::Renewed => plan.replaces,
+        Placed::AlreadyBound => false,
+    }
+}
+
+fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {
+    let why = match pod.failures.first() {
+        Some(failure) => format!("{} ({}): {}", failure.predicate, failure.code.name(), failure.reasons.join(", ")),
+        None => "no reason given".to_owned(),
+    };
+    Error::DoesNotFit { pod: pod.pod.clone(), node: node.to_owned(), why }
+}
+
+/// What a claim gets, as a message.
+pub(super) fn allocation(allocation: ClaimAllocation) -> v1::ClaimAllocation {
+    let ClaimAllocation { claim, uid: _, result, devices: _, extended } = allocation;
+    let (name, uid) = claim.map(|claim| (claim.key(), claim.uid.to_string())).unwrap_or_default();
+    let (spec, request_mappings) = extended.map(|extended| (extended.spec, extended.mappings)).unwrap_or_default();
+    v1::ClaimAllocation { claim: name, uid, allocation: result, spec, request_mappings }
+}
+
+#[cfg(test)]
+mod tests;
