@@ -42,6 +42,13 @@ impl Document {
         Some(self.file("inflight.json.gz")).filter(|file| file.exists())
     }
 
+    /// Per pod and node that fits, the devices that its claims get there, in the order picked; those with corrected faults where
+    /// [`Self::documented`] is there.
+    pub fn allocations(&self) -> String {
+        let kind = if self.documented().is_some() { "documented-allocations" } else { "allocations" };
+        read_gzip(&self.file(&format!("{kind}.jsonl.gz")))
+    }
+
     fn file(&self, kind: &str) -> PathBuf {
         self.folder.join(format!("{}.{kind}", self.name))
     }

@@ -27,6 +27,13 @@ func Check() AssumeOption {
 	return func(request *nodesiftv1.AssumeRequest) { request.Check = true }
 }
 
+// Allocate gives devices of the node to the claims of the pod in the same step, as [Check] does that the pod fits: see
+// [Assumed.Allocations]. They are in use until their claims show them or the assumption ends. Where there are none the call fails with
+// [ErrDoesNotFit].
+func Allocate() AssumeOption {
+	return func(request *nodesiftv1.AssumeRequest) { request.Allocate = true }
+}
+
 // Placed is what Assume has done; the numbers are those of the proto.
 type Placed int32
 
@@ -50,6 +57,20 @@ type Assumed struct {
 	Placed Placed
 	// The first version with the pod on the node.
 	Version Version
+	// After [Allocate], what the claims of the pod get that had no devices, in its order. To be written to the status of each claim
+	// before the pod is bound.
+	Allocations []ClaimAllocation
+}
+
+// ClaimAllocation is what a ResourceClaim gets. The documents are JSON of resource.k8s.io/v1.
+type ClaimAllocation struct {
+	// namespace/name and metadata.uid of the claim. Both are empty for the one that serves the extended resources of the pod, which
+	// the core has to create.
+	Claim, UID string
+	// The AllocationResult for status.allocation.
+	Allocation []byte
+	// Only where the claim has to be created: its ResourceClaimSpec, and status.extendedResourceClaimStatus.requestMappings of the pod.
+	Spec, RequestMappings []byte
 }
 
 // Assume counts a pod on a node from the next call on, until the watch shows what has become of it, [Client.Forget] ends it, or
@@ -83,11 +104,26 @@ func assumeRequest(pod Pod, node string, options []AssumeOption) (*nodesiftv1.As
 
 func assumedIn(response *nodesiftv1.AssumeResponse) Assumed {
 	return Assumed{
-		Pod:     response.GetPod(),
-		UID:     response.GetUid(),
-		Placed:  Placed(response.GetPlaced()),
-		Version: versionOf(response.GetVersion()),
+		Pod:         response.GetPod(),
+		UID:         response.GetUid(),
+		Placed:      Placed(response.GetPlaced()),
+		Version:     versionOf(response.GetVersion()),
+		Allocations: allocationsOf(response.GetAllocations()),
 	}
+}
+
+func allocationsOf(allocations []*nodesiftv1.ClaimAllocation) []ClaimAllocation {
+	var all []ClaimAllocation
+	for _, given := range allocations {
+		all = append(all, ClaimAllocation{
+			Claim:           given.GetClaim(),
+			UID:             given.GetUid(),
+			Allocation:      []byte(given.GetAllocation()),
+			Spec:            []byte(given.GetSpec()),
+			RequestMappings: []byte(given.GetRequestMappings()),
+		})
+	}
+	return all
 }
 
 // Forget ends the assumption of a pod, and tells whether there was one.

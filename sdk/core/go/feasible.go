@@ -75,6 +75,7 @@ func (c *Client) read(of *feasible, response *nodesiftv1.FilterResponse) (Set, e
 	result.cycle = Cycle(about.GetCycle())
 	result.nextStart = about.GetNextStart()
 	result.named = about.GetNamedNodes()
+	result.release = about.GetClaimsToRelease()
 	var err error
 	if of.inBitmaps {
 		// The answer has the difference from the table that its request has named, not from what the index is by now.

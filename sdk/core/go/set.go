@@ -97,6 +97,7 @@ type answer struct {
 	version   Version
 	cycle     Cycle
 	named     []string
+	release   []string
 	nextStart uint32
 	assumed   []AssumeOutcome
 	forgotten []ForgetOutcome
@@ -171,6 +172,10 @@ func (s Set) Cycle() Cycle { return s.get().cycle }
 // NamedNodes are the nodes that PreFilter selects, of the cache, sorted. Only with [CycleNamedNodes]. Shared:
 // not to be changed.
 func (s Set) NamedNodes() []string { return s.get().named }
+
+// ClaimsToRelease are the allocated claims, as namespace/name, that keep the pod from some node and that nobody else uses; only where no
+// node fits. As in kube-scheduler's PostFilter, the pod may fit once the status.allocation of one is cleared. Shared: not to be changed.
+func (s Set) ClaimsToRelease() []string { return s.get().release }
 
 // Epoch identifies the process of the sidecar that has answered: generations of different epochs cannot be compared, and what
 // was assumed in one is unknown in another. 0 after [WithOverlay] with nodes.

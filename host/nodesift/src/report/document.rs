@@ -44,7 +44,7 @@ impl Document for v1::PodExplanation {
     }
 
     fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Explained { pod, predicates, feasible, message, faults } = explained(self);
+        let Explained { pod, predicates, feasible, message, claims_to_release: _, faults } = explained(self);
         for predicate in predicates {
             write_line(&PredicateLine { pod, predicate }, out)?;
         }
@@ -63,12 +63,15 @@ impl Document for v1::PodExplanation {
 
 /// `filter`: one pod.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Filtered<'a> {
     pod: &'a str,
     feasible: &'a [String],
     failures: Vec<FailureCount<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    claims_to_release: &'a [String],
     faults: Vec<Fault<'a>>,
 }
 
@@ -92,12 +95,15 @@ struct Fault<'a> {
 
 /// `explain`: one pod.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Explained<'a> {
     pod: &'a str,
     predicates: Vec<PredicateFailures<'a>>,
     feasible: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    claims_to_release: &'a [String],
     faults: Vec<Fault<'a>>,
 }
 
@@ -153,6 +159,7 @@ fn filtered(answer: &v1::PodAnswer) -> Filtered<'_> {
             })
             .collect(),
         message: answer.message.as_deref(),
+        claims_to_release: &answer.claims_to_release,
         faults: faults(&answer.faults),
     }
 }
@@ -169,6 +176,7 @@ fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
         message: conjunction
             .filter(|conjunction| matches!(conjunction.cycle(), v1::Cycle::EachNode | v1::Cycle::Unspecified))
             .and_then(|conjunction| conjunction.message.as_deref()),
+        claims_to_release: conjunction.map_or(&[], |conjunction| &conjunction.claims_to_release),
         faults: conjunction.map_or_else(Vec::new, |conjunction| faults(&conjunction.faults)),
     }
 }

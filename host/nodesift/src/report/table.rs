@@ -103,6 +103,10 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push('\n');
     }
     text.push_str(&devices(&group.answer().devices, paint));
+    if !conjunction.claims_to_release.is_empty() {
+        let claims = escaped(&conjunction.claims_to_release.join(", "));
+        text.push_str(&format!("claims to release: {claims}\n"));
+    }
     text
 }
 
@@ -245,12 +249,16 @@ core/b  1 of 4 nodes fit: n0
         };
         let allocated = v1::RequestedDevices { claim: "a/net".into(), allocated: true, nodes: 3, ..Default::default() };
         answer.devices = vec![requested, allocated];
+        if let Some(conjunction) = &mut answer.conjunction {
+            conjunction.claims_to_release = vec!["a/net".into(), "a/disk".into()];
+        }
         let text = TableOf::table_of(&[answer]);
         let expected = "
  claim    request      class            wanted  of class  selected  tolerated  free  nodes with enough  held by
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
  a/train  gpu          gpu.example.com       1         8         2          2     0                  0  a/other
  a/net    (allocated)                                                                                3
+claims to release: a/net, a/disk
 ";
         assert!(text.ends_with(expected), "{text}");
     }

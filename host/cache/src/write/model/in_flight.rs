@@ -29,7 +29,7 @@ impl Model {
     /// Allocates for claims, or shows that they are allocated, in the model and in the cache; both must say the same of it.
     pub(super) fn allocate(&mut self, random: &mut fastrand::Rng, writer: &mut Writer) {
         let claim = format!("c{}", random.u8(0..8));
-        match random.u8(0..8) {
+        match random.u8(0..9) {
             0..5 => {
                 let known = random.choice(self.pods.values()).filter(|_| random.u8(0..8) > 0);
                 let pod = known.map_or_else(|| "p0-2".to_owned(), |pod| pod.uid.to_string());
@@ -44,6 +44,17 @@ impl Model {
                 if self.claims.remove(&claim).is_some() {
                     self.in_flight.remove(&claim);
                 }
+            }
+            6 => {
+                // As where the pod is to be placed anew, and is refused.
+                let Some(pod) = random.choice(self.in_flight.values()).map(|held| text(&held.pod)) else { return };
+                let of_pod = || self.in_flight.iter().filter(|(_, held)| *held.pod == *pod).map(|(claim, _)| claim);
+                let holds = writer.held_for_pod(&pod).unwrap();
+                writer.release_pod(&pod);
+                assert!(writer.held_for_pod(&pod).is_none());
+                assert!(of_pod().all(|claim| !writer.claims.shown().is_in_flight(claim)));
+                writer.hold_again(holds).unwrap();
+                self.note_in_flight("held again");
             }
             _ => {
                 let is_allocated = random.bool();

@@ -1,9 +1,12 @@
 //! Parity with kube-scheduler about claims on devices: for every document in `tests/data/claims` the binary gives the verdicts and
 //! texts of kube-scheduler 1.36.2's plugins DynamicResources and NodeResourcesFit.
 //!
-//! Documents about known faults of that version are compared with the same plugin with its faults corrected.
+//! Documents about known faults of that version are compared with the same plugin with its faults corrected. What pods get on nodes
+//! that they fit is in `allocations`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
+
+mod allocations;
 
 use std::collections::BTreeMap;
 use std::path::Path;
