@@ -220,6 +220,7 @@ pub(super) fn check_that_all_was_met(met: &BTreeMap<String, u32>, metrics: &Metr
         "held: Allocated",
         "held: InFlight",
         "held: UnknownPod",
+        "held again",
         "held no more",
     ];
     assert!(met.keys().eq(&BTreeSet::from(outcomes.map(str::to_owned))), "{met:?}");
