@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{ClaimObstacle, InFlightError};
 use crate::devices::SeenDevice;
-use crate::metadata::{self, PodFacts, Selection, SliceRecord};
+use crate::metadata::{self, Hold, PodFacts, Selection, SliceRecord};
 use crate::{Claims, ExtendedClaim, Generation, Row, Snapshot, Writer, new};
 use nodesift_object::claim::AllocatedDevice;
 
@@ -265,10 +265,32 @@ fn random_histories_leave_claims_equal_to_a_recount() {
             let expected = model.resolve(&pod);
             assert_eq!(resolved(claims, &pod), expected, "{pod}");
             *outcomes.entry(kind_of(&expected)).or_default() += 1;
+            assert_eq!(writer.audit_devices(), []);
+            if random.u8(0..8) == 0 {
+                let broken = break_uses(&mut random, &mut writer, claims);
+                writer.publish();
+                assert_eq!(writer.audit_devices().is_empty(), !broken);
+                writer.publish();
+                assert_eq!(held_in(&reader.snapshot()), model.held());
+                assert_eq!(writer.audit_devices(), []);
+            }
         }
     }
     // Every kind of outcome was met.
     assert_eq!(outcomes.len(), 16, "{outcomes:?}");
+}
+
+/// Has devices in use that no claim holds, or frees those that claims hold, as a defect would; whether that changes anything.
+fn break_uses(random: &mut fastrand::Rng, writer: &mut Writer, claims: &Claims) -> bool {
+    if random.bool() {
+        let held: Vec<AllocatedDevice> = serde_json::from_value(random_results(random).into()).unwrap();
+        let held: Vec<Hold> = held.iter().filter_map(Hold::compile).collect();
+        writer.hold_devices(&held);
+        !held.is_empty()
+    } else {
+        writer.release_devices(claims.held());
+        claims.held().next().is_some()
+    }
 }
 
 fn kind_of(outcome: &Found) -> String {

@@ -13,6 +13,7 @@ use super::classes::Classes;
 use super::owners::Owners;
 use super::shards::Shards;
 use crate::columns::Generation;
+use crate::limits::INDEX_ENTRY_BYTES;
 use crate::metadata::{ClaimRecord, ClassRecord, Hold};
 
 /// Devices and shares of devices that one allocation holds.
@@ -51,6 +52,17 @@ impl Claims {
     /// Whether an allocation for the claim, or for the pod whose claim is still to be made, is in flight.
     pub fn is_in_flight(&self, uid: &str) -> bool {
         self.in_flight.get(uid).is_some()
+    }
+
+    /// Devices and shares of devices that no claim's status shows yet, in no order.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Hold> {
+        self.in_flight.values().flat_map(|holds| holds.iter())
+    }
+
+    /// Devices and shares of devices that are not free: of allocated claims, and in flight. In no order.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Hold> {
+        let allocations = self.all().filter_map(|claim| claim.allocation.as_ref());
+        allocations.flat_map(|allocation| allocation.held.iter()).chain(self.in_flight())
     }
 
     /// The class of this name.
@@ -120,6 +132,12 @@ pub(crate) struct ClaimTable {
 }
 
 impl ClaimTable {
+    /// Bytes of claims by the lengths of their tables: a lower bound.
+    pub(crate) fn bytes(&self) -> usize {
+        // By name and by UID.
+        self.by_uid.len() * (size_of::<ClaimRecord>() + 2 * INDEX_ENTRY_BYTES)
+    }
+
     /// As the next snapshot shows them.
     pub(crate) fn shown(&self) -> &Arc<Claims> {
         &self.shown

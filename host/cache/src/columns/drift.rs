@@ -1,4 +1,4 @@
-//! Drift: cells that differ from a recount of the pods and labels behind them.
+//! Drift: cells that differ from a recount of the pods and labels behind them, and devices whose use differs from claims.
 //!
 //! [`Drift`] is one such cell; a component that recounts a row collects them in a [`DriftReport`] as it repairs them.
 
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use super::{Column, Row};
 use crate::metadata::PodRecord;
 
-/// Something of a node that differed from a recount, and has been repaired.
+/// Something of a node or of a device that differed from a recount, and has been repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    /// The node's name.
-    pub node: Arc<str>,
-    /// What of it, for example `free cpu`.
+    /// The node's name; none where it is about a device.
+    pub node: Option<Arc<str>>,
+    /// What of it, for example `free cpu`; the device.
     pub what: String,
-    /// What the column held.
+    /// What was held.
     pub held: String,
     /// What the recount gave.
     pub counted: String,
@@ -25,13 +25,16 @@ impl Drift {
     /// A pod that is counted on a node and must not be, or the other way round.
     pub(crate) fn of_pod(node: &Arc<str>, pod: &PodRecord, held: &str, counted: &str) -> Self {
         let what = format!("pod {}/{}", pod.namespace, pod.name);
-        Self { node: Arc::clone(node), what, held: held.to_owned(), counted: counted.to_owned() }
+        Self { node: Some(Arc::clone(node)), what, held: held.to_owned(), counted: counted.to_owned() }
     }
 }
 
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}: {} was {}, counted {}", self.node, self.what, self.held, self.counted)
+        if let Some(node) = &self.node {
+            write!(f, "node {node}: ")?;
+        }
+        write!(f, "{} was {}, counted {}", self.what, self.held, self.counted)
     }
 }
 
@@ -64,7 +67,7 @@ impl DriftReport {
             return false;
         }
         let (held, counted) = (format!("{held:?}"), format!("{counted:?}"));
-        self.found.push(Drift { node: Arc::clone(&self.node), what: what(), held, counted });
+        self.found.push(Drift { node: Some(Arc::clone(&self.node)), what: what(), held, counted });
         true
     }
 

@@ -45,6 +45,11 @@ impl KnownDevices {
         })
     }
 
+    /// How many different devices are kept.
+    pub(super) fn len(&self) -> usize {
+        self.devices.len()
+    }
+
     /// The known one of equal texts.
     pub(super) fn text(&mut self, text: &Arc<str>) -> Arc<str> {
         self.texts.keep(Arc::clone(text))

@@ -23,3 +23,4 @@ mod tests;
 pub use model::{Device, DeviceNodes, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
 pub use seen::Devices;
 pub(crate) use table::{DeviceTable, NodeRows};
+pub(crate) use uses::Miscounted;

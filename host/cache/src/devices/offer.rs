@@ -146,6 +146,12 @@ impl Offer {
         Some(complete.unwrap_or_else(|Invalid| self.without_devices(PoolState::Invalid)))
     }
 
+    /// The pool with all devices of its newest generation, whichever nodes see them.
+    pub(super) fn whole(&self) -> Option<SeenPool> {
+        let slices = (0..self.slices.len()).map(|place| (place, Vec::new())).collect();
+        self.view(&Sight { slices })
+    }
+
     /// The nodes that one of its devices is for, of the newest generation that a node sees of it; `None` where it sees none.
     pub(super) fn reach_of(&self, device: &Arc<Device>, node: &str, labels: &Labels) -> Option<&Reach> {
         let reach = |slice: &'_ Arc<Slice>| -> Option<(i64, usize)> {

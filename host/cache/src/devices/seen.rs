@@ -32,6 +32,16 @@ impl Devices {
         self.rows.get(row).cloned().unwrap_or_else(|| Ok(SeenPools::default()))
     }
 
+    /// Pools that several nodes may see, sorted by name, each with all devices of its newest generation.
+    pub fn wide(&self) -> impl Iterator<Item = SeenPool> {
+        self.wide.iter().filter_map(Offer::whole)
+    }
+
+    /// Whether several nodes may see a pool. The slices of all others name their node.
+    pub fn is_wide(&self, pool: &PoolName) -> bool {
+        self.wide.binary_search_by(|offer| (*offer.name).cmp(pool)).is_ok()
+    }
+
     /// The nodes that a device of a pool is for, as its slice or the device itself says. It is one that the node of these labels and
     /// this name sees, and `device` is the one of [`Self::seen_by`]; `None` where that is not so.
     pub fn nodes_of(&self, pool: &PoolName, device: &Arc<Device>, node: &str, labels: &Labels) -> Option<DeviceNodes> {
@@ -83,10 +93,9 @@ impl Devices {
         if self.wide.is_empty() {
             return;
         }
-        let is_wide = |pool: &SeenPool| self.wide.binary_search_by(|offer| offer.name.cmp(&pool.name)).is_ok();
         let held = self.rows.get(row).and_then(|held| held.as_ref().ok());
         let mut pools: Vec<Arc<SeenPool>> = held.into_iter().flat_map(|held| held.iter()).cloned().collect();
-        pools.retain(|pool| !is_wide(pool));
+        pools.retain(|pool| !self.is_wide(&pool.name));
         let mut blind: Option<Blind> = None;
         for offer in self.wide.iter() {
             match offer.sight(0..offer.slices.len(), node, labels) {

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::KnownDevices;
-use super::model::{SeenPool, SeenPools};
+use super::model::{Device, SeenDevice, SeenPool, SeenPools};
 use super::offer::{Blind, Offer, Sight, Slice};
 use super::seen::{Devices, Seen, first, in_order};
-use super::uses::Uses;
+use super::uses::{Miscounted, Uses};
 use crate::columns::{Column, Delta, Row};
+use crate::limits::INDEX_ENTRY_BYTES;
 use crate::metadata::{Hold, Labels, PoolName, SliceRecord};
 
 /// ResourceSlices and uses of devices.
@@ -134,13 +135,16 @@ impl DeviceTable {
     /// A claim comes to hold a device, or releases it.
     pub(crate) fn apply_hold(&mut self, delta: Delta, hold: &Hold) {
         let pool = PoolName { driver: Arc::clone(&hold.device.driver), name: Arc::clone(&hold.device.pool) };
-        if !self.uses.apply(delta, &pool, hold) {
-            return;
+        if self.uses.apply(delta, &pool, hold) {
+            self.use_is_stale(&pool, &hold.device.device);
         }
-        if let Some((pool, _)) = self.pools.get_key_value(&pool) {
+    }
+
+    fn use_is_stale(&mut self, pool: &PoolName, device: &Arc<str>) {
+        if let Some((pool, _)) = self.pools.get_key_value(pool) {
             let stale = self.stale_pools.entry(Arc::clone(pool)).or_insert_with(|| Stale::Uses(Vec::new()));
             if let Stale::Uses(devices) = stale {
-                devices.push(Arc::clone(&hold.device.device));
+                devices.push(Arc::clone(device));
             }
         }
     }
@@ -150,6 +154,36 @@ impl DeviceTable {
         if !self.pools.is_empty() {
             self.stale_nodes.insert(Arc::clone(node));
         }
+    }
+}
+
+/// Sizes, and the recount.
+impl DeviceTable {
+    /// Devices of all slices.
+    pub(crate) fn device_count(&self) -> usize {
+        let slices = self.pools.values().flat_map(|pool| pool.slices.iter());
+        slices.map(|slice| slice.devices.len()).sum()
+    }
+
+    /// Devices in use, those that no slice has included.
+    pub(crate) fn use_count(&self) -> usize {
+        self.uses.len()
+    }
+
+    /// Bytes of devices and slices by the lengths of their tables: a lower bound.
+    pub(crate) fn bytes(&self) -> usize {
+        // A slice refers to the device, and a node sees it.
+        let device = size_of::<Device>() + size_of::<Arc<Device>>() + size_of::<SeenDevice>() + INDEX_ENTRY_BYTES;
+        self.known.len() * device + self.slices.len() * (size_of::<Slice>() + INDEX_ENTRY_BYTES)
+    }
+
+    /// Makes what is in use equal what is held, and gives the devices of which that was not so.
+    pub(crate) fn recount<'a>(&mut self, held: impl Iterator<Item = &'a Hold>) -> Vec<Miscounted> {
+        let found = self.uses.recount(held);
+        for Miscounted { pool, device, .. } in &found {
+            self.use_is_stale(pool, device);
+        }
+        found
     }
 }
 

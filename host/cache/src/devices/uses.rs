@@ -1,5 +1,6 @@
 //! Devices that allocated claims hold. Start at [`Uses`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -11,6 +12,17 @@ use crate::metadata::{Hold, NanoAmounts, PoolName};
 #[derive(Debug, Default)]
 pub(super) struct Uses {
     by_pool: FxHashMap<PoolName, Arc<PoolUses>>,
+}
+
+/// A device whose use was not what claims hold of it.
+#[derive(Debug)]
+pub(crate) struct Miscounted {
+    pub(crate) pool: PoolName,
+    pub(crate) device: Arc<str>,
+    /// The use as it was.
+    pub(crate) held: String,
+    /// As claims have it.
+    pub(crate) counted: String,
 }
 
 /// Devices of one pool that are in use, by name.
@@ -52,7 +64,63 @@ impl Uses {
     }
 }
 
+/// The recount.
+impl Uses {
+    /// How many devices are in use.
+    pub(super) fn len(&self) -> usize {
+        self.by_pool.values().map(|uses| uses.len()).sum()
+    }
+
+    /// Makes uses equal what is held, and gives what did not.
+    pub(super) fn recount<'a>(&mut self, held: impl Iterator<Item = &'a Hold>) -> Vec<Miscounted> {
+        let mut counted = Self::default();
+        for hold in held {
+            let pool = PoolName { driver: Arc::clone(&hold.device.driver), name: Arc::clone(&hold.device.pool) };
+            counted.apply(Delta::Add, &pool, hold);
+        }
+        let pools: BTreeSet<PoolName> = self.by_pool.keys().chain(counted.by_pool.keys()).cloned().collect();
+        let mut found = Vec::new();
+        for pool in pools {
+            let (before, uses) = (self.of(&pool), counted.of(&pool));
+            let devices = before.keys().chain(uses.keys().filter(|device| !before.contains_key(*device)));
+            let differs = |device: &&Arc<str>| match (before.get(*device), uses.get(*device)) {
+                (Some(before), Some(uses)) => !before.is_same(uses),
+                (before, uses) => before.is_some() || uses.is_some(),
+            };
+            let mut differing: Vec<&Arc<str>> = devices.filter(differs).collect();
+            if differing.is_empty() {
+                continue;
+            }
+            differing.sort_unstable();
+            found.extend(differing.into_iter().map(|device| {
+                let text = |uses: &PoolUses| uses.get(device).map_or_else(|| "free".to_owned(), DeviceUse::text);
+                Miscounted { pool: pool.clone(), device: Arc::clone(device), held: text(&before), counted: text(&uses) }
+            }));
+            if uses.is_empty() {
+                self.by_pool.remove(&pool);
+            } else {
+                self.by_pool.insert(pool, uses);
+            }
+        }
+        found
+    }
+}
+
 impl DeviceUse {
+    /// Whether another has the same claims and shares.
+    fn is_same(&self, other: &Self) -> bool {
+        let sorted = |shares: &[NanoAmounts]| {
+            let mut shares = shares.to_vec();
+            shares.sort_unstable();
+            shares
+        };
+        self.exclusive == other.exclusive && sorted(&self.shares) == sorted(&other.shares)
+    }
+
+    fn text(&self) -> String {
+        format!("in use by {} alone, shares {:?}", self.exclusive, self.shares)
+    }
+
     /// Whether a claim has the device for itself.
     pub(super) fn is_exclusive(&self) -> bool {
         self.exclusive > 0

@@ -2,7 +2,7 @@
 //!
 //! Columns are kept up to date by every event, so that one wrong step would stay wrong for ever. Start at [`Writer::audit`],
 //! which looks at some rows at a time, so that the writer is never locked for long. [`Writer::audit_pods`] finds pods that
-//! in the index and on no node. Comparing with a source is left to the caller: see [`Writer::holds_node`].
+//! in the index and on no node, and [`Writer::audit_devices`] devices that are in use otherwise than claims say. Comparing with a source is left to the caller: see [`Writer::holds_node`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,5 +34,11 @@ impl Writer {
     /// were looked up are left out.
     pub fn audit_pods(&mut self, pods: &[Arc<PodRecord>]) -> Vec<Drift> {
         self.repair_pods(pods)
+    }
+
+    /// Recounts from claims and allocations in flight which devices are in use, and repairs drift. It looks at all claims at once: with
+    /// 50,000 of them the writer is locked for some 50 ms.
+    pub fn audit_devices(&mut self) -> Vec<Drift> {
+        self.repair_devices()
     }
 }

@@ -46,16 +46,22 @@ impl Collector for MemoryStats {
         let Some(writer) = self.writer.upgrade() else { return Ok(()) };
         // While the writer is locked for longer the metrics are left out: a scrape must not wait for it.
         let Some(writer) = writer.try_lock_for(MEMORY_STATS_WAIT) else { return Ok(()) };
-        let (orphans, parts) = (writer.orphan_count(), bytes_by_part(&writer));
+        let (devices, in_use) = writer.device_counts();
+        let counts = [
+            ("nodesift_cache_orphan_pods", "Pods bound to a node that the cache does not hold", writer.orphan_count()),
+            ("nodesift_cache_devices", "Devices of the ResourceSlices in the cache", devices),
+            (
+                "nodesift_cache_devices_in_use",
+                "Devices that claims hold or have shares of, those in flight included",
+                in_use,
+            ),
+        ];
+        let parts = bytes_by_part(&writer);
         drop(writer);
-        let orphans = ConstGauge::new(gauge(orphans));
-        let help = "Pods bound to a node that the cache does not hold";
-        orphans.encode(encoder.encode_descriptor(
-            "nodesift_cache_orphan_pods",
-            help,
-            None,
-            orphans.metric_type(),
-        )?)?;
+        for (name, help, count) in counts {
+            let count = ConstGauge::new(gauge(count));
+            count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)?;
+        }
         let bytes = Family::<Part, Gauge>::default();
         for (part, count) in parts {
             bytes.get_or_create(&Part { part }).set(gauge(count));
@@ -70,8 +76,16 @@ fn gauge(count: usize) -> i64 {
 }
 
 /// Bytes of each part of a cache, at least.
-fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 4] {
+fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 6] {
     let (columns, label_columns, counts) = writer.table_bytes();
+    let (devices, claims) = writer.device_bytes();
     let pod = size_of::<PodRecord>() + 2 * INDEX_ENTRY_BYTES;
-    [("columns", columns), ("label_columns", label_columns), ("counts", counts), ("pods", writer.pods().len() * pod)]
+    [
+        ("columns", columns),
+        ("label_columns", label_columns),
+        ("counts", counts),
+        ("pods", writer.pods().len() * pod),
+        ("devices", devices),
+        ("claims", claims),
+    ]
 }

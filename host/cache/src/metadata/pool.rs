@@ -148,6 +148,11 @@ impl<T: ?Sized + Eq + Hash> Shared<T> {
         value
     }
 
+    /// How many values are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// Whether it has grown since the last sweep.
     pub(crate) fn is_sweep_due(&self) -> bool {
         self.values.len() >= self.sweep_at

@@ -1,7 +1,9 @@
-//! Broken cells, for tests of the audit. Not part of release builds.
+//! Broken cells and uses of devices, for tests of the audit. Not part of release builds.
 
 use super::Writer;
 use crate::columns::{Delta, Row};
+use crate::metadata::Hold;
+use nodesift_object::claim::AllocatedDevice;
 
 impl Writer {
     /// How many cells can be broken.
@@ -21,5 +23,10 @@ impl Writer {
                 self.nodes.corrupt(row, which, pods, &mut self.dictionaries);
             }
         }
+    }
+
+    /// Has a device in use that no claim holds, as a defect would.
+    pub fn break_use(&mut self) {
+        self.hold_devices(&Hold::compile(&AllocatedDevice::default()));
     }
 }

@@ -295,6 +295,16 @@ impl Writer {
         orphans.map(|node| self.placement.on(node).len()).sum()
     }
 
+    /// How many devices ResourceSlices have, and how many devices are in use.
+    pub(crate) fn device_counts(&self) -> (usize, usize) {
+        (self.devices.device_count(), self.devices.use_count())
+    }
+
+    /// Bytes of devices and of claims: a lower bound.
+    pub(crate) fn device_bytes(&self) -> (usize, usize) {
+        (self.devices.bytes(), self.claims.bytes())
+    }
+
     /// Bytes of the columns, of the label columns and of the counts: a lower bound.
     pub(crate) fn table_bytes(&self) -> (usize, usize, usize) {
         let (columns, labels) = self.nodes.bytes();

@@ -117,7 +117,7 @@ impl Audit {
         checked
     }
 
-    /// Checks that every pod is counted on its node, and recounts every row.
+    /// Checks that every pod is counted on its node and that every device is in use as claims say, and recounts every row.
     async fn cells(&self) -> usize {
         let mut found = 0;
         let pods = self.reader.pods().all();
@@ -125,6 +125,8 @@ impl Audit {
             found += self.check(found == 0, |writer| writer.audit_pods(pods));
             tokio::task::yield_now().await;
         }
+        found += self.check(found == 0, Writer::audit_devices);
+        tokio::task::yield_now().await;
         let mut from = 0;
         loop {
             if from >= self.writer.lock().audit_rows() {

@@ -154,6 +154,14 @@ async fn a_broken_cell_is_found_within_a_period_and_repaired() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_device_in_use_that_no_claim_holds_is_found_and_repaired() {
+    let bench = Bench::new().await;
+    bench.writer.lock().break_use();
+    assert_eq!(bench.audit.once().await.differences, 1);
+    assert_eq!(bench.audit.once().await.differences, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_differs_from_the_server_is_repaired_and_counted() {
     let bench = Bench::new().await;
     // Lost: a new pod, a changed node, a deleted pod.

@@ -62,7 +62,7 @@ fn the_audit_finds_and_repairs_any_broken_cell() {
         let snapshot = reader.snapshot();
         let node = snapshot.names().get(row);
         if round % Writer::CELLS < Writer::RECOUNTED_CELLS {
-            assert_eq!(found.first().map(|found| &found.node), node, "{round}: {found:?}");
+            assert_eq!(found.first().and_then(|found| found.node.as_ref()), node, "{round}: {found:?}");
         } else {
             assert_eq!(found, [], "only the source shows the drift");
             let source = &model.nodes[&**node.unwrap()];
