@@ -53,6 +53,7 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
         "available": {"cpu": 250}, "podCount": 4, "foreignPodCount": 2,
         "allocations": [allocation("own", 200, "3", false), allocation("pending", 400, "0", true)],
         "foreignAllocations": [foreign("foreign", 100, "default", true), foreign("mirror", 50, "static", false)],
+        "devices": [],
     });
     assert_eq!(found["nodes"][0], expected);
     assert_eq!(found["nodes"][1]["available"], json!({"cpu": 1000}));
@@ -76,6 +77,52 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
     assert_eq!((&other["nodes"][0]["nodeID"], &other["nominated"]), (&json!("n2"), &nominated));
     assert_eq!(get(&sidecar.tcp(), "/v1/state?node=n3").unwrap().status, 404);
     assert_eq!(get(&sidecar.tcp(), "/v1/state?nodes=n1").unwrap().status, 400);
+}
+
+/// A node with a pool of devices of its own, one without, a pool for all nodes, and a claim on a device of each pool.
+fn devices() -> Vec<Value> {
+    let slice = |name: &str, reach: &str, value: Value, devices: usize| {
+        let devices: Vec<Value> = (0..devices).map(|number| json!({"name": number.to_string()})).collect();
+        let pool = json!({"name": name, "generation": 1, "resourceSliceCount": 1});
+        let mut spec = json!({"driver": "gpu.example.com", "pool": pool, "devices": devices});
+        spec[reach] = value;
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec})
+    };
+    let claim = |pool: &str| {
+        let result = json!({"request": "r", "driver": "gpu.example.com", "pool": pool, "device": "0"});
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+               "metadata": {"name": pool, "namespace": "ns", "uid": pool}, "spec": {"devices": {}},
+               "status": {"allocation": {"devices": {"results": [result]}}}})
+    };
+    let slices = [slice("own", "nodeName", json!("n1"), 4), slice("net", "allNodes", json!(true), 2)];
+    [vec![node("n1", "1"), node("n2", "1")], slices.to_vec(), vec![claim("own"), claim("net")]].concat()
+}
+
+#[test]
+fn devices_are_in_the_state_where_the_policy_reads_them() {
+    let (sidecar, _folder) = serving(&devices(), &[]);
+    let pool = |name: &str, devices: usize| {
+        json!({"driver": "gpu.example.com", "pool": name, "state": "Ok", "devices": devices, "allocated": 1,
+               "inFlight": 0, "free": devices - 1})
+    };
+    let found = state(&sidecar.tcp(), "");
+    assert_eq!((&found["nodes"][0]["devices"], &found["nodes"][1]["devices"]), (&json!([pool("own", 4)]), &json!([])));
+    assert_eq!(found["clusterDevices"], json!([pool("net", 2)]), "not once per node");
+    let one = state(&sidecar.tcp(), "?node=n2");
+    assert_eq!((&one["nodes"][0]["devices"], &one["clusterDevices"]), (&json!([]), &json!([pool("net", 2)])));
+    let metrics = get(&sidecar.tcp(), "/metrics").unwrap().body;
+    for line in ["nodesift_cache_devices 6", "nodesift_cache_devices_in_use 2"] {
+        assert!(metrics.lines().any(|known| known == line), "{line}: {metrics}");
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.yaml");
+    let text = json!({"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "metadata": {"name": "p"},
+                      "spec": {"schedulerNames": ["default-scheduler"], "predicates": [{"name": "NodeName"}]}});
+    std::fs::write(&policy, text.to_string()).unwrap();
+    let (without, _folder) = serving(&devices(), &["--policy", policy.to_str().unwrap()]);
+    let found = state(&without.tcp(), "");
+    assert_eq!((&found["nodes"][0]["devices"], &found["clusterDevices"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

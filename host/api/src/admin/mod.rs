@@ -1,8 +1,9 @@
 //! What operators read: dumps, streams and metrics. No call of a core is answered here.
 //!
 //! ```text
-//! state       GET /v1/state: nodes with their allocations, pending pods, as one JSON document
+//! state       GET /v1/state: nodes with their allocations and devices, pending pods, as one JSON document
 //! partition   the totals in it
+//! devices     pools of devices in it, each counted
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
@@ -13,6 +14,7 @@
 //!
 //! Start with [`state`].
 
+mod devices;
 pub mod differences;
 pub(crate) mod events;
 pub mod exposition;

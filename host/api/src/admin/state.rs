@@ -1,4 +1,4 @@
-//! GET /v1/state: nodes, allocations and pending pods as the cache has them, in the names of YuniKorn's REST API.
+//! GET /v1/state: nodes, allocations, devices and pending pods as the cache has them, in the names of YuniKorn's REST API.
 //!
 //! The cache's lock is held only while references are collected. The document is encoded afterwards and sent in chunks, so
 //! memory does not grow with the cluster. Resources of amount zero are left out. Start at [`state`].
@@ -17,6 +17,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
+use super::devices::{DeviceCounts, PoolCounts};
 use super::partition::Partition;
 use crate::admission::scope::RequestScope;
 use crate::calls::response;
@@ -45,9 +46,11 @@ pub(crate) async fn state(
                     state.ok_or_else(|| engine::Error::UnknownNode { node: name.clone() })?
                 }
             };
-            let policy = service.engine().policy().generation;
-            let version = response::version(&state.snapshot, policy, service.staleness().age());
-            Ok((version, Dump::new(state, node.as_deref())))
+            let policy = service.engine().policy();
+            let version = response::version(&state.snapshot, policy.generation, service.staleness().age());
+            // Nothing is known of devices where no predicate reads them.
+            let has_devices = policy.selectors.is_some();
+            Ok((version, Dump::new(state, node.as_deref(), has_devices)))
         })
         .await?;
     let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
@@ -126,10 +129,11 @@ struct Dump {
     orphans: Vec<Arc<PodRecord>>,
     /// Whether it has all nodes.
     is_whole: bool,
+    has_devices: bool,
 }
 
 impl Dump {
-    fn new(mut state: cache::State, node: Option<&str>) -> Self {
+    fn new(mut state: cache::State, node: Option<&str>, has_devices: bool) -> Self {
         let mut pods = std::mem::take(&mut state.pods);
         pods.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         let snapshot = &state.snapshot;
@@ -150,7 +154,7 @@ impl Dump {
         };
         let of_row = |row: &Row| (*row, by_row.get_mut(row.index()).map(std::mem::take).unwrap_or_default());
         let nodes = rows.iter().map(of_row).collect();
-        Self { state, nodes, pending, orphans, is_whole: node.is_none() }
+        Self { state, nodes, pending, orphans, is_whole: node.is_none(), has_devices }
     }
 
     fn is_assumed(&self, pod: &PodRecord) -> bool {
@@ -172,7 +176,17 @@ impl Serialize for Dump {
         if self.is_whole {
             map.serialize_entry("partitions", &[Partition::of(&self.state.snapshot, &self.nodes)])?;
         }
-        map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods))))?;
+        let devices = self.has_devices.then(|| DeviceCounts::of(&self.state.snapshot));
+        let devices = devices.as_ref();
+        map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods, devices))))?;
+        match devices {
+            Some(devices) if self.is_whole => map.serialize_entry("clusterDevices", &Lazy(|| devices.wide()))?,
+            Some(devices) => {
+                let of_node = || self.nodes.iter().flat_map(|(row, _)| devices.wide_of(*row));
+                map.serialize_entry("clusterDevices", &Lazy(of_node))?;
+            }
+            None => {}
+        }
         let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());
         map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::of(pod))))?;
         map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::of(pod))))?;
@@ -183,7 +197,7 @@ impl Serialize for Dump {
 }
 
 impl Dump {
-    fn node<'a>(&'a self, row: Row, pods: &'a [Arc<PodRecord>]) -> Node<'a> {
+    fn node<'a>(&'a self, row: Row, pods: &'a [Arc<PodRecord>], devices: Option<&'a DeviceCounts<'a>>) -> Node<'a> {
         let snapshot = &*self.state.snapshot;
         let count = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
         let of = |foreign: bool| {
@@ -200,6 +214,11 @@ impl Dump {
         if pod_limit != 0 {
             allocatable.insert(PODS, pod_limit);
         }
+        let (devices, devices_error) = match devices.map(|devices| devices.own(row)) {
+            None => (None, None),
+            Some(Ok(pools)) => (Some(pools), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+        };
         Node {
             node_id: snapshot.node_name(row),
             attributes: LabelMap(snapshot.labels().get(row)),
@@ -213,6 +232,8 @@ impl Dump {
             available: amounts(|sums| sums.free),
             pod_count: count(snapshot.pods()),
             foreign_pod_count: count(snapshot.foreign_pods()),
+            devices,
+            devices_error,
             allocations: of(false),
             foreign_allocations: of(true),
         }
@@ -273,6 +294,12 @@ struct Node<'a> {
     available: BTreeMap<&'a str, i64>,
     pod_count: i64,
     foreign_pod_count: i64,
+    /// Pools of devices that no other node sees; absent where the policy reads no devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<PoolCounts<'a>>>,
+    /// Why it cannot be told which devices are for the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices_error: Option<String>,
     allocations: Vec<Allocation<'a>>,
     foreign_allocations: Vec<Allocation<'a>>,
 }
