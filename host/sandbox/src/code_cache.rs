@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use wasmtime::{Cache, CacheConfig};
 
+use crate::limits::CODE_COMPRESSION;
+
 /// The mode of the folder: only its owner may read, write and enter it.
 const MODE: u32 = 0o700;
 
@@ -51,6 +53,8 @@ pub(super) fn open(folder: &Path) -> Option<Cache> {
     let opened = checked(folder).and_then(|folder| {
         let mut config = CacheConfig::new();
         config.with_directory(folder);
+        // What is often loaded would else be compressed once more, to the highest level, by every process that comes across it.
+        config.with_baseline_compression_level(CODE_COMPRESSION).with_optimized_compression_level(CODE_COMPRESSION);
         Ok(Cache::new(config)?)
     });
     opened
@@ -89,6 +93,9 @@ fn checked(folder: &Path) -> Result<PathBuf, Refused> {
 mod tests {
     use std::fs::{Permissions, create_dir, set_permissions};
     use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+    use std::time::{Duration, Instant};
+
+    use wasmtime::{Config, Engine, Module};
 
     use super::*;
 
@@ -161,5 +168,47 @@ mod tests {
             return;
         }
         assert!(matches!(checked(folder.path()), Err(Refused::Owner { owner: 12_345, .. })));
+    }
+
+    /// The first file with this ending below a folder.
+    fn found(folder: &Path, ending: &str) -> Option<PathBuf> {
+        std::fs::read_dir(folder).unwrap().find_map(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found(&path, ending)
+            } else {
+                Some(path).filter(|path| path.extension().is_some_and(|e| e == ending))
+            }
+        })
+    }
+
+    #[test]
+    fn code_that_is_often_loaded_is_not_compressed_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = || {
+            let mut config = Config::new();
+            config.cache(open(&folder.path().join("code")));
+            Module::new(&Engine::new(&config).unwrap(), b"\0asm\x01\0\0\0").unwrap();
+        };
+        // The cache writes its statistics on a thread of its own, of one load after the other.
+        let until = |part: &str| {
+            let end = Instant::now() + Duration::from_secs(60);
+            loop {
+                let stats = found(folder.path(), "stats").map(|path| (std::fs::read_to_string(&path).unwrap(), path));
+                match stats {
+                    Some((text, path)) if text.contains(part) => return (text, path),
+                    stats => assert!(Instant::now() < end, "no {part} in {stats:?}"),
+                }
+                std::thread::yield_now();
+            }
+        };
+        load();
+        let (stats, path) = until("usages = 1");
+        std::fs::write(&path, stats.replace("usages = 1", "usages = 1000000")).unwrap();
+        load();
+        until("usages = 1000001");
+        load();
+        let (stats, _) = until("usages = 1000002");
+        assert!(stats.contains(&format!("compression = {CODE_COMPRESSION}")), "{stats}");
     }
 }

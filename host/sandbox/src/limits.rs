@@ -32,6 +32,10 @@ pub const FILTER_TIME_MIN: Duration = Duration::from_millis(10);
 /// so is its `configure`.
 pub const INSTANTIATE_TIME: Duration = Duration::from_millis(100);
 
+/// Level to which zstd compresses compiled code on disk; 3 is its default. At 20, wasmtime's default for code that was loaded 256
+/// times, a process of 60 MiB takes 160 MiB more for a second, which a container's limit may not have.
+pub const CODE_COMPRESSION: i32 = 3;
+
 /// Processor time to compile a component, of all threads together, where it is compiled by a process of its own. The largest in
 /// use, language runtimes of 12 to 18 MB, take 12 to 14 s. Processor time, so that a busy machine refuses none of them.
 pub const COMPILE_TIME: Duration = Duration::from_secs(30);
