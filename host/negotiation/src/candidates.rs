@@ -1,0 +1,121 @@
+//! The nodes that one negotiation considers, and what its parties say of them: one bit a party.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::request::Node;
+
+/// Which parties of a negotiation, by their seat.
+pub(crate) type Seats = u16;
+
+/// A node, with what has been said of it in this negotiation.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) node: Node,
+    /// Its position in the core's order; nodes outside of it come last.
+    rank: usize,
+    /// Seats that it suits, or that are ignored.
+    pub(crate) suits: Seats,
+    /// Seats that it does not suit.
+    pub(crate) unsuitable: Seats,
+}
+
+/// All candidates of a negotiation, in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    list: Vec<Candidate>,
+    positions: FxHashMap<Node, usize>,
+}
+
+impl Candidates {
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn contains(&self, node: &Node) -> bool {
+        self.positions.contains_key(node)
+    }
+
+    /// The nodes, whatever has been said of them.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.list.iter().map(|it| &it.node)
+    }
+
+    /// Those that suit everybody heard so far.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Candidate> {
+        self.list.iter().filter(|it| it.unsuitable == 0)
+    }
+
+    /// Those that do not suit a seat.
+    pub(crate) fn unsuitable(&self, seat: Seats) -> impl Iterator<Item = &Node> {
+        self.list.iter().filter(move |it| it.unsuitable & seat != 0).map(|it| &it.node)
+    }
+
+    /// Those of which a seat has to be heard.
+    pub(crate) fn undecided(&self, seat: Seats) -> impl Iterator<Item = &Node> {
+        self.live().filter(move |it| it.suits & seat == 0).map(|it| &it.node)
+    }
+
+    /// Adds nodes that are none yet, `most` of them. `order` is the part of the core's order in which they may be, from `start`.
+    /// Returns their number.
+    pub(crate) fn add(&mut self, nodes: Vec<Node>, most: usize, order: &[Node], start: usize) -> usize {
+        let before = self.list.len();
+        for node in nodes {
+            if self.list.len() - before >= most {
+                break;
+            }
+            if !self.contains(&node) {
+                self.positions.insert(node.clone(), self.list.len());
+                self.list.push(Candidate { node, rank: usize::MAX, suits: 0, unsuitable: 0 });
+            }
+        }
+        let added = self.list.get_mut(before..).unwrap_or_default();
+        if !added.is_empty() {
+            let names: FxHashSet<&Node> = added.iter().map(|it| &it.node).collect();
+            let ranked = order.iter().enumerate().filter(|(_, node)| names.contains(node));
+            let ranks: FxHashMap<Node, usize> = ranked.map(|(at, node)| (node.clone(), start + at)).collect();
+            for candidate in added {
+                candidate.rank = ranks.get(&candidate.node).copied().unwrap_or(usize::MAX);
+            }
+        }
+        self.list.len() - before
+    }
+
+    /// A seat has said whether a node suits. What is no candidate is passed over.
+    pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool) {
+        let candidate = self.positions.get(node).copied().and_then(|at| self.list.get_mut(at));
+        let Some(candidate) = candidate else { return };
+        candidate.suits &= !seat;
+        candidate.unsuitable &= !seat;
+        if suits {
+            candidate.suits |= seat;
+        } else {
+            candidate.unsuitable |= seat;
+        }
+    }
+
+    /// A seat says the same of all nodes of which it has not been heard.
+    pub(crate) fn decide_rest(&mut self, seat: Seats, suits: bool) {
+        for candidate in self.list.iter_mut().filter(|it| it.unsuitable == 0 && it.suits & seat == 0) {
+            if suits {
+                candidate.suits |= seat;
+            } else {
+                candidate.unsuitable |= seat;
+            }
+        }
+    }
+
+    /// What a seat has said is not valid any more.
+    pub(crate) fn forget(&mut self, seat: Seats) {
+        for candidate in &mut self.list {
+            candidate.suits &= !seat;
+            candidate.unsuitable &= !seat;
+        }
+    }
+
+    /// Those that suit all seats, in the core's order; what is outside of it last, as it came.
+    pub(crate) fn viable(&self, all: Seats) -> Vec<Node> {
+        let mut viable: Vec<&Candidate> = self.live().filter(|it| it.suits & all == all).collect();
+        viable.sort_by_key(|it| it.rank);
+        viable.into_iter().map(|it| it.node.clone()).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! What goes into the state machine, and what comes out.
+
+use std::sync::Arc;
+
+use crate::message::{Answer, Call, CallId, Invalidate, MalformedAnswer, PartyAllocated, PartyFailed};
+use crate::request::{ClaimState, ClaimUid, NegotiationId, Node};
+use crate::subject::{Subject, Suitability};
+
+/// What has happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A party's stream has ended. Another stream of the same party changes nothing.
+    Left {
+        /// The party.
+        party: Arc<str>,
+        /// The stream, as [`Negotiations::attend`](crate::Negotiations::attend) was told.
+        session: u64,
+    },
+    /// A party has answered a question.
+    Answered(Arc<str>, Answer),
+    /// A party has allocated.
+    Allocated(Arc<str>, PartyAllocated),
+    /// A party cannot allocate.
+    Failed(Arc<str>, PartyFailed),
+    /// A party has given back what this call had allocated.
+    Deallocated(Arc<str>, CallId),
+    /// What a party has said before is not valid any more.
+    Invalidated(Arc<str>, Invalidate),
+    /// The caller has evaluated candidates.
+    Evaluated(Evaluated),
+    /// The caller has assumed a pod, and holds its claims; or the reason why not.
+    Assumed(NegotiationId, Result<(), Arc<str>>),
+    /// A claim has changed; `None`: it is deleted.
+    Claim {
+        /// The claim.
+        uid: ClaimUid,
+        /// What it is now, as the API server shows it.
+        state: Option<ClaimState>,
+        /// Whether it is reserved for other pods than the one that is selected for it.
+        shared: bool,
+    },
+    /// A pod is bound to a node.
+    Bound(Arc<str>),
+    /// A pod is deleted, or its assumption has ended.
+    PodGone(Arc<str>),
+    /// Nothing but time.
+    Tick,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Send this to a party, which attends.
+    Call(Arc<str>, Call),
+    /// Tell those who watch a negotiation.
+    Tell {
+        /// The negotiation.
+        negotiation: NegotiationId,
+        /// The round, from 1; 0 before the first.
+        round: u32,
+        /// What is new.
+        progress: Progress,
+    },
+    /// Evaluate candidates; [`Event::Evaluated`] answers.
+    Evaluate(Evaluate),
+    /// Rows of the column of a party and subject have changed.
+    Rows {
+        /// The party.
+        party: Arc<str>,
+        /// The subject.
+        subject: Subject,
+        /// The nodes, and what they are now.
+        changes: Vec<(Node, Suitability)>,
+    },
+    /// Assume a pod on a node, or move it there, if predicates allow it; and hold its claims in flight. [`Event::Assumed`]
+    /// answers.
+    Assume {
+        /// The negotiation.
+        negotiation: NegotiationId,
+        /// UID of the pod.
+        pod: Arc<str>,
+        /// The node.
+        node: Node,
+        /// The claims to hold.
+        claims: Vec<ClaimUid>,
+    },
+    /// End the assumption of a pod, and hold its claims no more.
+    Forget {
+        /// UID of the pod.
+        pod: Arc<str>,
+    },
+    /// Something that an operator wants to know of a party.
+    Defect(Arc<str>, Defect),
+}
+
+/// What an operator wants to know of a party.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Defect {
+    /// It has said something that counts for nothing.
+    Malformed(MalformedAnswer),
+    /// It has not answered in time.
+    Silent,
+    /// It has been silent too often: it is not asked for a while.
+    Quarantined,
+}
+
+/// Candidates to evaluate: the first [`wanted`](Evaluate::wanted) nodes that fit, of `named`, then of those that a selector
+/// matches, then of `order` from `start` on; none of `skip`, and only those that the node selectors of all `parties` match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evaluate {
+    /// The negotiation.
+    pub negotiation: NegotiationId,
+    /// The round for which they are; the answer repeats it.
+    pub round: u32,
+    /// UID of the pod.
+    pub pod: Arc<str>,
+    /// The parties of the pod, and what their answers are about: the rows that its predicates see.
+    pub parties: Vec<(Arc<str>, Subject)>,
+    /// Nodes that parties have named; there may be no such nodes.
+    pub named: Vec<Node>,
+    /// Node selectors that parties have given, with their party.
+    pub selectors: Vec<(Arc<str>, Arc<str>)>,
+    /// The core's order.
+    pub order: Arc<[Node]>,
+    /// Where to go on in it.
+    pub start: usize,
+    /// Nodes that have been candidates.
+    pub skip: Vec<Node>,
+    /// The most nodes of the answer.
+    pub wanted: usize,
+}
+
+/// The answer to an [`Evaluate`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evaluated {
+    /// The negotiation.
+    pub negotiation: NegotiationId,
+    /// The round that was asked for.
+    pub round: u32,
+    /// The nodes that fit, in the order in which they were to be tried.
+    pub nodes: Vec<Node>,
+    /// The position in `order` after the last node that was tried; its length, where all were.
+    pub next: usize,
+}
+
+/// What those who watch a negotiation see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// A round has begun.
+    Asked {
+        /// Candidates of the round.
+        nodes: usize,
+        /// Parties that are heard in it.
+        parties: Vec<Arc<str>>,
+    },
+    /// These nodes suit all parties; the preferred one first.
+    Viable(Vec<Node>),
+    /// The pod is assumed on this node, and the parties allocate. The last that a stream of `Negotiate` sees.
+    Selected(Node),
+    /// All parties have finished: the pod may be bound to this node. The last that a stream of `Select` sees.
+    Allocated(Node),
+    /// The pod cannot have what was selected; everything has been undone. The last that a stream of `Select` sees.
+    Failed(Failure),
+    /// The end. The last that any stream sees.
+    Ended(End),
+}
+
+/// Why an allocation has failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The party that failed; none: it was the caller, or the parties have no node in common.
+    pub party: Option<Arc<str>>,
+    /// The claim that cannot be allocated, where the party says so.
+    pub claim: Option<ClaimUid>,
+    /// Why, for people.
+    pub reason: Arc<str>,
+}
+
+/// How a negotiation ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The parties agree; the negotiation waits for its selection.
+    Viable,
+    /// No candidate suits all, and there are no more.
+    Exhausted,
+    /// The time is over; these parties had not answered, or not finished.
+    TimedOut(Vec<Arc<str>>),
+    /// This claim is being allocated or deallocated, or will be without the pod: come back later.
+    InProgress(ClaimUid),
+    /// The pod or one of its claims is deleted, or the core has released the pod.
+    Gone,
+    /// Another negotiation of the same pod has taken its place.
+    Superseded,
+}

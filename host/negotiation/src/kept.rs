@@ -1,0 +1,147 @@
+//! Answers that are kept for others than who asked: the column of unsuitable nodes, per party and subject.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::effect::Effect;
+use crate::limits::KEPT_NODES;
+use crate::request::Node;
+use crate::subject::{Subject, Suitability};
+
+/// A party and a subject.
+pub(crate) type Key = (Arc<str>, Subject);
+
+/// All answers that are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    answers: BTreeMap<Key, Answers>,
+    /// When something of each key expires.
+    expiry: BTreeSet<(Instant, Key)>,
+    /// Nodes over all keys.
+    nodes: usize,
+}
+
+#[derive(Debug)]
+struct Answers {
+    nodes: BTreeMap<Node, (Instant, Suitability)>,
+    /// The first to expire.
+    next: Instant,
+}
+
+impl Kept {
+    /// Nodes over all parties and subjects.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// When the next answer expires.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.expiry.first().map(|(at, _)| *at)
+    }
+
+    /// What is kept of some nodes, in their order: whether they suit. The others are left out.
+    pub(crate) fn of<'a>(
+        &self,
+        key: &Key,
+        nodes: impl Iterator<Item = &'a Node>,
+    ) -> impl Iterator<Item = (&'a Node, bool)> {
+        let answers = self.answers.get(key);
+        nodes.filter_map(move |node| {
+            let (_, said) = answers?.nodes.get(node)?;
+            Some((node, *said == Suitability::Suitable))
+        })
+    }
+
+    /// Keeps answers until they expire.
+    pub(crate) fn keep(&mut self, key: &Key, said: Vec<(Node, Suitability)>, until: Instant, out: &mut Vec<Effect>) {
+        if said.is_empty() {
+            return;
+        }
+        let answers =
+            self.answers.entry(key.clone()).or_insert_with(|| Answers { nodes: BTreeMap::new(), next: until });
+        self.expiry.remove(&(answers.next, key.clone()));
+        answers.next = answers.next.min(until);
+        self.expiry.insert((answers.next, key.clone()));
+        let mut changes = Vec::new();
+        for (node, said) in said {
+            match answers.nodes.insert(node.clone(), (until, said.clone())) {
+                Some((_, before)) if before == said => {}
+                before => {
+                    self.nodes += usize::from(before.is_none());
+                    changes.push((node, said));
+                }
+            }
+        }
+        note(key, changes, out);
+        while self.nodes > KEPT_NODES
+            && let Some((_, first)) = self.expiry.first().cloned()
+        {
+            self.forget(&first, out);
+        }
+    }
+
+    /// Drops what is kept of some nodes: something newer has been said that is not to be kept.
+    pub(crate) fn drop_nodes<'a>(&mut self, key: &Key, nodes: impl Iterator<Item = &'a Node>, out: &mut Vec<Effect>) {
+        let Some(answers) = self.answers.get_mut(key) else { return };
+        let dropped = nodes.filter(|node| answers.nodes.remove(*node).is_some());
+        let changes: Vec<_> = dropped.map(|node| (node.clone(), Suitability::Unknown)).collect();
+        self.nodes -= changes.len();
+        if answers.nodes.is_empty() {
+            self.expiry.remove(&(answers.next, key.clone()));
+            self.answers.remove(key);
+        }
+        note(key, changes, out);
+    }
+
+    /// Drops what has expired.
+    pub(crate) fn expire(&mut self, now: Instant, out: &mut Vec<Effect>) {
+        while let Some((at, key)) = self.expiry.first().cloned()
+            && at <= now
+        {
+            self.expiry.remove(&(at, key.clone()));
+            let Some(answers) = self.answers.get_mut(&key) else { continue };
+            let mut changes = Vec::new();
+            answers.nodes.retain(|node, (until, _)| {
+                let is_valid = *until > now;
+                if !is_valid {
+                    changes.push((node.clone(), Suitability::Unknown));
+                }
+                is_valid
+            });
+            self.nodes -= changes.len();
+            match answers.nodes.values().map(|(until, _)| *until).min() {
+                Some(next) => {
+                    answers.next = next;
+                    self.expiry.insert((next, key.clone()));
+                }
+                None => {
+                    self.answers.remove(&key);
+                }
+            }
+            note(&key, changes, out);
+        }
+    }
+
+    /// Drops what is kept of a party: about one subject, or all.
+    pub(crate) fn invalidate(&mut self, party: &Arc<str>, subject: Option<&Subject>, out: &mut Vec<Effect>) {
+        let is_meant = |key: &&Key| key.0 == *party && subject.is_none_or(|subject| key.1 == *subject);
+        let keys: Vec<Key> = self.answers.keys().filter(is_meant).cloned().collect();
+        for key in keys {
+            self.forget(&key, out);
+        }
+    }
+
+    fn forget(&mut self, key: &Key, out: &mut Vec<Effect>) {
+        let Some(answers) = self.answers.remove(key) else { return };
+        self.expiry.remove(&(answers.next, key.clone()));
+        self.nodes -= answers.nodes.len();
+        note(key, answers.nodes.into_keys().map(|node| (node, Suitability::Unknown)).collect(), out);
+    }
+}
+
+fn note(key: &Key, changes: Vec<(Node, Suitability)>, out: &mut Vec<Effect>) {
+    if !changes.is_empty() {
+        out.push(Effect::Rows { party: key.0.clone(), subject: key.1.clone(), changes });
+    }
+}

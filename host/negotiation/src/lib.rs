@@ -1,0 +1,60 @@
+//! Negotiation: nodes for a pod that parties outside of the cluster agree on, and what they allocate there.
+//!
+//! A state machine without I/O, threads and clock: requests and [`Event`]s go in, [`Effect`]s come out. Start with
+//! [`Negotiations`]. The caller evaluates predicates, sends messages, assumes pods, and tells the time.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `limits` | every limit, with unit and reason |
+//! | `request` | pods, claims, parties; requests of a core, and their refusals |
+//! | `subject` | what answers are about, and what they say of a node |
+//! | `message` | calls of parties, and what parties say |
+//! | `effect` | events and effects |
+//! | `kept` | answers that are kept: the rows of the column of unsuitable nodes |
+//! | `standing` | whether a party may be asked: back-off, quarantine |
+//! | `candidates` | the nodes of a negotiation, one bit a party |
+//! | `claims` | who allocates a claim, who uses it, who gives it back |
+//! | `negotiation` | the state of one negotiation |
+//! | `desk` | what all negotiations share |
+//! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
+//! | `negotiations` | all of them |
+//!
+//! A file imports only those above it.
+//!
+//! A negotiation goes through these phases; each but the first and the last ends at a deadline:
+//!
+//! ```text
+//! evaluating ⇄ asking → agreed → assuming → allocating → allocated → over
+//!      ↑        ↓          ↓        ↑                        (bound, and shown by the claims)
+//!      └──── waiting ←─────┘        └── optimistic: from any phase before
+//! ```
+
+mod candidates;
+mod claims;
+mod desk;
+mod effect;
+mod kept;
+pub mod limits;
+mod message;
+mod negotiation;
+mod negotiations;
+mod request;
+mod round;
+mod selection;
+mod standing;
+mod subject;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+pub use effect::{Defect, Effect, End, Evaluate, Evaluated, Event, Failure, Progress};
+pub use message::{
+    Allocate, Answer, Ask, Call, CallId, Deallocate, Invalidate, MalformedAnswer, PartyAllocated, PartyFailed,
+    Unsuitable,
+};
+pub use negotiations::{Negotiations, Usage};
+pub use request::{
+    Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Refusal, Request, Scope, Select,
+};
+pub use subject::{Subject, Suitability};

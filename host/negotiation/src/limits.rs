@@ -1,0 +1,100 @@
+//! Every limit of negotiation, with its unit and its reason.
+
+use std::time::Duration;
+
+/// Negotiations at a time, with the deallocations that are left of ended ones. A core has some thousand pods in flight; one
+/// negotiation of 128 nodes takes some 10 kB.
+pub const NEGOTIATIONS: usize = 10_000;
+
+/// Parties of a policy. Decisions about a node are one bit a party.
+pub const PARTIES: usize = 16;
+
+/// Candidates of a round, unless the core says otherwise: enough that a few parties have one in common, and an answer in time.
+pub const CANDIDATES: usize = 128;
+
+/// Most candidates of a round: what KEP-3063 considers for its largest lists.
+pub const CANDIDATES_MOST: usize = 256;
+
+/// Nodes in the order of one negotiation. Names are shared with the cache: 16 bytes each.
+pub const ORDER_NODES: usize = 16_384;
+
+/// Nodes in the orders of all negotiations: 64 MB.
+pub const ORDER_NODES_TOTAL: usize = 4_000_000;
+
+/// Nodes that one negotiation considers, alternatives included: as many as its order may have.
+pub const SEEN_NODES: usize = 16_384;
+
+/// Claims of a pod: more than a pod object of 1.5 MiB is known to have.
+pub const CLAIMS: usize = 256;
+
+/// Time of a round, unless the core says otherwise.
+pub const ROUND: Duration = Duration::from_secs(2);
+
+/// Least time of a round: a party on another machine cannot answer in less.
+pub const ROUND_LEAST: Duration = Duration::from_millis(10);
+
+/// Time of a negotiation, unless the core says otherwise: what KEP-3063 names.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Longest time that a core may ask for, to negotiate or to allocate: storage is attached in minutes.
+pub const DEADLINE_MOST: Duration = Duration::from_secs(600);
+
+/// Time for which an agreement waits to be selected: as long as the answers behind it can be valid.
+pub const AGREED: Duration = Duration::from_secs(30);
+
+/// Time for which an allocation waits for its pod to be bound: the longest life of an assumption.
+pub const ALLOCATED: Duration = Duration::from_secs(3_600);
+
+/// Time for which a deallocation that its party does not confirm keeps a claim in progress. After it, only the claim's status
+/// counts.
+pub const DEALLOCATION: Duration = Duration::from_secs(60);
+
+/// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
+pub const VALID_MOST: Duration = Duration::from_secs(30);
+
+/// Answers about nodes that are kept, over all parties and subjects: some 80 bytes each. Beyond it, those of the subject that
+/// expires first are dropped, which makes its nodes unknown.
+pub const KEPT_NODES: usize = 1_000_000;
+
+/// Bytes of the texts of one answer: 256 nodes with names of 253 bytes and reasons of some hundred take 100 kB.
+pub const ANSWER_BYTES: usize = 256 << 10;
+
+/// Alternatives of one answer: a round has no more candidates.
+pub const ALTERNATIVES: usize = CANDIDATES_MOST;
+
+/// Alternatives that wait for the next round of a negotiation: those of each party once.
+pub const ALTERNATIVES_TOTAL: usize = PARTIES * ALTERNATIVES;
+
+/// Bytes of the selector of an answer.
+pub const SELECTOR_BYTES: usize = 4 << 10;
+
+/// Bytes of a reason; the rest is cut. A message repeats it per node.
+pub const REASON_BYTES: usize = 1 << 10;
+
+/// Nodes known to be unsuitable that one question repeats: as many as it has candidates at most.
+pub const RECHECKED: usize = CANDIDATES_MOST;
+
+/// Questions of one negotiation that are open at a party: late answers to earlier rounds are welcome. The oldest is withdrawn.
+pub const OPEN_ASKS: usize = 4;
+
+/// Least time without an answer that is a silence, however short a core's rounds are: one core must not put a party into
+/// quarantine for all.
+pub const SILENCE_LEAST: Duration = Duration::from_secs(1);
+
+/// Time for which a party is not asked after its first silence.
+pub const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+
+/// Longest such time; each silence doubles it.
+pub const BACKOFF_MOST: Duration = Duration::from_secs(60);
+
+/// Share of that time by which chance shortens it at most, so that parties that fell silent together are not asked together.
+pub const BACKOFF_JITTER: f64 = 0.2;
+
+/// Silences within [`QUARANTINE_WINDOW`] that put a party into quarantine.
+pub const QUARANTINE_SILENCES: usize = 5;
+
+/// Time within which these silences happen.
+pub const QUARANTINE_WINDOW: Duration = Duration::from_secs(60);
+
+/// Time for which a party in quarantine is not asked.
+pub const QUARANTINE: Duration = Duration::from_secs(60);

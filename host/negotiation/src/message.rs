@@ -1,0 +1,182 @@
+//! What is said to parties, and what they say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::limits::{ALTERNATIVES, ANSWER_BYTES, REASON_BYTES, SELECTOR_BYTES};
+use crate::request::{ClaimUid, Node};
+use crate::subject::Subject;
+
+/// A call of a party. What answers it names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u64);
+
+/// What a party is told to do. The end of its stream withdraws everything but deallocations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// Say which nodes do not suit.
+    Ask(Ask),
+    /// Allocate for one of the nodes at least. It may come again with the same id, on a new stream.
+    Allocate(Allocate),
+    /// Give back what a call has allocated. It may come again with the same id, on a new stream.
+    Deallocate(Deallocate),
+    /// Nobody waits for the answer to this call any more: stop, and allocate nothing.
+    Withdraw(CallId),
+}
+
+/// A question to a party.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Names the question in its answers.
+    pub id: CallId,
+    /// What the answers are about.
+    pub subject: Subject,
+    /// UID of the pod.
+    pub pod: Arc<str>,
+    /// All claims of the pod about which the party decides.
+    pub claims: Vec<ClaimUid>,
+    /// The candidates.
+    pub nodes: Vec<Node>,
+    /// Nodes that did not suit before, and may now.
+    pub recheck: Vec<Node>,
+    /// Time until the party counts as silent.
+    pub deadline: Duration,
+}
+
+/// A call to allocate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allocate {
+    /// Names the call in what answers it.
+    pub id: CallId,
+    /// UID of the pod.
+    pub pod: Arc<str>,
+    /// The claims to allocate; none for a party that decides about pods only.
+    pub claims: Vec<ClaimUid>,
+    /// The nodes, the preferred one first.
+    pub nodes: Vec<Node>,
+}
+
+/// A call to deallocate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deallocate {
+    /// The id of the [`Allocate`].
+    pub id: CallId,
+    /// The claims; none for a party that decides about pods only.
+    pub claims: Vec<ClaimUid>,
+}
+
+/// A node that does not suit a party.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsuitable {
+    /// One of those asked about.
+    pub node: Node,
+    /// The claim for which it does not suit; none: for all of them together.
+    pub claim: Option<ClaimUid>,
+    /// Why, for people.
+    pub reason: Arc<str>,
+}
+
+/// What a party says to an [`Ask`]: what it does not name suits. An answer that is not partial is the last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// The question; `None` only where a party has sent none.
+    pub id: Option<CallId>,
+    /// Nodes that do not suit.
+    pub nodes: Vec<Unsuitable>,
+    /// Whether nothing is said about the other nodes yet.
+    pub partial: bool,
+    /// Nodes that would suit and were not asked about, at most [`ALTERNATIVES`].
+    pub alternatives: Vec<Node>,
+    /// A node selector of such nodes, as text that the caller understands.
+    pub selector: Option<Arc<str>>,
+    /// Time for which others may use the answer, [`VALID_MOST`](crate::limits::VALID_MOST) at most. Zero: only who asked.
+    pub valid: Duration,
+}
+
+/// What a party says of an [`Allocate`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartyAllocated {
+    /// The call.
+    pub id: CallId,
+    /// The claims that are allocated now; the call has succeeded once all are.
+    pub claims: Vec<ClaimUid>,
+    /// Those of the call's nodes on which they can be used.
+    pub nodes: Vec<Node>,
+}
+
+/// What a party says of an [`Allocate`] that has failed. Of the claims that it names as failed, nothing is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartyFailed {
+    /// The call.
+    pub id: CallId,
+    /// The claim that cannot be allocated; none: all those of the call.
+    pub claim: Option<ClaimUid>,
+    /// Why, for people.
+    pub reason: Arc<str>,
+    /// Nodes of the call that do not suit; none: the first.
+    pub nodes: Vec<Node>,
+}
+
+/// What a party does not know any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalidate {
+    /// The subject; none: every subject.
+    pub subject: Option<Subject>,
+}
+
+/// Why an answer counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedAnswer {
+    /// Its texts are larger than [`ANSWER_BYTES`].
+    #[error("the answer has {0} bytes, more than {ANSWER_BYTES}")]
+    Large(usize),
+    /// It names a node that was not asked about.
+    #[error("node {0} was not asked about")]
+    NotAsked(Node),
+    /// It names a node twice.
+    #[error("node {0} is named twice")]
+    Twice(Node),
+    /// It names a claim that was not asked about.
+    #[error("claim {0} was not asked about")]
+    NotAskedClaim(ClaimUid),
+    /// It has more than [`ALTERNATIVES`] alternatives.
+    #[error("the answer has {0} alternatives, more than {ALTERNATIVES}")]
+    Alternatives(usize),
+    /// Its selector is larger than [`SELECTOR_BYTES`].
+    #[error("the selector has {0} bytes, more than {SELECTOR_BYTES}")]
+    Selector(usize),
+    /// The question was another party's.
+    #[error("the question was another party's")]
+    Foreign,
+    /// It says that something can be used nowhere.
+    #[error("the allocation names no node")]
+    Nowhere,
+}
+
+impl Answer {
+    /// Checks the sizes of an answer.
+    pub(crate) fn check_size(&self) -> Result<(), MalformedAnswer> {
+        let named =
+            self.nodes.iter().map(|it| it.node.len() + it.reason.len() + it.claim.as_ref().map_or(0, |it| it.len()));
+        let selector = self.selector.as_ref().map_or(0, |it| it.len());
+        let bytes = named.chain(self.alternatives.iter().map(|it| it.len())).fold(selector, usize::saturating_add);
+        if bytes > ANSWER_BYTES {
+            return Err(MalformedAnswer::Large(bytes));
+        }
+        if self.alternatives.len() > ALTERNATIVES {
+            return Err(MalformedAnswer::Alternatives(self.alternatives.len()));
+        }
+        if selector > SELECTOR_BYTES {
+            return Err(MalformedAnswer::Selector(selector));
+        }
+        Ok(())
+    }
+}
+
+/// A reason, cut to [`REASON_BYTES`].
+pub(crate) fn cut(reason: &Arc<str>) -> Arc<str> {
+    if reason.len() <= REASON_BYTES {
+        return reason.clone();
+    }
+    reason.get(..reason.floor_char_boundary(REASON_BYTES)).unwrap_or_default().into()
+}

@@ -1,0 +1,363 @@
+//! All negotiations: requests and events in, effects out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use crate::desk::Desk;
+use crate::effect::{Defect, Effect, End, Event, Progress};
+use crate::limits::{
+    CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, NEGOTIATIONS, ORDER_NODES, ORDER_NODES_TOTAL, PARTIES, ROUND_LEAST,
+};
+use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
+use crate::negotiation::{Negotiation, Phase};
+use crate::request::{NegotiationId, Party, Refusal, Request, Select};
+use crate::standing::Standing;
+use crate::subject::Subject;
+use crate::turn::Turn;
+
+/// All negotiations of a program, from its start: nothing is kept beyond it.
+///
+/// It does nothing by itself. Each call takes the time, which never goes back, and returns what the caller has to do, in this
+/// order. The same calls with the same seed have the same effects.
+#[derive(Debug)]
+pub struct Negotiations {
+    live: BTreeMap<NegotiationId, Box<Negotiation>>,
+    /// By UID of the pod.
+    by_pod: FxHashMap<Arc<str>, NegotiationId>,
+    /// When negotiations have to be looked at.
+    wakes: BTreeSet<(Instant, NegotiationId)>,
+    /// Nodes in all orders.
+    order_nodes: usize,
+    desk: Desk,
+}
+
+/// What is held, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Negotiations.
+    pub negotiations: usize,
+    /// Deallocations that are not confirmed.
+    pub deallocations: usize,
+    /// Calls to which parties have not answered.
+    pub calls: usize,
+    /// Nodes of which answers are kept, over all parties and subjects.
+    pub kept_nodes: usize,
+    /// Nodes in the orders of all negotiations.
+    pub order_nodes: usize,
+}
+
+impl Negotiations {
+    /// No negotiations, and no parties. `seed` gives the jitter, and the first id: it should differ from start to start.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            live: BTreeMap::new(),
+            by_pod: FxHashMap::default(),
+            wakes: BTreeSet::new(),
+            order_nodes: 0,
+            desk: Desk::new(seed),
+        }
+    }
+
+    /// Takes the parties of a policy. Negotiations that are not selected begin again where they differ; a party that is
+    /// mentioned no more is asked nothing more.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::OutOfRange`] for more than [`PARTIES`], or two with one name.
+    pub fn set_parties(&mut self, parties: Vec<Party>, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        let names: BTreeSet<&Arc<str>> = parties.iter().map(|party| &party.name).collect();
+        if parties.len() > PARTIES || names.len() < parties.len() {
+            return Err(Refusal::OutOfRange("parties"));
+        }
+        if self.desk.parties.iter().map(|standing| &standing.party).eq(&parties) {
+            return Ok(self.finish(now));
+        }
+        let open: Vec<NegotiationId> = self.live.iter().filter(|(_, it)| it.is_open()).map(|(id, _)| *id).collect();
+        for id in &open {
+            self.turn(*id, now, |turn| turn.withdraw_asks());
+        }
+        let mut before = std::mem::take(&mut self.desk.parties);
+        for party in parties {
+            let standing = match before.iter().position(|standing| standing.party.name == party.name) {
+                Some(at) => {
+                    let mut standing = before.swap_remove(at);
+                    standing.party = party;
+                    standing
+                }
+                None => Standing::new(party),
+            };
+            self.desk.parties.push(standing);
+        }
+        for gone in before {
+            self.desk.rests.remove(&gone.party.name);
+            self.desk.kept.invalidate(&gone.party.name, None, &mut self.desk.out);
+        }
+        for id in open {
+            self.turn(id, now, |turn| match turn.it.phase {
+                Phase::Waiting { .. } => {}
+                _ => turn.restart(),
+            });
+        }
+        Ok(self.finish(now))
+    }
+
+    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownParty`] where the policy has none with this name.
+    pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        let standing = self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
+        if standing.attends() {
+            self.leave(party, now);
+        }
+        if let Some(standing) = self.desk.standing_mut(party) {
+            standing.attend(session);
+        }
+        let undos = self.desk.undos.iter().filter(|(_, undo)| undo.party == *party);
+        let again = undos.map(|(id, undo)| Deallocate { id: *id, claims: undo.claims.clone() });
+        for deallocate in again.collect::<Vec<_>>() {
+            self.desk.send(party, Call::Deallocate(deallocate));
+        }
+        self.turn_all(now, |turn| turn.note_attends(party));
+        Ok(self.finish(now))
+    }
+
+    /// Begins to negotiate. The effects tell what follows, the end of a negotiation that cannot begin included.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], where the request cannot be taken.
+    pub fn negotiate(&mut self, request: Request, now: Instant) -> Result<(NegotiationId, Vec<Effect>), Refusal> {
+        check(&request)?;
+        let before = self.by_pod.get(&request.pod.uid).copied();
+        if let Some(before) = before.filter(|before| request.supersedes != Some(*before)) {
+            return Err(Refusal::AlreadyExists(before));
+        }
+        if self.live.len() + self.desk.undos.len() >= NEGOTIATIONS {
+            return Err(Refusal::Full("the number of negotiations"));
+        }
+        if self.order_nodes + request.order.len() > ORDER_NODES_TOTAL {
+            return Err(Refusal::Full("the number of nodes in orders"));
+        }
+        if let Some(before) = before {
+            self.turn(before, now, |turn| turn.end(End::Superseded));
+        }
+        let id = NegotiationId(self.desk.new_id());
+        let it = Negotiation::new(id, request, now);
+        let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
+        if let Some(claim) = busy {
+            self.desk.out.push(Effect::Tell {
+                negotiation: id,
+                round: 0,
+                progress: Progress::Ended(End::InProgress(claim)),
+            });
+            return Ok((id, self.finish(now)));
+        }
+        self.desk.claims.enter(id, &it.pod.claims);
+        self.by_pod.insert(it.pod.uid.clone(), id);
+        self.order_nodes += it.order.len();
+        self.live.insert(id, Box::new(it));
+        self.turn(id, now, |turn| turn.restart());
+        Ok((id, self.finish(now)))
+    }
+
+    /// Selects nodes of a negotiation.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], where they cannot be selected.
+    pub fn select(&mut self, select: Select, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        let id = select.negotiation;
+        if select.deadline > DEADLINE_MOST {
+            return Err(Refusal::OutOfRange("deadline"));
+        }
+        self.turn(id, now, |turn| turn.select(select)).unwrap_or(Err(Refusal::Unknown(id)))?;
+        Ok(self.finish(now))
+    }
+
+    /// Gives a negotiation up, and gives back what has been allocated for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Unknown`] where there is none.
+    pub fn release(&mut self, id: NegotiationId, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        self.turn(id, now, |turn| turn.end(End::Gone)).ok_or(Refusal::Unknown(id))?;
+        Ok(self.finish(now))
+    }
+
+    /// Takes an event. What belongs to nothing any more is passed over.
+    pub fn step(&mut self, event: Event, now: Instant) -> Vec<Effect> {
+        match event {
+            Event::Left { party, session } => {
+                if self.desk.standing_mut(&party).is_some_and(|standing| standing.leave(session)) {
+                    self.leave(&party, now);
+                }
+            }
+            Event::Answered(party, answer) => self.answer(&party, &answer, now),
+            Event::Allocated(party, said) => self.turn_of(said.id, now, |turn| turn.note_allocated(&party, &said)),
+            Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
+            Event::Deallocated(party, id) => self.confirm(&party, id),
+            Event::Invalidated(party, invalidate) => {
+                let subject = invalidate.subject.as_ref();
+                self.desk.kept.invalidate(&party, subject, &mut self.desk.out);
+                self.turn_all(now, |turn| {
+                    let seats = &turn.it.seats;
+                    let is_meant =
+                        |subject: &Subject| seats.iter().any(|seat| seat.party == party && seat.key.1 == *subject);
+                    if subject.is_none_or(is_meant) {
+                        turn.invalidate(&party);
+                    }
+                });
+            }
+            Event::Evaluated(evaluated) => {
+                self.turn(evaluated.negotiation, now, |turn| turn.note_evaluated(evaluated));
+            }
+            Event::Assumed(id, outcome) => {
+                self.turn(id, now, |turn| turn.note_assumed(outcome));
+            }
+            Event::Claim { uid, state, shared } => {
+                let pods = self.desk.claims.change(&uid, state, shared);
+                match state {
+                    Some(_) => self.desk.woken.extend(pods),
+                    None => pods.into_iter().for_each(|id| {
+                        self.turn(id, now, |turn| turn.end(End::Gone));
+                    }),
+                }
+            }
+            Event::Bound(pod) => self.turn_pod(&pod, now, |turn| turn.note_bound()),
+            Event::PodGone(pod) => self.turn_pod(&pod, now, |turn| turn.end(End::Gone)),
+            Event::Tick => {}
+        }
+        self.finish(now)
+    }
+
+    /// When [`Event::Tick`] is due, if nothing else happens before.
+    pub fn next_tick(&self) -> Option<Instant> {
+        let wake = self.wakes.first().map(|(at, _)| *at);
+        let undo = self.desk.undos.values().next().map(|undo| undo.until);
+        let rest = self.desk.rests.values().min().copied();
+        [wake, undo, rest, self.desk.kept.next()].into_iter().flatten().min()
+    }
+
+    /// What is held now.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            negotiations: self.live.len(),
+            deallocations: self.desk.undos.len(),
+            calls: self.desk.calls.len(),
+            kept_nodes: self.desk.kept.nodes(),
+            order_nodes: self.order_nodes,
+        }
+    }
+
+    fn answer(&mut self, party: &Arc<str>, answer: &Answer, now: Instant) {
+        if let Some(id) = answer.id {
+            self.turn_of(id, now, |turn| turn.answer(party, id, answer));
+        }
+    }
+
+    fn leave(&mut self, party: &Arc<str>, now: Instant) {
+        self.turn_all(now, |turn| turn.note_left(party));
+    }
+
+    fn confirm(&mut self, party: &Arc<str>, id: CallId) {
+        match self.desk.undos.get(&id) {
+            Some(undo) if undo.party == *party => self.end_undo(id),
+            Some(_) => self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign)),
+            None => {}
+        }
+    }
+
+    fn end_undo(&mut self, id: CallId) {
+        if let Some(undo) = self.desk.undos.remove(&id) {
+            let woken = self.desk.claims.end_undo(&undo.claims);
+            self.desk.woken.extend(woken);
+        }
+    }
+
+    /// Does what is due, and hands over the effects.
+    fn finish(&mut self, now: Instant) -> Vec<Effect> {
+        self.desk.kept.expire(now, &mut self.desk.out);
+        while let Some((id, undo)) = self.desk.undos.first_key_value()
+            && undo.until <= now
+        {
+            let id = *id;
+            self.end_undo(id);
+        }
+        loop {
+            if let Some(id) = self.desk.woken.pop_first() {
+                self.turn(id, now, |turn| turn.note_claims());
+            } else if let Some((_, id)) = self.wakes.first().filter(|(at, _)| *at <= now).copied() {
+                self.turn(id, now, |turn| turn.tick());
+            } else {
+                let rested = self.desk.rested(now);
+                if rested.is_empty() {
+                    break;
+                }
+                for party in rested {
+                    self.turn_all(now, |turn| turn.note_may_be_asked(&party));
+                }
+            }
+        }
+        std::mem::take(&mut self.desk.out)
+    }
+
+    /// A turn of one negotiation, if it is there.
+    fn turn<T>(&mut self, id: NegotiationId, now: Instant, act: impl FnOnce(&mut Turn<'_>) -> T) -> Option<T> {
+        let it = self.live.get_mut(&id)?;
+        let acted = act(&mut Turn { it, desk: &mut self.desk, now });
+        let before = it.wake;
+        let wake = it.next_wake();
+        it.wake = wake;
+        if before != wake {
+            before.map(|at| self.wakes.remove(&(at, id)));
+            wake.map(|at| self.wakes.insert((at, id)));
+        }
+        if matches!(it.phase, Phase::Over) {
+            self.order_nodes -= it.order.len();
+            self.by_pod.remove(&it.pod.uid);
+            self.live.remove(&id);
+        }
+        Some(acted)
+    }
+
+    /// A turn of the negotiation whose call this is.
+    fn turn_of(&mut self, id: CallId, now: Instant, act: impl FnOnce(&mut Turn<'_>)) {
+        if let Some(id) = self.desk.calls.get(&id).copied() {
+            self.turn(id, now, act);
+        }
+    }
+
+    fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl FnOnce(&mut Turn<'_>)) {
+        if let Some(id) = self.by_pod.get(pod).copied() {
+            self.turn(id, now, act);
+        }
+    }
+
+    fn turn_all(&mut self, now: Instant, act: impl Fn(&mut Turn<'_>)) {
+        let ids: Vec<NegotiationId> = self.live.keys().copied().collect();
+        for id in ids {
+            self.turn(id, now, &act);
+        }
+    }
+}
+
+/// Checks the ranges of a request.
+fn check(request: &Request) -> Result<(), Refusal> {
+    let is_round_wrong = !request.round.is_zero() && request.round < ROUND_LEAST;
+    let wrong = [
+        ("order", request.order.len() > ORDER_NODES),
+        ("candidates", request.candidates > CANDIDATES_MOST),
+        ("claims", request.pod.claims.len() > CLAIMS),
+        ("deadline", request.deadline > DEADLINE_MOST),
+        ("round", is_round_wrong || request.round > DEADLINE_MOST),
+    ];
+    match wrong.into_iter().find(|(_, is_wrong)| *is_wrong) {
+        Some((field, _)) => Err(Refusal::OutOfRange(field)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! What a core and a policy say: pods with their claims, requests, parties.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A negotiation; the token by which another may supersede it. Ids of two starts of the program differ, unless by chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NegotiationId(pub u64);
+
+/// `metadata.name` of a node.
+pub type Node = Arc<str>;
+
+/// `metadata.uid` of a claim.
+pub type ClaimUid = Arc<str>;
+
+/// Whom a party decides about: `for` of a party in the policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Concern {
+    /// Claims on devices of this driver.
+    Driver(Arc<str>),
+    /// Claims of this DeviceClass.
+    DeviceClass(Arc<str>),
+    /// Pods, with or without claims, that a selector matches. [`Request::selected_by`] says which.
+    Pods,
+}
+
+/// What the answers of a party are about: who else may use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One pod.
+    Pod,
+    /// All pods of a template.
+    Template,
+    /// All pods with the same claims.
+    Claims,
+}
+
+/// What the silence of a party means at the end of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnSilence {
+    /// No node is viable until it has answered.
+    Wait,
+    /// The nodes that it was asked about are not viable.
+    Reject,
+    /// It has no say about them.
+    Ignore,
+}
+
+/// A party of the policy. Its node selector is the caller's: see [`Evaluate::parties`](crate::Evaluate::parties).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// Unique in the policy.
+    pub name: Arc<str>,
+    /// Whom it decides about.
+    pub concern: Concern,
+    /// What its answers are about.
+    pub scope: Scope,
+    /// What its silence means.
+    pub on_silence: OnSilence,
+}
+
+/// Whether a claim has been allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimState {
+    /// Nobody has allocated it, and nobody is doing so.
+    Unallocated,
+    /// Somebody is allocating it.
+    InFlight,
+    /// `deallocationRequested`, or the like: what it had must not be used.
+    Deallocating,
+    /// It is allocated: predicates see where it can be used.
+    Allocated,
+}
+
+/// A claim of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.uid`: a claim that is made anew is another.
+    pub uid: ClaimUid,
+    /// The drivers of its classes.
+    pub drivers: Vec<Arc<str>>,
+    /// The DeviceClasses that it names.
+    pub classes: Vec<Arc<str>>,
+    /// Whether it is allocated without a pod. An ephemeral claim never is, whatever this says.
+    pub immediate: bool,
+    /// Whether it was made for one pod, from a template.
+    pub ephemeral: bool,
+    /// Whether it is allocated.
+    pub state: ClaimState,
+    /// Whether it is reserved for other pods.
+    pub shared: bool,
+}
+
+/// A pod, as far as negotiation knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pod {
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+    /// The key of its template; equal for pods that predicates cannot tell apart.
+    pub template: Arc<str>,
+    /// Its claims, at most [`CLAIMS`](crate::limits::CLAIMS).
+    pub claims: Vec<Claim>,
+}
+
+/// A request to negotiate.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The pod.
+    pub pod: Pod,
+    /// The parties with [`Concern::Pods`] whose selectors match the pod.
+    pub selected_by: Vec<Arc<str>>,
+    /// Nodes, the preferred ones first, without duplicates; at most [`ORDER_NODES`](crate::limits::ORDER_NODES). For a request
+    /// without an order, the nodes of the snapshot by row.
+    pub order: Arc<[Node]>,
+    /// Candidates of a round, 1 to [`CANDIDATES_MOST`](crate::limits::CANDIDATES_MOST). 0:
+    /// [`CANDIDATES`](crate::limits::CANDIDATES).
+    pub candidates: usize,
+    /// Time for all of it, up to [`DEADLINE_MOST`](crate::limits::DEADLINE_MOST). Zero: [`DEADLINE`](crate::limits::DEADLINE).
+    pub deadline: Duration,
+    /// Time for a round. Zero: [`ROUND`](crate::limits::ROUND).
+    pub round: Duration,
+    /// The negotiation of the same pod that this one takes the place of.
+    pub supersedes: Option<NegotiationId>,
+}
+
+/// A request to allocate.
+#[derive(Debug, Clone)]
+pub struct Select {
+    /// The negotiation.
+    pub negotiation: NegotiationId,
+    /// The nodes, the preferred one first. Each party allocates for one of them at least.
+    pub nodes: Vec<Node>,
+    /// Whether nodes about which parties have not been heard may be selected. Only for a pod with one delayed claim.
+    pub optimistic: bool,
+    /// Time for all allocations, up to [`DEADLINE_MOST`](crate::limits::DEADLINE_MOST). Zero:
+    /// [`DEADLINE`](crate::limits::DEADLINE).
+    pub deadline: Duration,
+}
+
+/// Why a request is refused. Nothing has changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The pod has a negotiation, and the request does not supersede it.
+    #[error("the pod has negotiation {} already; name it in `supersedes` to take its place", .0.0)]
+    AlreadyExists(NegotiationId),
+    /// There is no such negotiation: it has ended, or the program has been restarted.
+    #[error("there is no negotiation {}; negotiate again", .0.0)]
+    Unknown(NegotiationId),
+    /// All places are taken.
+    #[error("{0} is at its limit; try again later")]
+    Full(&'static str),
+    /// A field of the request is out of its range.
+    #[error("`{0}` is out of its range")]
+    OutOfRange(&'static str),
+    /// The node was not agreed on.
+    #[error("the parties have not agreed on node {0}")]
+    NotViable(Node),
+    /// More than one claim has to be allocated, or none.
+    #[error("{0} claims are to be allocated: only a pod with one may be selected before all answers")]
+    NotOptimistic(usize),
+    /// The negotiation has been selected already.
+    #[error("negotiation {} has been selected already", .0.0)]
+    Selected(NegotiationId),
+    /// The policy has no such party.
+    #[error("the policy has no party {0}")]
+    UnknownParty(Arc<str>),
+}

@@ -1,0 +1,339 @@
+//! Rounds: candidates, questions, answers, and what follows from them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
+
+use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress};
+use crate::limits::{
+    AGREED, ALTERNATIVES_TOTAL, CANDIDATES_MOST, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
+};
+use crate::message::{Answer, Ask, Call, CallId, MalformedAnswer, cut};
+use crate::negotiation::{OpenAsk, Phase, Seat};
+use crate::request::{Node, OnSilence};
+use crate::subject::Suitability;
+use crate::turn::Turn;
+
+impl Turn<'_> {
+    /// Begins the next round: asks the caller for as many candidates as there is room for.
+    pub(crate) fn evaluate(&mut self) {
+        let it = &mut *self.it;
+        it.round += 1;
+        it.rechecks = false;
+        let wanted = it.most.saturating_sub(it.candidates.live().count());
+        if it.candidates.len() + wanted > SEEN_NODES {
+            it.named.clear();
+            it.selectors.clear();
+            it.next = it.order.len();
+        }
+        let is_exhausted = it.named.is_empty() && it.selectors.is_empty() && it.next >= it.order.len();
+        if wanted == 0 || is_exhausted {
+            return self.consider(0);
+        }
+        let named = it.named.drain(..it.named.len().min(wanted)).collect();
+        it.phase = Phase::Evaluating { wanted };
+        self.desk.out.push(Effect::Evaluate(Evaluate {
+            negotiation: it.id,
+            round: it.round,
+            pod: it.pod.uid.clone(),
+            parties: it.seats.iter().map(|seat| seat.key.clone()).collect(),
+            named,
+            selectors: it.selectors.clone(),
+            order: it.order.clone(),
+            start: it.next,
+            skip: it.candidates.nodes().cloned().collect(),
+            wanted,
+        }));
+    }
+
+    /// The caller has evaluated candidates. What it was not asked for is passed over.
+    pub(crate) fn note_evaluated(&mut self, evaluated: Evaluated) {
+        let it = &mut *self.it;
+        let Phase::Evaluating { wanted } = it.phase else { return };
+        if evaluated.round != it.round {
+            return;
+        }
+        let is_all = evaluated.nodes.len() < wanted;
+        // Alternatives may be anywhere in the order.
+        let start = if it.candidates.len() == 0 && it.selectors.is_empty() { it.next } else { 0 };
+        let order = it.order.clone();
+        let added = it.candidates.add(evaluated.nodes, wanted, order.get(start..).unwrap_or_default(), start);
+        if is_all {
+            it.selectors.clear();
+        }
+        it.next = if is_all || added == 0 { it.order.len() } else { it.next.max(evaluated.next).min(it.order.len()) };
+        self.consider(added);
+    }
+
+    /// There are candidates to ask about, or there is an end.
+    fn consider(&mut self, added: usize) {
+        let is_waiting = self.it.candidates.live().next().is_some();
+        if added == 0 && !is_waiting {
+            if !self.it.named.is_empty() {
+                return self.evaluate();
+            }
+            // Where nothing else is left, what was known to be unsuitable before is asked about again, once.
+            self.it.rechecks =
+                self.it.round == self.it.first_round && self.it.seats.iter().any(|seat| !self.known(seat).is_empty());
+            if !self.it.rechecks {
+                return self.exhaust();
+            }
+        }
+        for seat in &self.it.seats {
+            let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
+            let kept: Vec<(Node, bool)> = kept.map(|(node, suits)| (node.clone(), suits)).collect();
+            for (node, suits) in kept {
+                self.it.candidates.decide(&node, seat.bit, suits);
+            }
+        }
+        let parties = self.it.seats.iter().map(|seat| seat.party.clone()).collect();
+        self.tell(Progress::Asked { nodes: self.it.candidates.live().count(), parties });
+        let ends = (self.now + self.it.round_time).min(self.it.deadline);
+        self.it.phase = Phase::Asking { ends };
+        for position in 0..self.it.seats.len() {
+            if let Some(seat) = self.it.seats.get_mut(position) {
+                seat.is_given_up = false;
+            }
+            self.ask(position);
+        }
+        self.settle();
+    }
+
+    fn exhaust(&mut self) {
+        if self.it.selection.is_some() {
+            return self.fail(Failure { party: None, claim: None, reason: "the nodes do not suit any more".into() });
+        }
+        self.end(End::Exhausted);
+    }
+
+    /// Nodes of the order that were known not to suit a seat before this negotiation, the preferred ones first.
+    fn known(&self, seat: &Seat) -> Vec<Node> {
+        let kept = self.desk.kept.of(&seat.key, self.it.order.iter());
+        kept.filter(|(_, suits)| !suits).take(RECHECKED).map(|(node, _)| node.clone()).collect()
+    }
+
+    /// Asks a seat about the nodes about which it has not been heard or asked, if it may be asked now.
+    pub(crate) fn ask(&mut self, position: usize) {
+        let Phase::Asking { .. } = self.it.phase else { return };
+        let Some(seat) = self.it.seats.get(position).filter(|seat| !seat.is_given_up) else { return };
+        let open: FxHashSet<&Node> = seat.asks.iter().flat_map(|ask| &ask.nodes).collect();
+        let undecided = self.it.candidates.undecided(seat.bit).filter(|node| !open.contains(node));
+        let nodes: Vec<Node> = undecided.take(CANDIDATES_MOST).cloned().collect();
+        if nodes.is_empty() && !(self.it.rechecks && seat.asks.is_empty()) {
+            return;
+        }
+        let recheck: Vec<Node> = if self.it.round == self.it.first_round {
+            self.known(seat)
+        } else {
+            self.it.candidates.unsuitable(seat.bit).take(RECHECKED).cloned().collect()
+        };
+        let Some(standing) = self.desk.standing(&seat.party) else { return };
+        if standing.is_quarantined(self.now) && seat.on_silence != OnSilence::Wait {
+            if let Some(seat) = self.it.seats.get_mut(position) {
+                seat.is_given_up = true;
+            }
+            return;
+        }
+        if !standing.may_be_asked(self.now) || (nodes.is_empty() && recheck.is_empty()) {
+            return;
+        }
+        let id = CallId(self.desk.new_id());
+        let time = self.it.round_time.max(SILENCE_LEAST);
+        let ask = Ask {
+            id,
+            subject: seat.key.1.clone(),
+            pod: self.it.pod.uid.clone(),
+            claims: seat.claims.clone(),
+            nodes: nodes.clone(),
+            recheck: recheck.clone(),
+            deadline: time.min(self.it.deadline.saturating_duration_since(self.now)),
+        };
+        let round = self.it.round;
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
+        if seat.asks.len() >= OPEN_ASKS {
+            let oldest = seat.asks.remove(0);
+            self.desk.calls.remove(&oldest.id);
+            self.desk.send(&seat.party, Call::Withdraw(oldest.id));
+        }
+        self.desk.send(&seat.party, Call::Ask(ask));
+        self.desk.calls.insert(id, self.it.id);
+        let due = self.now + time;
+        seat.asks.push(OpenAsk { id, sent: self.now, due, is_silent: false, round, nodes, recheck });
+    }
+
+    /// Ends the round if everybody has been heard.
+    pub(crate) fn settle(&mut self) {
+        let is_asking = matches!(self.it.phase, Phase::Asking { .. });
+        if is_asking && self.it.seats.iter().all(|seat| self.it.is_heard(seat)) {
+            self.end_round();
+        }
+    }
+
+    /// Ends the round: agrees, or begins the next.
+    pub(crate) fn end_round(&mut self) {
+        for seat in &self.it.seats {
+            match seat.on_silence {
+                OnSilence::Wait => {}
+                OnSilence::Reject => self.it.candidates.decide_rest(seat.bit, false),
+                OnSilence::Ignore => self.it.candidates.decide_rest(seat.bit, true),
+            }
+        }
+        let viable = self.it.candidates.viable(self.it.all());
+        if !viable.is_empty() {
+            self.agree(viable);
+        } else if self.is_late() {
+            self.time_out();
+        } else {
+            self.evaluate();
+        }
+    }
+
+    fn agree(&mut self, viable: Vec<Node>) {
+        if let Some(mut selection) = self.it.selection.take() {
+            selection.nodes.retain(|node| viable.contains(node));
+            if selection.nodes.is_empty() {
+                return self.fail(Failure {
+                    party: None,
+                    claim: None,
+                    reason: "the nodes do not suit any more".into(),
+                });
+            }
+            return self.assume(selection.nodes, false);
+        }
+        self.withdraw_asks();
+        self.tell(Progress::Viable(viable.clone()));
+        self.tell(Progress::Ended(End::Viable));
+        self.it.phase = Phase::Agreed { nodes: viable, until: self.now + AGREED, is_stale: false };
+    }
+
+    /// A party has answered a question of this negotiation.
+    pub(crate) fn answer(&mut self, party: &Arc<str>, id: CallId, answer: &Answer) {
+        let is_of = |seat: &Seat| seat.asks.iter().position(|ask| ask.id == id);
+        let found = self.it.seats.iter().enumerate().find_map(|(at, seat)| Some((at, is_of(seat)?)));
+        let Some((position, at)) = found else { return };
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
+        if seat.party != *party {
+            return self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
+        }
+        if let Err(error) = check(seat, at, answer) {
+            let ask = seat.asks.remove(at);
+            seat.is_given_up = true;
+            self.desk.calls.remove(&id);
+            self.desk.defect(party, Defect::Malformed(error));
+            self.desk.note_silence(party, ask.sent, self.now);
+            return self.settle();
+        }
+        self.desk.note_answer(party, self.now);
+        self.note_said(position, at, answer);
+        self.note_alternatives(party, answer);
+        self.settle();
+    }
+
+    /// Takes over what a good answer says of the nodes that were asked about.
+    fn note_said(&mut self, position: usize, at: usize, answer: &Answer) {
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
+        let Some(ask) = seat.asks.get_mut(at) else { return };
+        let mut said: Vec<(Node, Suitability)> = Vec::new();
+        let mut named: FxHashSet<&Node> = FxHashSet::default();
+        for unsuitable in &answer.nodes {
+            if named.insert(&unsuitable.node) {
+                said.push((unsuitable.node.clone(), Suitability::Unsuitable(cut(&unsuitable.reason))));
+            }
+        }
+        ask.nodes.retain(|node| !named.contains(node));
+        ask.recheck.retain(|node| !named.contains(node));
+        if !answer.partial {
+            said.extend(ask.nodes.iter().chain(&ask.recheck).map(|node| (node.clone(), Suitability::Suitable)));
+            let ask = seat.asks.remove(at);
+            self.desk.calls.remove(&ask.id);
+            let known = ask.recheck.into_iter().filter(|node| !self.it.candidates.contains(node));
+            self.it.named.extend(known);
+        }
+        for (node, said) in &said {
+            self.it.candidates.decide(node, seat.bit, *said == Suitability::Suitable);
+        }
+        if answer.valid.is_zero() {
+            self.desk.kept.drop_nodes(&seat.key, said.iter().map(|(node, _)| node), &mut self.desk.out);
+        } else {
+            let until = self.now + answer.valid.min(VALID_MOST);
+            self.desk.kept.keep(&seat.key, said, until, &mut self.desk.out);
+        }
+    }
+
+    fn note_alternatives(&mut self, party: &Arc<str>, answer: &Answer) {
+        let it = &mut *self.it;
+        let mut known: FxHashSet<Node> = it.named.iter().cloned().collect();
+        for node in &answer.alternatives {
+            if it.named.len() < ALTERNATIVES_TOTAL && !it.candidates.contains(node) && known.insert(node.clone()) {
+                it.named.push(node.clone());
+            }
+        }
+        if let Some(selector) = &answer.selector {
+            it.selectors.retain(|(of, _)| of != party);
+            it.selectors.push((party.clone(), selector.clone()));
+        }
+    }
+
+    /// What a party has said is not valid any more: it is asked again.
+    pub(crate) fn invalidate(&mut self, party: &Arc<str>) {
+        if !self.it.is_open() {
+            return;
+        }
+        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
+            if let Some(seat) = self.it.seats.get(position) {
+                self.it.candidates.forget(seat.bit);
+            }
+            self.ask(position);
+        }
+    }
+
+    /// The stream of a party has ended, and its questions with it.
+    pub(crate) fn note_left(&mut self, party: &Arc<str>) {
+        let Some(seat) = self.it.seats.iter_mut().find(|seat| seat.party == *party) else { return };
+        for ask in seat.asks.drain(..) {
+            self.desk.calls.remove(&ask.id);
+            self.desk.note_silence(party, ask.sent, self.now);
+        }
+        self.settle();
+    }
+
+    /// A party may be asked, for the first time or again.
+    pub(crate) fn note_may_be_asked(&mut self, party: &Arc<str>) {
+        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
+            self.ask(position);
+            self.settle();
+        }
+    }
+
+    /// Notes which questions are silences by now.
+    pub(crate) fn note_silences(&mut self) {
+        let now: Instant = self.now;
+        for seat in &mut self.it.seats {
+            for ask in seat.asks.iter_mut().filter(|ask| !ask.is_silent && now >= ask.due) {
+                ask.is_silent = true;
+                self.desk.note_silence(&seat.party, ask.sent, now);
+            }
+        }
+    }
+}
+
+/// Checks that an answer says only what it was asked about.
+fn check(seat: &Seat, at: usize, answer: &Answer) -> Result<(), MalformedAnswer> {
+    answer.check_size()?;
+    let Some(ask) = seat.asks.get(at) else { return Ok(()) };
+    let asked: FxHashSet<&Node> = ask.nodes.iter().chain(&ask.recheck).collect();
+    let mut said = FxHashSet::default();
+    for unsuitable in &answer.nodes {
+        if !asked.contains(&unsuitable.node) {
+            return Err(MalformedAnswer::NotAsked(unsuitable.node.clone()));
+        }
+        if let Some(claim) = unsuitable.claim.as_ref().filter(|claim| !seat.claims.contains(claim)) {
+            return Err(MalformedAnswer::NotAskedClaim(claim.clone()));
+        }
+        if !said.insert((&unsuitable.node, &unsuitable.claim)) {
+            return Err(MalformedAnswer::Twice(unsuitable.node.clone()));
+        }
+    }
+    Ok(())
+}

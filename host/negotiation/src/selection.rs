@@ -1,0 +1,281 @@
+//! Selections: pods assumed, claims allocated by all parties or given back by all.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::desk::Undo;
+use crate::effect::{Defect, Effect, Failure, Progress};
+use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, VALID_MOST};
+use crate::message::{Allocate, Call, CallId, Deallocate, MalformedAnswer, PartyAllocated, PartyFailed, cut};
+use crate::negotiation::{Allocation, Phase, Selection};
+use crate::request::{ClaimState, ClaimUid, Node, Refusal, Select};
+use crate::subject::Suitability;
+use crate::turn::Turn;
+
+impl Turn<'_> {
+    /// A core selects nodes.
+    pub(crate) fn select(&mut self, select: Select) -> Result<(), Refusal> {
+        let Select { negotiation, nodes, optimistic, deadline } = select;
+        let Some(first) = nodes.first() else { return Err(Refusal::OutOfRange("nodes")) };
+        if nodes.len() > CANDIDATES_MOST || nodes.iter().collect::<FxHashSet<_>>().len() < nodes.len() {
+            return Err(Refusal::OutOfRange("nodes"));
+        }
+        if self.it.is_selected() || self.it.selection.is_some() {
+            return Err(Refusal::Selected(negotiation));
+        }
+        let agreed = match &self.it.phase {
+            Phase::Agreed { nodes, is_stale, .. } => Some((nodes, *is_stale)),
+            _ => None,
+        };
+        let delayed = self.it.delayed().count();
+        if optimistic && delayed != 1 {
+            return Err(Refusal::NotOptimistic(delayed));
+        }
+        if !optimistic {
+            let Some((viable, _)) = agreed else { return Err(Refusal::NotViable(first.clone())) };
+            if let Some(node) = nodes.iter().find(|node| !viable.contains(node)) {
+                return Err(Refusal::NotViable(node.clone()));
+            }
+        }
+        let is_stale = agreed.is_some_and(|(_, is_stale)| is_stale);
+        self.it.deadline = self.now + if deadline.is_zero() { DEADLINE } else { deadline };
+        let is_busy = self.desk.claims.busy(&self.it.pod.claims, self.it.id).is_some();
+        if is_stale && !is_busy {
+            self.it.selection = Some(Selection { nodes, is_optimistic: optimistic });
+            self.restart();
+        } else {
+            self.assume(nodes, optimistic);
+        }
+        Ok(())
+    }
+
+    /// Holds the claims, and asks the caller to assume the pod on the first node; waits where another has one of the claims.
+    pub(crate) fn assume(&mut self, nodes: Vec<Node>, is_optimistic: bool) {
+        if let Some(claim) = self.desk.claims.busy(&self.it.pod.claims, self.it.id) {
+            self.it.selection = Some(Selection { nodes, is_optimistic });
+            return self.wait(claim);
+        }
+        self.withdraw_asks();
+        let losers = self.desk.claims.hold(self.it.id, &self.it.pod.claims);
+        self.desk.woken.extend(losers);
+        self.push_assume(nodes, false);
+    }
+
+    fn push_assume(&mut self, nodes: Vec<Node>, is_moving: bool) {
+        let Some(node) = nodes.first().cloned() else {
+            return self.fail(Failure { party: None, claim: None, reason: "no node is left".into() });
+        };
+        self.it.is_assumed = true;
+        self.desk.out.push(Effect::Assume {
+            negotiation: self.it.id,
+            pod: self.it.pod.uid.clone(),
+            node,
+            claims: self.it.delayed().map(|claim| claim.uid.clone()).collect(),
+        });
+        self.it.phase = Phase::Assuming { nodes, is_moving };
+    }
+
+    /// The caller has assumed the pod, or not: then the next node is tried.
+    pub(crate) fn note_assumed(&mut self, outcome: Result<(), Arc<str>>) {
+        let Phase::Assuming { nodes, is_moving } = &mut self.it.phase else { return };
+        let (mut nodes, is_moving) = (std::mem::take(nodes), *is_moving);
+        match outcome {
+            Err(reason) => {
+                self.it.is_assumed = is_moving;
+                if nodes.len() == 1 {
+                    return self.fail(Failure { party: None, claim: None, reason });
+                }
+                nodes.remove(0);
+                self.push_assume(nodes, is_moving);
+            }
+            Ok(()) if is_moving => self.finish(nodes),
+            Ok(()) => self.allocate(nodes),
+        }
+    }
+
+    fn allocate(&mut self, nodes: Vec<Node>) {
+        if let Some(node) = nodes.first() {
+            self.tell(Progress::Selected(node.clone()));
+        }
+        for seat in &mut self.it.seats {
+            let id = CallId(self.desk.new_id());
+            self.desk.calls.insert(id, self.it.id);
+            seat.call = Some(Allocation {
+                id,
+                is_sent: false,
+                pending: seat.claims.clone(),
+                failed: Vec::new(),
+                nodes: nodes.clone(),
+                is_finished: false,
+                has_failed: false,
+            });
+        }
+        self.it.phase = Phase::Allocating { nodes };
+        for position in 0..self.it.seats.len() {
+            self.send_allocate(position);
+        }
+        self.conclude();
+    }
+
+    /// Sends a call to allocate that has not been finished; again, where a party has a new stream.
+    fn send_allocate(&mut self, position: usize) {
+        let Phase::Allocating { nodes } = &self.it.phase else { return };
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
+        let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
+        let allocate =
+            Allocate { id: call.id, pod: self.it.pod.uid.clone(), claims: seat.claims.clone(), nodes: nodes.clone() };
+        call.is_sent |= self.desk.send(&seat.party, Call::Allocate(allocate));
+    }
+
+    /// A party has a new stream.
+    pub(crate) fn note_attends(&mut self, party: &Arc<str>) {
+        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
+            self.send_allocate(position);
+        }
+        self.note_may_be_asked(party);
+    }
+
+    /// A party has allocated.
+    pub(crate) fn note_allocated(&mut self, party: &Arc<str>, said: &PartyAllocated) {
+        let Phase::Allocating { nodes } = &self.it.phase else { return };
+        let Some(seat) =
+            self.it.seats.iter_mut().find(|seat| seat.call.as_ref().is_some_and(|call| call.id == said.id))
+        else {
+            return;
+        };
+        if seat.party != *party {
+            return self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
+        }
+        let foreign_node = said.nodes.iter().find(|node| !nodes.contains(node));
+        let foreign_claim = said.claims.iter().find(|claim| !seat.claims.contains(claim));
+        let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
+        let error = match (foreign_node, foreign_claim) {
+            (Some(node), _) => Some(MalformedAnswer::NotAsked(node.clone())),
+            (None, Some(claim)) => Some(MalformedAnswer::NotAskedClaim(claim.clone())),
+            (None, None) if said.nodes.is_empty() => Some(MalformedAnswer::Nowhere),
+            (None, None) => None,
+        };
+        if let Some(error) = error {
+            let reason = error.to_string().into();
+            self.desk.defect(party, Defect::Malformed(error));
+            return self.fail(Failure { party: Some(party.clone()), claim: None, reason });
+        }
+        call.nodes.retain(|node| said.nodes.contains(node));
+        call.pending.retain(|claim| !said.claims.contains(claim));
+        call.is_finished = call.pending.is_empty();
+        self.desk.note_answer(party, self.now);
+        self.conclude();
+    }
+
+    /// Finishes once all parties have.
+    fn conclude(&mut self) {
+        let Phase::Allocating { nodes } = &self.it.phase else { return };
+        let calls = || self.it.seats.iter().filter_map(|seat| seat.call.as_ref());
+        if !calls().all(|call| call.is_finished) {
+            return;
+        }
+        let is_common = |node: &&Node| calls().all(|call| call.nodes.contains(node));
+        let common: Vec<Node> = nodes.iter().filter(is_common).cloned().collect();
+        if common.is_empty() {
+            let reason = "the parties have allocated for different nodes".into();
+            return self.fail(Failure { party: None, claim: None, reason });
+        }
+        if common.first() == nodes.first() { self.finish(common) } else { self.push_assume(common, true) }
+    }
+
+    fn finish(&mut self, nodes: Vec<Node>) {
+        if let Some(node) = nodes.into_iter().next() {
+            self.tell(Progress::Allocated(node));
+        }
+        self.it.phase = Phase::Allocated { until: self.now + ALLOCATED, is_bound: false };
+        self.complete();
+    }
+
+    /// The pod is bound: its core may bind it only once everything is allocated, and otherwise has given up on negotiation.
+    pub(crate) fn note_bound(&mut self) {
+        match &mut self.it.phase {
+            Phase::Allocated { is_bound, .. } => {
+                *is_bound = true;
+                self.complete();
+            }
+            // A change of the node never reallocates: the parties go on.
+            Phase::Assuming { .. } | Phase::Allocating { .. } => {}
+            _ => self.end(crate::effect::End::Gone),
+        }
+    }
+
+    /// Ends once the cluster's objects say all there is to know.
+    pub(crate) fn complete(&mut self) {
+        let is_shown = |uid: &ClaimUid| self.desk.claims.state(uid) == Some(ClaimState::Allocated);
+        if matches!(self.it.phase, Phase::Allocated { is_bound: true, .. })
+            && self.it.delayed().all(|claim| is_shown(&claim.uid))
+        {
+            self.close();
+        }
+    }
+
+    /// A party cannot allocate.
+    pub(crate) fn note_failed(&mut self, party: &Arc<str>, said: &PartyFailed) {
+        let Phase::Allocating { nodes } = &self.it.phase else { return };
+        let Some(seat) =
+            self.it.seats.iter_mut().find(|seat| seat.call.as_ref().is_some_and(|call| call.id == said.id))
+        else {
+            return;
+        };
+        if seat.party != *party {
+            return self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
+        }
+        let Some(call) = seat.call.as_mut() else { return };
+        match &said.claim {
+            Some(claim) if seat.claims.contains(claim) => call.failed.push(claim.clone()),
+            Some(claim) => {
+                let error = MalformedAnswer::NotAskedClaim(claim.clone());
+                self.desk.defect(party, Defect::Malformed(error));
+            }
+            None => call.has_failed = true,
+        }
+        let reason = cut(&said.reason);
+        let named = said.nodes.iter().filter(|node| nodes.contains(node));
+        let named: Vec<&Node> =
+            if said.nodes.is_empty() { nodes.first().into_iter().collect() } else { named.collect() };
+        let unsuitable =
+            named.into_iter().map(|node| (node.clone(), Suitability::Unsuitable(reason.clone()))).collect();
+        self.desk.kept.keep(&seat.key, unsuitable, self.now + VALID_MOST, &mut self.desk.out);
+        self.desk.note_answer(party, self.now);
+        self.fail(Failure { party: Some(party.clone()), claim: said.claim.clone(), reason });
+    }
+
+    /// Ends a selection that cannot be had.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.tell(Progress::Failed(failure));
+        self.undo();
+        self.close();
+    }
+
+    /// Gives back what is held for this pod alone.
+    pub(crate) fn undo(&mut self) {
+        if std::mem::take(&mut self.it.is_assumed) {
+            self.desk.out.push(Effect::Forget { pod: self.it.pod.uid.clone() });
+        }
+        for seat in &mut self.it.seats {
+            let Some(call) = seat.call.take() else { continue };
+            self.desk.calls.remove(&call.id);
+            if !call.is_finished {
+                self.desk.send(&seat.party, Call::Withdraw(call.id));
+            }
+            if !call.is_sent || call.has_failed {
+                continue;
+            }
+            let is_held = |uid: &&ClaimUid| !call.failed.contains(uid) && self.desk.claims.holds_alone(self.it.id, uid);
+            let claims: Vec<ClaimUid> = seat.claims.iter().filter(is_held).cloned().collect();
+            if claims.is_empty() && !seat.claims.is_empty() {
+                continue;
+            }
+            self.desk.claims.begin_undo(&claims);
+            self.desk.send(&seat.party, Call::Deallocate(Deallocate { id: call.id, claims: claims.clone() }));
+            let until = self.now + DEALLOCATION;
+            self.desk.undos.insert(call.id, Undo { party: seat.party.clone(), claims, until });
+        }
+    }
+}

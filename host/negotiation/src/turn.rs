@@ -1,0 +1,152 @@
+//! One step of one negotiation: what its phases have in common, and its ends.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::candidates::Candidates;
+use crate::desk::Desk;
+use crate::effect::{Effect, End, Progress};
+use crate::message::Call;
+use crate::negotiation::{Negotiation, Phase};
+use crate::request::{ClaimState, ClaimUid};
+
+/// A negotiation, for as long as something happens to it. `round.rs` has what negotiates, `selection.rs` what allocates.
+pub(crate) struct Turn<'a> {
+    pub(crate) it: &'a mut Negotiation,
+    pub(crate) desk: &'a mut Desk,
+    pub(crate) now: Instant,
+}
+
+impl Turn<'_> {
+    /// Begins, or begins again: claims, parties and candidates anew.
+    pub(crate) fn restart(&mut self) {
+        self.withdraw_asks();
+        for claim in &mut self.it.pod.claims {
+            claim.state = self.desk.claims.state(&claim.uid).unwrap_or(claim.state);
+        }
+        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party));
+        self.it.phase = Phase::Evaluating { wanted: 0 };
+        self.it.first_round = self.it.round + 1;
+        self.it.candidates = Candidates::default();
+        self.it.next = 0;
+        self.it.selectors.clear();
+        self.it.named = self.it.selection.as_ref().map(|selection| selection.nodes.clone()).unwrap_or_default();
+        if let Some(claim) = self.it.obstacle() {
+            return self.end(End::InProgress(claim));
+        }
+        match self.it.selection.take_if(|selection| selection.is_optimistic) {
+            Some(selection) => self.assume(selection.nodes, true),
+            None => self.evaluate(),
+        }
+    }
+
+    /// Claims of the pod may have changed.
+    pub(crate) fn note_claims(&mut self) {
+        let busy = self.desk.claims.busy(&self.it.pod.claims, self.it.id);
+        let state = |uid: &ClaimUid| self.desk.claims.state(uid);
+        let is_changed = self.it.pod.claims.iter().any(|claim| state(&claim.uid).is_some_and(|it| it != claim.state));
+        match &mut self.it.phase {
+            Phase::Evaluating { .. } | Phase::Asking { .. } => match busy {
+                Some(claim) => self.wait(claim),
+                None if is_changed => self.restart(),
+                None => {}
+            },
+            Phase::Waiting { claim } => match busy {
+                Some(busy) => *claim = busy,
+                None => self.restart(),
+            },
+            Phase::Agreed { is_stale, .. } => *is_stale |= is_changed,
+            Phase::Assuming { .. } | Phase::Allocating { .. } | Phase::Allocated { .. } => {
+                let claims = &self.it.pod.claims;
+                let taken = claims.iter().find(|claim| state(&claim.uid) == Some(ClaimState::Deallocating));
+                match taken.map(|claim| claim.uid.clone()) {
+                    Some(claim) => self.end(End::InProgress(claim)),
+                    None => self.complete(),
+                }
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// Waits for a claim that another allocates, or that is deallocated.
+    pub(crate) fn wait(&mut self, claim: ClaimUid) {
+        self.withdraw_asks();
+        self.it.phase = Phase::Waiting { claim };
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self) {
+        self.note_silences();
+        match &self.it.phase {
+            Phase::Asking { ends } if self.now >= *ends => self.end_round(),
+            Phase::Evaluating { .. } | Phase::Assuming { .. } | Phase::Allocating { .. } if self.is_late() => {
+                self.time_out()
+            }
+            Phase::Waiting { claim } if self.is_late() => self.end(End::InProgress(claim.clone())),
+            // Its core has seen the end: nobody is told.
+            Phase::Agreed { until, .. } | Phase::Allocated { until, .. } if self.now >= *until => self.end(End::Gone),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.now >= self.it.deadline
+    }
+
+    /// Ends for want of time, and says for whom it waited.
+    pub(crate) fn time_out(&mut self) {
+        let silent = self.it.seats.iter().filter(|seat| match &seat.call {
+            Some(call) => !call.is_finished,
+            None => {
+                !self.it.is_heard(seat) || (seat.is_given_up && self.it.candidates.undecided(seat.bit).next().is_some())
+            }
+        });
+        let silent: Vec<Arc<str>> = silent.map(|seat| seat.party.clone()).collect();
+        if self.it.is_selected() {
+            let calls = self.it.seats.iter().filter_map(|seat| Some((&seat.party, seat.call.as_ref()?)));
+            let sent = self.it.deadline;
+            for party in calls.filter(|(_, call)| !call.is_finished && call.is_sent).map(|(party, _)| party) {
+                self.desk.note_silence(party, sent, self.now);
+            }
+        }
+        self.end(End::TimedOut(silent));
+    }
+
+    /// Ends, undoes what has been done, and tells those who still watch.
+    pub(crate) fn end(&mut self, end: End) {
+        if self.it.is_open() || matches!(self.it.phase, Phase::Assuming { .. } | Phase::Allocating { .. }) {
+            self.tell(Progress::Ended(end));
+        }
+        if self.it.is_selected() {
+            self.undo();
+        }
+        self.close();
+    }
+
+    /// Ends, with nothing to undo.
+    pub(crate) fn close(&mut self) {
+        self.withdraw_asks();
+        for call in self.it.seats.iter().filter_map(|seat| seat.call.as_ref()) {
+            self.desk.calls.remove(&call.id);
+        }
+        let claims = &self.it.pod.claims;
+        let woken = self.desk.claims.let_go(self.it.id, claims);
+        self.desk.woken.extend(woken);
+        self.desk.claims.leave(self.it.id, claims);
+        self.it.phase = Phase::Over;
+    }
+
+    pub(crate) fn tell(&mut self, progress: Progress) {
+        self.desk.out.push(Effect::Tell { negotiation: self.it.id, round: self.it.round, progress });
+    }
+
+    /// Withdraws every open question.
+    pub(crate) fn withdraw_asks(&mut self) {
+        for seat in &mut self.it.seats {
+            for ask in seat.asks.drain(..) {
+                self.desk.calls.remove(&ask.id);
+                self.desk.send(&seat.party, Call::Withdraw(ask.id));
+            }
+        }
+    }
+}
