@@ -16,6 +16,7 @@
 //!   slots                         how many instances exist at once
 //!   deadline · clock · memory     the limits of a call
 //! device_selector               the component that evaluates CEL about devices, by a contract of its own
+//! accounting                    components that say what a pod takes of its node, by a contract of their own
 //! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
 //!   no_facts                      these two
@@ -33,6 +34,7 @@
 //! Start with [`Runtime`], then [`Module::filter`]. Every call of a guest ends with a checked [`Verdict`] or a
 //! [`Fault`](fault::Fault), or, of [`Module::allocate`], with a checked [`Allocation`](wire::allocation::Allocation) or a fault.
 
+pub mod accounting;
 mod backtrace;
 mod check;
 mod clock;

@@ -133,6 +133,47 @@ pub const SELECTOR_CALLS: u32 = 4;
 /// Bytes that a call of the device selector may pass to the host for each device: the text of an error has at most 1 KiB.
 pub const SELECTOR_OUTPUT_BYTES_PER_DEVICE: usize = 2 << 10;
 
+/// Objects that an accounting component is called about on one instance before the next caller has its turn: some 100 µs.
+pub const ACCOUNTING_BATCH: usize = 64;
+
+/// Processor time of one call of an accounting component about one object. A compiled one takes a microsecond, one in an
+/// interpreted language less than a tenth of this.
+pub const ACCOUNTING_TIME: Duration = Duration::from_millis(5);
+
+/// Processor time in which a new instance of an accounting component is ready: one is made after each fault, while other objects wait.
+pub const ACCOUNTING_START_TIME: Duration = Duration::from_millis(10);
+
+/// Batches of one accounting component at once, and instances of it: those who compile pods and nodes, and who ask about pods.
+pub const ACCOUNTING_CALLS: u32 = 4;
+
+/// Instances of accounting components that exist at once, waiting ones included: the active policy's, one that is tried, and those
+/// that calls have not left yet. They have room of their own, so that they keep no predicate from an instance.
+pub const ACCOUNTING_SLOTS: u32 = 4 * ACCOUNTING_CALLS;
+
+/// Bytes that an accounting component may pass to the host in one call: the keys that it reads, and an account as large as may be.
+pub const ACCOUNTING_OUTPUT_BYTES: usize = 64 << 10;
+
+/// Annotations that an accounting component reads. The contract names it. Each is kept of every object that has it.
+pub const ACCOUNTING_ANNOTATIONS: usize = 32;
+
+/// Bytes of the key of an annotation: a domain of 253, a slash, a name of 63.
+pub const ACCOUNTING_KEY_BYTES: usize = 317;
+
+/// Named sums of an accounting component. The contract names it. Each is a column over all nodes.
+pub const ACCOUNTING_SUMS: usize = 32;
+
+/// Resources in one list of an account. The contract names it. A pod has some.
+pub const ACCOUNT_AMOUNTS: usize = 64;
+
+/// Flags of an account. The contract names it.
+pub const ACCOUNT_FLAGS: usize = 8;
+
+/// Bytes of the name of a sum or a flag. The contract names it: as many as a label's value has.
+pub const ACCOUNT_NAME_BYTES: usize = 63;
+
+/// Bytes of the name of a resource. The contract names it: a domain of 253, a slash, a name of 63.
+pub const RESOURCE_NAME_BYTES: usize = 317;
+
 /// Idle instances per predicate: as many concurrent calls need no instantiation.
 pub const IDLE_INSTANCES: usize = 8;
 

@@ -1,5 +1,6 @@
 //! What a component says of itself before anything of it is compiled: the interfaces that it imports, and the contract that
 //! it was built for. To compile a language runtime takes seconds; its types are read in milliseconds. Start at [`Manifest::read`].
+//! A contract of another kind begins at [`Surface::read`].
 
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::types::TypesRef;
@@ -33,12 +34,20 @@ pub(super) struct Predicate {
     pub(super) allocator: Option<String>,
 }
 
-impl Manifest {
+/// The names of what a component imports and exports, whatever contract it was built for.
+#[derive(Debug)]
+pub(super) struct Surface {
+    /// Imports of which it imports at least one function. An interface imported only for its types is not listed.
+    pub(super) imports: Vec<String>,
+    pub(super) exports: Vec<String>,
+}
+
+impl Surface {
     /// Reads it from the bytes of a component. Bodies of functions are neither looked at nor checked.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Declarations`], [`LoadError::Compile`] where its types are not valid, [`LoadError::ContractVersion`] and [`LoadError::UnknownImports`].
+    /// [`LoadError::Declarations`], and [`LoadError::Compile`] where its types are not valid.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, LoadError> {
         let invalid = |error: wasmparser::Error| LoadError::Compile(shorten(&error.to_string()));
         // Which extensions it may use is the compiler's to say.
@@ -63,7 +72,7 @@ impl Manifest {
             }
             match validator.payload(&payload).map_err(invalid)? {
                 ValidPayload::Parser(_) => depth += 1,
-                ValidPayload::End(types) if depth == 0 => return Self::of(types.as_ref(), &imports, &exports),
+                ValidPayload::End(types) if depth == 0 => return Ok(Self::of(types.as_ref(), &imports, &exports)),
                 ValidPayload::End(_) => depth -= 1,
                 ValidPayload::Ok | ValidPayload::Func(..) => {}
             }
@@ -71,11 +80,33 @@ impl Manifest {
         Err(LoadError::Compile("the component has no end".to_owned()))
     }
 
-    fn of(types: TypesRef<'_>, imports: &[&str], exports: &[&str]) -> Result<Self, LoadError> {
+    fn of(types: TypesRef<'_>, imports: &[&str], exports: &[&str]) -> Self {
+        let has_functions = |name: &&&str| match types.component_item_for_import(name).map(|item| item.ty) {
+            Some(ComponentEntityType::Instance(instance)) => {
+                types[instance].exports.values().any(|item| matches!(item.ty, ComponentEntityType::Func(_)))
+            }
+            Some(ComponentEntityType::Type { .. }) => false,
+            _ => true,
+        };
+        let owned = |name: &&str| (*name).to_owned();
+        Self {
+            imports: imports.iter().filter(has_functions).map(owned).collect(),
+            exports: exports.iter().map(owned).collect(),
+        }
+    }
+}
+
+impl Manifest {
+    /// Reads it from the bytes of a component.
+    ///
+    /// # Errors
+    ///
+    /// As [`Surface::read`], and [`LoadError::ContractVersion`] and [`LoadError::UnknownImports`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, LoadError> {
+        let Surface { imports, exports } = Surface::read(bytes)?;
         // First, because imports of another version are none that this host has.
-        let predicate = predicate_of(exports)?;
-        let imports = imports_of(types, imports)?;
-        Ok(Self { imports, predicate, exports: exports.iter().map(|name| (*name).to_owned()).collect() })
+        let predicate = predicate_of(&exports)?;
+        Ok(Self { imports: imports_of(imports)?, predicate, exports })
     }
 
     /// Checks that it imports no other facts than these.
@@ -144,14 +175,14 @@ impl Declared {
 }
 
 /// The exported predicate of a component, of several the one of the newest version; none where there is none.
-fn predicate_of(exports: &[&str]) -> Result<Option<Predicate>, LoadError> {
-    let predicate = |export: &&str| match contract::split(export) {
+fn predicate_of(exports: &[String]) -> Result<Option<Predicate>, LoadError> {
+    let predicate = |export: &String| match contract::split(export) {
         Some(("predicate", version)) => {
             let minor = Minor::of(version);
             // 0.1 has no such interface.
             let allocator = (minor >= Some(Minor::V0_2)).then(|| format!("{PACKAGE}/allocator@{version}"));
-            let allocator = allocator.filter(|name| exports.contains(&name.as_str()));
-            Some((minor, Predicate { export: (*export).to_owned(), contract: version.to_owned(), allocator }))
+            let allocator = allocator.filter(|name| exports.contains(name));
+            Some((minor, Predicate { export: export.clone(), contract: version.to_owned(), allocator }))
         }
         _ => None,
     };
@@ -161,21 +192,12 @@ fn predicate_of(exports: &[&str]) -> Result<Option<Predicate>, LoadError> {
     }
 }
 
-fn imports_of(types: TypesRef<'_>, imports: &[&str]) -> Result<Vec<Interface>, LoadError> {
+fn imports_of(imports: Vec<String>) -> Result<Vec<Interface>, LoadError> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for name in imports {
-        let has_functions = match types.component_item_for_import(name).map(|item| item.ty) {
-            Some(ComponentEntityType::Instance(instance)) => {
-                types[instance].exports.values().any(|item| matches!(item.ty, ComponentEntityType::Func(_)))
-            }
-            Some(ComponentEntityType::Type { .. }) => false,
-            _ => true,
-        };
-        match Interface::from_import(name) {
-            Some(interface) if has_functions => known.push(interface),
-            Some(_) => {}
-            None if has_functions => unknown.push((*name).to_owned()),
-            None => {}
+        match Interface::from_import(&name) {
+            Some(interface) => known.push(interface),
+            None => unknown.push(name),
         }
     }
     known.sort_unstable();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wasmtime::component::Component;
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
+use super::accounting::{Accounting, AccountingError, AccountingGrants};
 use super::clock::{Clock, Pulse};
 use super::code_cache;
 use super::compile::{CompilerProgram, check_bytes, compile, config};
@@ -20,8 +21,8 @@ use super::module::Module;
 use super::slots::Slots;
 use super::spares::{Maker, Spares};
 use crate::limits::{
-    BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS, GUEST_TABLE_ELEMENTS,
-    GUEST_TABLES, SPARE_SLOTS,
+    ACCOUNTING_SLOTS, BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS,
+    GUEST_TABLE_ELEMENTS, GUEST_TABLES, SPARE_SLOTS,
 };
 
 /// Why the runtime does not start.
@@ -51,6 +52,8 @@ pub struct Runtime {
     slots: Arc<Slots>,
     /// Instances of built-ins.
     builtin_slots: Arc<Slots>,
+    /// Instances of accounting components, in the pool of modules or not.
+    accounting_slots: Arc<Slots>,
     /// Compiles modules by path before this process does, one at a time: together they would take the memory and the time of
     /// several.
     compiler: Option<Mutex<CompilerProgram>>,
@@ -78,15 +81,27 @@ impl Runtime {
             config.cache(cache.clone()).allocation_strategy(strategy);
             Engine::new(&config).map_err(StartError::Engine)
         };
-        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(GUEST_SLOTS + SPARE_SLOTS, &MODULE_SHAPE)))?;
+        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(MODULE_POOL_SLOTS, &MODULE_SHAPE)))?;
         let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
         let builtin = engine(InstanceAllocationStrategy::Pooling(pool(BUILTIN_SLOTS, &BUILTIN_SHAPE)))?;
         let engines = vec![pooled.clone(), on_demand.clone(), builtin.clone()];
         let clock = Clock::start(engines).map_err(StartError::Clock)?;
         let (slots, builtin_slots) = (Slots::new(GUEST_SLOTS), Slots::new(BUILTIN_SLOTS));
+        let accounting_slots = Slots::new(ACCOUNTING_SLOTS);
         let maker = Some(Maker::start().map_err(StartError::Spares)?);
         let compiler = None;
-        Ok(Self { pooled, on_demand, builtin, slots, builtin_slots, compiler, cache_folder, maker, clock })
+        Ok(Self {
+            pooled,
+            on_demand,
+            builtin,
+            slots,
+            builtin_slots,
+            accounting_slots,
+            compiler,
+            cache_folder,
+            maker,
+            clock,
+        })
     }
 
     /// Has modules that are not built in compiled by another process first, within limits of time and memory, so that a module
@@ -136,11 +151,17 @@ impl Runtime {
         check_bytes(bytes)?;
         let manifest = Manifest::read(bytes)?;
         manifest.check(grants.allow.as_deref())?;
-        if let Some(compiler) = self.compiler.as_ref().filter(|_| grants.lifetime != Lifetime::Reused) {
-            let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            compiler.run(bytes, self.cache_folder.as_deref())?;
+        if grants.lifetime != Lifetime::Reused {
+            self.compile_apart(bytes)?;
         }
         Ok((compile(engine, bytes)?, manifest, slots))
+    }
+
+    /// Has another process compile a module that is not built in, where there is one for that.
+    fn compile_apart(&self, bytes: &[u8]) -> Result<(), LoadError> {
+        let Some(compiler) = &self.compiler else { return Ok(()) };
+        let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        compiler.run(bytes, self.cache_folder.as_deref())
     }
 
     /// The same component with other grants, by the code that is compiled already: linked, described and configured anew. `None`
@@ -172,6 +193,20 @@ impl Runtime {
         DeviceSelector::prepare(&compile(&self.builtin, bytes)?, &self.builtin_slots, self.clock.pulse())
     }
 
+    /// Compiles an accounting component, links it, and calls its `configure`.
+    ///
+    /// # Errors
+    ///
+    /// One variant of [`AccountingError`] per step that can fail.
+    pub fn load_accounting(&self, bytes: &[u8], grants: AccountingGrants) -> Result<Accounting, AccountingError> {
+        check_bytes(bytes)?;
+        let manifest = Accounting::inspect(bytes, &grants)?;
+        self.compile_apart(bytes)?;
+        let engine = if grants.memory_bytes > GUEST_MEMORY_BYTES { &self.on_demand } else { &self.pooled };
+        let component = compile(engine, bytes)?;
+        Accounting::prepare(&component, manifest, grants, &self.accounting_slots, self.clock.pulse())
+    }
+
     /// The engine and the pool for a module with these grants.
     fn room(&self, grants: &Grants) -> (&Engine, &Arc<Slots>) {
         let (pooled, slots) = match grants.lifetime {
@@ -192,6 +227,9 @@ impl Runtime {
     }
 }
 
+/// Instances of modules that are not built in: called, waiting, and those that account.
+const MODULE_POOL_SLOTS: u32 = GUEST_SLOTS + SPARE_SLOTS + ACCOUNTING_SLOTS;
+
 /// What a pool has room for in each slot.
 struct Shape {
     core_instances: usize,
@@ -206,7 +244,7 @@ const MODULE_SHAPE: Shape = Shape {
     core_instances: GUEST_INSTANCES,
     memories: GUEST_MEMORIES,
     tables: GUEST_TABLES,
-    free_warm: GUEST_SLOTS + SPARE_SLOTS,
+    free_warm: MODULE_POOL_SLOTS,
 };
 
 /// What the components of the SDK have. Their instances are reused, so free slots are those of policies that were replaced: they are

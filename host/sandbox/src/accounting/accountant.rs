@@ -1,0 +1,210 @@
+//! One instance of an accounting component with its own store, and the limits of its calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
+use wasmtime::{Store, Trap, UpdateDeadline};
+
+use super::object::{AccountedObject, NoAnswer};
+use super::types::{Needs, RawNeeds, RawRuling, RawSums};
+use crate::backtrace;
+use crate::deadline::Deadline;
+use crate::fault::{Fault, FaultKind};
+use crate::instance::{cause_of, kind_of};
+use crate::limits::{ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_TIME, GUEST_HANDLES};
+use crate::memory::MemoryBudget;
+use crate::slots::Slot;
+
+/// What `node` returns.
+pub(super) type NodeSums = Result<RawSums, String>;
+
+/// What `configure` returns.
+type Configured = Result<RawNeeds, String>;
+
+/// Indices of the component's exported functions.
+#[derive(Debug, Clone)]
+pub(super) struct Exports {
+    configure: ComponentExportIndex,
+    pod: ComponentExportIndex,
+    node: ComponentExportIndex,
+}
+
+impl Exports {
+    /// Those of a component in the interface of this full name, or what it lacks.
+    pub(super) fn of(component: &Component, interface: &str) -> Result<Self, String> {
+        let lacks = |name: &str| format!("no export {name}");
+        let index = component.get_export_index(None, interface).ok_or_else(|| lacks(interface))?;
+        let function = |name| component.get_export_index(Some(&index), name).ok_or_else(|| lacks(name));
+        Ok(Self { configure: function("configure")?, pod: function("pod")?, node: function("node")? })
+    }
+}
+
+/// The object of the running call, and what may be read of it.
+pub(super) struct Running {
+    pub(super) object: Arc<dyn AccountedObject>,
+    pub(super) needs: Arc<Needs>,
+}
+
+/// The host state of an instance.
+pub(super) struct State {
+    deadline: Deadline,
+    memory: MemoryBudget,
+    /// What the running call may take, for what a fault says.
+    budget: Duration,
+    memory_bytes: usize,
+    /// None outside `pod` and `node`.
+    running: Option<Running>,
+}
+
+impl State {
+    /// The object of the running call.
+    ///
+    /// # Errors
+    ///
+    /// [`NoAnswer::NoObject`] outside `pod` and `node`; the error ends the guest's call.
+    pub(super) fn running(&self) -> Result<&Running, NoAnswer> {
+        self.running.as_ref().ok_or(NoAnswer::NoObject)
+    }
+}
+
+/// An instance. It must be dropped after a fault.
+pub(super) struct Accountant {
+    // Dropped in this order: the slot is free once the store is.
+    store: Store<State>,
+    instance: Instance,
+    /// Calls of `pod` and `node`.
+    calls: u32,
+    /// Its memory after `configure`, in bytes.
+    configured_bytes: usize,
+    _slot: Slot,
+}
+
+impl Accountant {
+    /// Instantiates, start functions included. The time is that of `configure` as well.
+    pub(super) fn new(
+        pre: &InstancePre<State>,
+        slot: Slot,
+        memory_bytes: usize,
+        time: Duration,
+    ) -> Result<Self, Fault> {
+        let (deadline, memory) = (Deadline::new(time, None), MemoryBudget::new(memory_bytes));
+        let state = State { deadline, memory, budget: time, memory_bytes, running: None };
+        let mut store = Store::new(pre.engine(), state);
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(ACCOUNTING_OUTPUT_BYTES);
+        store.set_max_component_handles(GUEST_HANDLES);
+        store.epoch_deadline_callback(|mut store| {
+            Ok(match store.data_mut().deadline.look() {
+                Some(ticks) => UpdateDeadline::Continue(ticks),
+                None => UpdateDeadline::Interrupt,
+            })
+        });
+        store.set_epoch_deadline(Deadline::first_look());
+        let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
+        Ok(Self { store, instance, calls: 0, configured_bytes: 0, _slot: slot })
+    }
+
+    /// Checks that the exported functions have the contract's types.
+    pub(super) fn check_types(&mut self, exports: &Exports) -> wasmtime::Result<()> {
+        let (instance, store) = (&self.instance, &mut self.store);
+        instance.get_typed_func::<(&str,), (Configured,)>(&mut *store, exports.configure)?;
+        instance.get_typed_func::<(), (RawRuling,)>(&mut *store, exports.pod)?;
+        instance.get_typed_func::<(), (NodeSums,)>(&mut *store, exports.node)?;
+        Ok(())
+    }
+
+    /// Calls `configure`, as a part of what [`Self::new`] has begun. The inner error is the component's.
+    pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<Configured, Fault> {
+        let returned = self.call(&exports.configure, (args,)).map_err(|fault| match fault.kind {
+            FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
+            _ => fault,
+        });
+        self.configured_bytes = self.store.data().memory.used_bytes();
+        returned.map(|(configured,): (Configured,)| configured)
+    }
+
+    /// Calls `pod` about an object.
+    pub(super) fn pod(
+        &mut self,
+        exports: &Exports,
+        object: &Arc<dyn AccountedObject>,
+        needs: &Arc<Needs>,
+    ) -> Result<RawRuling, Fault> {
+        self.about(object, needs, &exports.pod)
+    }
+
+    /// Calls `node` about an object.
+    pub(super) fn node(
+        &mut self,
+        exports: &Exports,
+        object: &Arc<dyn AccountedObject>,
+        needs: &Arc<Needs>,
+    ) -> Result<NodeSums, Fault> {
+        self.about(object, needs, &exports.node)
+    }
+
+    /// Calls of `pod` and `node` so far.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// By how much its memory has grown since it was configured, in bytes.
+    pub(super) fn grown_bytes(&self) -> usize {
+        self.store.data().memory.used_bytes().saturating_sub(self.configured_bytes)
+    }
+
+    /// Calls a function about an object, with a time of its own.
+    fn about<R>(
+        &mut self,
+        object: &Arc<dyn AccountedObject>,
+        needs: &Arc<Needs>,
+        function: &ComponentExportIndex,
+    ) -> Result<R, Fault>
+    where
+        (R,): ComponentNamedList + Lift,
+    {
+        self.calls += 1;
+        let state = self.store.data_mut();
+        (state.deadline, state.budget) = (Deadline::new(ACCOUNTING_TIME, None), ACCOUNTING_TIME);
+        // A refusal in an earlier call must not be reported as the cause of a failure in this one.
+        state.memory.take_refused();
+        state.running = Some(Running { object: Arc::clone(object), needs: Arc::clone(needs) });
+        self.store.set_hostcall_fuel(ACCOUNTING_OUTPUT_BYTES);
+        self.store.set_epoch_deadline(Deadline::first_look());
+        let returned = self.call(function, ());
+        self.store.data_mut().running = None;
+        returned.map(|(value,)| value)
+    }
+
+    fn call<P, R>(&mut self, function: &ComponentExportIndex, params: P) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        let store = &mut self.store;
+        let returned = self
+            .instance
+            .get_typed_func::<P, R>(&mut *store, *function)
+            .and_then(|function| function.call(&mut *store, params));
+        returned.map_err(|error| fault(store, &error))
+    }
+}
+
+/// Converts an error of wasmtime to a fault: what ended the call, then where it was.
+fn fault(store: &mut Store<State>, error: &wasmtime::Error) -> Fault {
+    let state = store.data_mut();
+    let kind = match error.is::<NoAnswer>() {
+        true => FaultKind::Trap,
+        false => kind_of(error, state.memory.take_refused(), || false),
+    };
+    let detail = match kind {
+        FaultKind::Deadline => format!("it takes more than {} ms", state.budget.as_millis()),
+        FaultKind::Memory => format!("it takes more than {} MiB of memory", state.memory_bytes >> 20),
+        _ => {
+            let cause = error.downcast_ref::<Trap>().map_or_else(|| cause_of(error), ToString::to_string);
+            backtrace::frames(error).map_or_else(|| cause.clone(), |frames| format!("{cause}; in {frames}"))
+        }
+    };
+    Fault::new(kind, &detail)
+}
