@@ -35,6 +35,7 @@ use super::clock::Pulse;
 use super::load_error::LoadError;
 use super::manifest::Surface;
 use super::slots::{Slot, Slots};
+use super::text::shorten;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
     ACCOUNTING_BATCH, ACCOUNTING_CALLS, ACCOUNTING_START_TIME, GUEST_MEMORY_BYTES, INSTANTIATE_TIME, REUSED_CALLS,
@@ -120,10 +121,11 @@ impl Accounting {
         let mut first = accounting.instantiate(INSTANTIATE_TIME).map_err(step("instantiate"))?;
         first.check_types(&accounting.exports).map_err(contract)?;
         let raw = first.configure(&accounting.exports, &accounting.grants.args).map_err(step("configure"))?;
-        let needs = check::needs(raw.map_err(AccountingError::refused)?).map_err(step("configure"))?;
+        let needs =
+            check::needs(raw.map_err(|text| AccountingError::Refused(shorten(&text)))?).map_err(step("configure"))?;
         let is_granted = |key: &Arc<str>| accounting.grants.annotations.iter().any(|granted| **granted == **key);
         let beyond: Vec<String> =
-            needs.annotations.iter().filter(|key| !is_granted(key)).map(|key| key.to_string()).collect();
+            needs.annotations.iter().filter(|key| !is_granted(key)).map(ToString::to_string).collect();
         if !beyond.is_empty() {
             return Err(AccountingError::NotGranted(beyond));
         }

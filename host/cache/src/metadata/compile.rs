@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::account::Sums;
 use super::facts::{
     Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
 };
@@ -44,6 +45,8 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
         allocatable,
         capacity: amounts(&requests::capacity(node)),
         pod_limit: listed.get(requests::PODS),
+        // Decided where the policy has an accounting component, by that.
+        sums: Sums::default(),
     }
 }
 
@@ -173,6 +176,8 @@ pub(super) fn record_with(
         priority: object.spec.priority.unwrap_or(0),
         nominated_node,
         facts,
+        // As above.
+        account: None,
     }
 }
 

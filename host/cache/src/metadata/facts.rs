@@ -5,6 +5,7 @@
 use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 
+use super::account::{Account, Sums};
 use super::labels::{Amounts, Labels, value_of};
 use super::pod_claims::PodClaims;
 use super::selector::AntiAffinityTerm;
@@ -48,6 +49,8 @@ pub struct NodeFacts {
     pub capacity: Amounts,
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
+    /// What it adds to named sums itself; empty without an accounting component.
+    pub sums: Sums,
 }
 
 /// Stands for a moment that is not known.
@@ -79,11 +82,40 @@ pub struct PodRecord {
     pub nominated_node: Option<Arc<str>>,
     /// What pods of one template share.
     pub facts: Arc<PodFacts>,
+    /// What it takes; none where that is what its facts say.
+    pub account: Option<Arc<Account>>,
 }
 
 impl PodRecord {
-    /// What predicates read about the pod.
+    /// What predicates read about the pod: its facts, with what its account says that it takes.
     pub fn whole_facts(&self) -> Arc<PodFacts> {
+        let facts = self.unpinned_facts();
+        match &self.account {
+            Some(account) => {
+                let (requests, usage) = (account.requests.clone(), account.usage.clone());
+                Arc::new(PodFacts { requests, usage, ..Arc::unwrap_or_clone(facts) })
+            }
+            None => facts,
+        }
+    }
+
+    /// What it takes of its node; units as in [`Amounts`].
+    pub fn usage(&self) -> &Amounts {
+        self.account.as_ref().map_or(&self.facts.usage, |account| &account.usage)
+    }
+
+    /// What a node must have free for it to be placed there; units as in [`Amounts`].
+    pub fn requests(&self) -> &Amounts {
+        self.account.as_ref().map_or(&self.facts.requests, |account| &account.requests)
+    }
+
+    /// What it adds to the named sums of its node.
+    pub fn sums(&self) -> &[(Arc<str>, i64)] {
+        self.account.as_ref().map_or(&[], |account| &account.sums)
+    }
+
+    /// Its facts with the required node affinity that is left out of those of a pinned pod.
+    fn unpinned_facts(&self) -> Arc<PodFacts> {
         match &self.node_name {
             Some(node) if self.facts.is_pinned => {
                 let required_affinity = Some(pin_to(node));
@@ -100,7 +132,7 @@ impl PodRecord {
 
     /// The same pod on another node, or on none; its requests and affinities stay as they were.
     pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
-        let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.whole_facts() };
+        let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.unpinned_facts() };
         Self { node_name, facts, ..self.clone() }
     }
 
@@ -129,8 +161,8 @@ impl PodRecord {
             }
         }
         let mut size = Size(POD_BYTES);
-        let Self { uid, namespace, name, resource_version, node_name, nominated_node, facts, .. } = self;
-        (uid, namespace, name, resource_version, node_name, nominated_node, facts).hash(&mut size);
+        let Self { uid, namespace, name, resource_version, node_name, nominated_node, facts, account, .. } = self;
+        (uid, namespace, name, resource_version, node_name, nominated_node, facts, account).hash(&mut size);
         size.0
     }
 

@@ -4,6 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `facts` | what is kept of a node and of a pod: start here |
+//! | `account` | what a pod takes where a policy has an accounting component |
 //! | `compile` | from a node or a pod to that |
 //! | `devices` | ResourceSlices, and what allocated claims hold |
 //! | `device_claims` | ResourceClaims and DeviceClasses |
@@ -19,6 +20,7 @@
 //! | `pool` | equal texts, labels and facts kept once |
 //! | `template` | what decides the facts of a pod, as bytes |
 
+mod account;
 mod compile;
 mod device_claims;
 pub(crate) mod devices;
@@ -35,6 +37,7 @@ mod storage;
 mod template;
 pub mod volumes;
 
+pub use account::{Account, Sums};
 pub use compile::{is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting};
 pub use device_claims::{
     AllocationRecord, ClaimRecord, ClassRecord, Configurations, DeviceBinding, device_class, resource_claim,

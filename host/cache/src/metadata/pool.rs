@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::account::{Account, Sums};
 use super::facts::{NodeFacts, PodFacts, PodRecord};
 use super::labels::{self, Labels};
 use super::selection::Selection;
@@ -28,6 +29,8 @@ struct Kept {
     texts: Shared<str>,
     labels: Shared<[(Arc<str>, Arc<str>)]>,
     facts: Shared<PodFacts>,
+    accounts: Shared<Account>,
+    sums: Shared<[(Arc<str>, i64)]>,
     recent: Recent,
 }
 
@@ -70,6 +73,20 @@ impl Pool {
         facts
     }
 
+    /// The kept account that equals this one.
+    pub fn account(&self, account: Account) -> Arc<Account> {
+        let mut kept = self.kept.lock();
+        kept.sweep_if_due();
+        kept.account(account)
+    }
+
+    /// The kept sums that equal these, which are sorted by name and have each name once: for [`NodeFacts::sums`].
+    pub fn sums(&self, sums: &Sums) -> Sums {
+        let mut kept = self.kept.lock();
+        kept.sweep_if_due();
+        kept.sums(sums)
+    }
+
     /// Labels of any other object.
     pub fn labels(&self, object: &object::Labels) -> Labels {
         let mut kept = self.kept.lock();
@@ -83,9 +100,12 @@ impl Kept {
         self.texts.get(text).unwrap_or_else(|| self.texts.keep(Arc::from(text)))
     }
 
-    /// Sweeps values of all types at once, since facts hold labels and labels hold texts.
+    /// Sweeps values of all types at once, since facts hold labels and labels hold texts, accounts hold sums and sums hold texts.
     fn sweep_if_due(&mut self) {
-        if self.facts.is_sweep_due() || self.labels.is_sweep_due() || self.texts.is_sweep_due() {
+        let of_accounts = self.accounts.is_sweep_due() || self.sums.is_sweep_due();
+        if of_accounts || self.facts.is_sweep_due() || self.labels.is_sweep_due() || self.texts.is_sweep_due() {
+            self.accounts.sweep();
+            self.sums.sweep();
             self.facts.sweep();
             self.labels.sweep();
             self.texts.sweep();
@@ -100,6 +120,27 @@ impl Kept {
         let pair = |(key, value): &(Arc<str>, Arc<str>)| (texts.keep(Arc::clone(key)), texts.keep(Arc::clone(value)));
         let pooled = labels.iter().map(pair).collect();
         self.labels.keep(pooled)
+    }
+
+    fn account(&mut self, mut account: Account) -> Arc<Account> {
+        if let Some(known) = self.accounts.get(&account) {
+            return known;
+        }
+        for (resource, _) in account.requests.iter_mut().chain(&mut account.usage) {
+            *resource = self.texts.keep(Arc::clone(resource));
+        }
+        account.flags = account.flags.iter().map(|flag| self.texts.keep(Arc::clone(flag))).collect();
+        account.sums = self.sums(&account.sums);
+        self.accounts.keep(Arc::new(account))
+    }
+
+    fn sums(&mut self, sums: &Sums) -> Sums {
+        if let Some(known) = self.sums.get(sums) {
+            return known;
+        }
+        let texts = &mut self.texts;
+        let pooled = sums.iter().map(|(name, amount)| (texts.keep(Arc::clone(name)), *amount)).collect();
+        self.sums.keep(pooled)
     }
 
     /// The kept facts that equal these; new ones are kept with shared parts.
@@ -334,5 +375,27 @@ mod tests {
         for record in &held {
             assert!(Arc::ptr_eq(&record.facts, &kept.facts.get(&record.facts).unwrap()));
         }
+    }
+
+    #[test]
+    fn equal_accounts_are_one_and_unused_ones_do_not_pile_up() {
+        let pool = Pool::default();
+        let account = |number: i64| {
+            let amounts = |name: &str| vec![(Arc::from(name), number)];
+            Account::new(amounts("cpu"), amounts("memory"), amounts("s"), vec![Arc::from("f")])
+        };
+        let (first, other) = (pool.account(account(1)), pool.account(account(2)));
+        assert!(Arc::ptr_eq(&first, &pool.account(account(1))) && !Arc::ptr_eq(&first, &other));
+        assert_eq!((&*first, &*other), (&account(1), &account(2)));
+        // Their parts are shared as well.
+        assert!(Arc::ptr_eq(&first.requests[0].0, &other.requests[0].0));
+        assert!(Arc::ptr_eq(&first.flags[0], &other.flags[0]));
+        assert!(Arc::ptr_eq(&first.sums, &pool.sums(&account(1).sums)));
+        for number in 3..i64::try_from(4 * POOL_SWEEP_MIN).unwrap() {
+            pool.account(account(number));
+        }
+        let kept = pool.kept.lock();
+        assert!(kept.accounts.values.len() <= POOL_SWEEP_MIN && kept.sums.values.len() <= POOL_SWEEP_MIN);
+        assert!(Arc::ptr_eq(&first, &kept.accounts.get(&account(1)).unwrap()));
     }
 }

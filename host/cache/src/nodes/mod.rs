@@ -6,12 +6,14 @@
 //! | `node_index` | which node is in which row |
 //! | `encoded_names` | all names as responses carry them |
 //! | `resources` | allocatable, free and foreign amounts per advertised resource |
+//! | `named_sums` | sums of an accounting component |
 //! | `unadvertised` | pods that use resources which no node advertises |
 //! | `pod_slots` | numbers of pods per node, and how many fit |
 //! | `ports` | host ports in use |
 //! | `nominated` | pending pods nominated for a node |
 
 mod encoded_names;
+pub(crate) mod named_sums;
 pub(crate) mod node_index;
 pub(crate) mod nominated;
 pub(crate) mod pod_slots;

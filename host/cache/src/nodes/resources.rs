@@ -145,7 +145,7 @@ impl Resources {
         let (sign, foreign) = (delta.sign(), pod.ownership.is_foreign());
         let columns = Arc::make_mut(&mut self.columns);
         let mut uses_unadvertised = false;
-        for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
+        for (name, amount) in pod.usage().iter().filter(|(_, amount)| *amount != 0) {
             match columns.get_mut(name) {
                 Some(resource) => resource.reserve(row, amount.wrapping_mul(sign), foreign),
                 None => uses_unadvertised = true,
@@ -226,7 +226,7 @@ impl Resources {
 
     /// Whether a pod uses a resource that has no columns.
     fn uses_unadvertised(&self, pod: &PodRecord) -> bool {
-        let mut used = pod.facts.usage.iter().filter(|(_, amount)| *amount != 0);
+        let mut used = pod.usage().iter().filter(|(_, amount)| *amount != 0);
         used.any(|(name, _)| !self.is_advertised(name))
     }
 
@@ -234,7 +234,7 @@ impl Resources {
     fn sum_of(&self, name: &str) -> Option<Resource> {
         let mut sum = None;
         for (row, pod) in self.unadvertised.iter() {
-            let amount = amount_of(&pod.facts.usage, name);
+            let amount = amount_of(pod.usage(), name);
             if amount != 0 {
                 let resource = sum.get_or_insert_with(|| Resource::zeros(self.unadvertised.row_count()));
                 resource.reserve(row, amount, pod.ownership.is_foreign());
@@ -267,7 +267,7 @@ impl Resources {
             }
         }
         for pod in pods {
-            for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| self.is_advertised(name)) {
+            for (name, amount) in pod.usage().iter().filter(|(name, _)| self.is_advertised(name)) {
                 let entry = counted.entry(Arc::clone(name)).or_default();
                 entry.1 = entry.1.wrapping_sub(*amount);
                 entry.2 = entry.2.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });

@@ -10,6 +10,7 @@ mod overlaid;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::named_sums::NamedSums;
 use super::node_index::NodeIndex;
 use super::pod_slots::PodSlots;
 use super::ports::{self, PortUse};
@@ -39,6 +40,7 @@ pub(crate) struct NodeTable {
     taints: CodedColumn<Vec<Taint>>,
     resources: Resources,
     slots: PodSlots,
+    named_sums: NamedSums,
     capacity: CodedColumn<Amounts>,
     features: CodedColumn<Vec<Arc<str>>>,
     conditions: CodedColumn<Conditions>,
@@ -191,6 +193,11 @@ impl NodeTable {
         self.resources.get(name)
     }
 
+    /// Sums of an accounting component.
+    pub(crate) fn named_sums(&self) -> &NamedSums {
+        &self.named_sums
+    }
+
     /// Volumes of the pods on nodes.
     pub(crate) fn volumes(&self) -> &PodVolumes {
         &self.volumes
@@ -254,6 +261,7 @@ impl NodeTable {
         self.taints.push();
         self.resources.push();
         self.slots.push();
+        self.named_sums.push();
         self.capacity.push();
         self.features.push();
         self.conditions.push();
@@ -278,6 +286,7 @@ impl NodeTable {
         self.taints.swap_remove(row);
         self.resources.swap_remove(row);
         self.slots.swap_remove(row);
+        self.named_sums.swap_remove(row);
         self.capacity.swap_remove(row);
         self.features.swap_remove(row);
         self.conditions.swap_remove(row);
@@ -362,6 +371,21 @@ impl NodeTable {
         self.slots.set_limit(row, limit)
     }
 
+    /// Replaces what the node adds to named sums.
+    pub(crate) fn set_sums(&mut self, row: Row, node: &NodeFacts) -> bool {
+        self.named_sums.set_own(row, &node.sums)
+    }
+
+    /// Has columns of the sums of these names, and of no others; `pods_on` are the pods of a node, by its name.
+    pub(crate) fn declare_sums<'a>(
+        &mut self,
+        names: &[Arc<str>],
+        pods_on: impl Fn(&str) -> &'a [Arc<PodRecord>],
+    ) -> bool {
+        let index = &self.index;
+        self.named_sums.declare(names, |row| index.name(row).map_or(&[], |name| pods_on(name)))
+    }
+
     /// A node advertises `new` where it advertised `old`. Resources that no node advertises any more lose their columns;
     /// `pods_on` are the pods of a node, by its name.
     pub(crate) fn set_allocatable<'a>(
@@ -424,6 +448,7 @@ impl NodeTable {
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
         self.resources.apply(delta, row, pod);
         self.slots.apply(delta, row, pod);
+        self.named_sums.apply(delta, row, pod);
         self.volumes.apply(delta, row, pod);
         self.anti_affinity.apply(delta, row, pod);
         self.controllers.apply(delta, row, pod);
@@ -471,6 +496,7 @@ impl NodeTable {
         self.info.repair(row, report);
         self.images.repair(row, report);
         self.slots.repair(row, pods, report);
+        self.named_sums.repair(row, pods, report);
         self.resources.repair(row, allocatable, pods, advertisers, report);
         let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
         let held = dictionaries.ports.value(self.ports.code(row)).map(|held| (**held).clone()).unwrap_or_default();
@@ -492,6 +518,7 @@ impl NodeTable {
             && self.created.get(row) == Some(&node.created)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
+            && self.named_sums.own(row) == Some(&node.sums)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
             && dictionaries.taints.value(self.taints.code(row)).is_some_and(|held| **held == node.taints)
             && dictionaries.features.value(self.features.code(row)).is_some_and(|held| **held == node.features)
@@ -510,6 +537,7 @@ impl NodeTable {
             9 => self.info.corrupt(row),
             10 => self.images.corrupt(row),
             11 => self.controllers.corrupt(row),
+            12 => self.named_sums.corrupt(row),
             _ => {
                 self.capacity.set(row, vec![(Arc::from("odd"), 1)], &mut dictionaries.capacity);
             }
@@ -523,7 +551,12 @@ impl NodeTable {
         // Names, labels, annotations, info and images refer to texts; classes, volumes and devices to lists; the rest are five codes, a flag and five numbers.
         let references =
             size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>() + Devices::ROW_BYTES;
-        let row = references + resources + 5 * size_of::<u32>() + size_of::<u8>() + 5 * size_of::<i64>();
+        let row = references
+            + resources
+            + self.named_sums.row_bytes()
+            + 5 * size_of::<u32>()
+            + size_of::<u8>()
+            + 5 * size_of::<i64>();
         let texts = [&self.labels, &self.annotations, &self.info, &self.images];
         let built = texts.into_iter().map(NodeLabels::built_count).sum::<usize>();
         (rows * row, built * rows * size_of::<u32>())

@@ -18,7 +18,7 @@ use super::tally::{Tally, TallyView};
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::limits::COUNTS_PER_PUBLICATION;
-use crate::metadata::{Amounts, PodFacts, PodRecord};
+use crate::metadata::{Account, Amounts, PodFacts, PodRecord};
 
 /// The counts of one state of the pods, as a snapshot shows them.
 #[derive(Debug, Default)]
@@ -45,12 +45,17 @@ pub(crate) struct PodChange {
     row: Row,
     class: PodClass,
     facts: Arc<PodFacts>,
+    account: Option<Arc<Account>>,
 }
 
 impl PodChange {
     /// The change of a pod that comes to a row, or leaves it.
     pub(crate) fn new(delta: Delta, row: Row, pod: &PodRecord) -> Self {
-        Self { delta, row, class: PodClass::of(pod), facts: Arc::clone(&pod.facts) }
+        Self { delta, row, class: PodClass::of(pod), facts: Arc::clone(&pod.facts), account: pod.account.clone() }
+    }
+
+    fn usage(&self) -> &Amounts {
+        self.account.as_ref().map_or(&self.facts.usage, |account| &account.usage)
     }
 }
 
@@ -66,13 +71,13 @@ impl Overlaid {
         let mut totals = self.base.column(key, &self.population, tally, go_on)?;
         (totals.len()..rows).for_each(|_| totals.push(M::Total::default()));
         let namespaces = self.population.namespaces();
-        for PodChange { delta, row, class, facts } in &self.changes {
+        for change in &self.changes {
             // Few changes, but a huge key takes long to match with each.
             if !key.may_be_kept() && !go_on() {
                 return None;
             }
-            if key.pods().matches(class, namespaces) {
-                totals.update(*row, |total| key.change(*delta, total, &facts.usage));
+            if key.pods().matches(&change.class, namespaces) {
+                totals.update(change.row, |total| key.change(change.delta, total, change.usage()));
             }
         }
         Some(totals)
@@ -188,7 +193,7 @@ impl Counts {
 
     /// Adds a pod to a row, or removes it. A pod that was not added removes nothing.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord, population: &mut Population) {
-        let (class, usage) = (PodClass::of(pod), &pod.facts.usage);
+        let (class, usage) = (PodClass::of(pod), pod.usage());
         match delta {
             Delta::Add => {
                 let code = self.acquire(class, usage, population.namespaces());
@@ -254,7 +259,7 @@ impl Counts {
     ) {
         let known = |pod: &Arc<PodRecord>| PodCode {
             class: self.classes.code(&PodClass::of(pod)).unwrap_or(u32::MAX),
-            usage: self.usages.code(&pod.facts.usage).unwrap_or(u32::MAX),
+            usage: self.usages.code(pod.usage()).unwrap_or(u32::MAX),
         };
         let sorted = |mut codes: Vec<PodCode>| {
             codes.sort_unstable();
@@ -263,14 +268,13 @@ impl Counts {
         let mut codes: Vec<PodCode> = pods.iter().map(known).collect();
         let held = population.of_row(row);
         if report.differs(|| "classes of pods".to_owned(), &sorted((*held).clone()), &sorted(codes.clone())) {
-            let acquired =
-                |pod: &Arc<PodRecord>| self.acquire(PodClass::of(pod), &pod.facts.usage, population.namespaces());
+            let acquired = |pod: &Arc<PodRecord>| self.acquire(PodClass::of(pod), pod.usage(), population.namespaces());
             codes = pods.iter().map(acquired).collect();
             held.iter().for_each(|code| self.release(*code));
             population.set(row, codes.clone());
             self.changed = true;
         }
-        let pods: Vec<(PodCode, &Amounts)> = codes.into_iter().zip(pods.iter().map(|pod| &pod.facts.usage)).collect();
+        let pods: Vec<(PodCode, &Amounts)> = codes.into_iter().zip(pods.iter().map(|pod| pod.usage())).collect();
         self.changed |= self.counts.repair(row, &pods, report);
         self.changed |= self.sums.repair(row, &pods, report);
     }

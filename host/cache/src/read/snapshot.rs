@@ -220,6 +220,16 @@ impl Snapshot {
         self.published.nodes.resources().names()
     }
 
+    /// Per row what its node and the pods on it add to a named sum; `None` where no accounting component has declared it.
+    pub fn named_sum(&self, name: &str) -> Option<&Column<i64>> {
+        self.published.nodes.named_sums().get(name)
+    }
+
+    /// The names of all of them, sorted.
+    pub fn sum_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.published.nodes.named_sums().names()
+    }
+
     /// Pods on each node.
     pub fn pods(&self) -> &Column<i64> {
         self.published.nodes.slots().used()

@@ -8,6 +8,7 @@ use crate::columns::sets::CodedColumn;
 use crate::columns::{Delta, Row};
 use crate::metadata::PodRecord;
 use crate::nodes::PortUse;
+use crate::nodes::named_sums::NamedSumsStrip;
 use crate::nodes::pod_slots::PodSlotsStrip;
 use crate::nodes::ports;
 use crate::nodes::resources::ResourcesStrip;
@@ -43,6 +44,7 @@ impl Snapshot {
 struct Strip<'a> {
     resources: ResourcesStrip<'a>,
     slots: PodSlotsStrip,
+    named_sums: NamedSumsStrip,
     ports: PortUse,
     port_codes: Vec<u32>,
     /// Distinct sets of ports, the empty one first.
@@ -57,6 +59,7 @@ impl<'a> Strip<'a> {
         Self {
             resources: nodes.resources_strip(row, rows),
             slots: nodes.slots_strip(row),
+            named_sums: nodes.named_sums_strip(row),
             port_codes: Vec::with_capacity(rows),
             port_sets: vec![Arc::default()],
             ports_changed: !ports.is_empty(),
@@ -67,6 +70,7 @@ impl<'a> Strip<'a> {
     fn remove(&mut self, pod: &PodRecord) {
         self.resources.remove(pod);
         self.slots.remove(pod);
+        self.named_sums.remove(pod);
         if !pod.facts.host_ports.is_empty() {
             self.ports = ports::merged(&self.ports, &pod.facts.host_ports, Delta::Remove);
             self.ports_changed = true;
@@ -76,6 +80,7 @@ impl<'a> Strip<'a> {
     fn push(&mut self) {
         self.resources.push();
         self.slots.push();
+        self.named_sums.push();
         if self.ports_changed {
             self.ports_changed = false;
             self.port_sets.push(Arc::new(self.ports.clone()));
@@ -86,6 +91,7 @@ impl<'a> Strip<'a> {
 
     fn table(self, nodes: &NodeTable, row: Row, rows: usize) -> NodeTable {
         let ports = CodedColumn::of(self.port_codes, self.port_sets);
-        nodes.strip(row, rows, self.resources.finish(), self.slots.finish(), ports)
+        let amounts = (self.resources.finish(), self.named_sums.finish());
+        nodes.strip(row, rows, amounts, self.slots.finish(), ports)
     }
 }

@@ -12,6 +12,7 @@
 //! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
 //! | `ownership` | which pods are foreign, under another policy |
+//! | `sums` | which named sums there are |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | what is held of an object, compared with a source |
 //! | `metrics` | counters of assumptions |
@@ -32,6 +33,7 @@ mod objects;
 mod ownership;
 mod placement;
 mod repair;
+mod sums;
 mod writer;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod decisions;
 mod defects;
 mod in_flight;
 mod resources;
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ struct Model {
     /// Outcomes of assuming that were met.
     met: BTreeMap<String, u32>,
     namespaces: BTreeMap<String, Labels>,
+    /// Names of sums that are declared.
+    sum_names: BTreeSet<Arc<str>>,
 }
 
 /// Everything that a snapshot says of one node, by plain names.
@@ -50,6 +53,7 @@ pub(crate) struct NodeView {
     foreign_pods: i64,
     pod_limit: i64,
     pod_room: i64,
+    sums: BTreeMap<String, i64>,
     ports: BTreeMap<HostPort, u32>,
     capacity: Amounts,
     conditions: Conditions,
@@ -85,8 +89,15 @@ impl Model {
         for (resource, amount) in &node.allocatable {
             view.resources.entry(resource.to_string()).or_default().0 += amount;
         }
+        view.sums =
+            self.sum_names.iter().map(|name| (name.to_string(), amount_of(&node.sums.to_vec(), name))).collect();
         for pod in pods {
-            for (resource, amount) in &pod.facts.usage {
+            if let Some(account) = &pod.account {
+                for (name, sum) in &mut view.sums {
+                    *sum = sum.wrapping_add(amount_of(&account.sums.to_vec(), name));
+                }
+            }
+            for (resource, amount) in usage_of(pod) {
                 let entry = view.resources.entry(resource.to_string()).or_default();
                 entry.1 += amount;
                 entry.2 += if pod.ownership.is_foreign() { *amount } else { 0 };
@@ -126,7 +137,7 @@ impl Model {
     /// Adds up pod by pod and compares.
     fn check_sum(&self, snapshot: &Snapshot, key: &SumKey) {
         let counts = |pod: &&PodRecord| snapshot.counts(&key.pods, pod);
-        let used = |pod: &PodRecord| amount_of(&pod.facts.usage, &key.resource);
+        let used = |pod: &PodRecord| amount_of(usage_of(pod), &key.resource);
         let recount: BTreeMap<String, i64> =
             self.nodes.keys().map(|node| (node.clone(), self.pods_on(node).filter(counts).map(used).sum())).collect();
         assert_eq!(sums_of(snapshot, key), recount, "{key:?}");
@@ -177,6 +188,14 @@ impl Model {
             }
         }
         assert_eq!(found, recount);
+    }
+}
+
+/// What a pod takes: what its account says, or else its facts.
+pub(crate) fn usage_of(pod: &PodRecord) -> &Amounts {
+    match &pod.account {
+        Some(account) => &account.usage,
+        None => &pod.facts.usage,
     }
 }
 
@@ -243,6 +262,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         foreign_pods: at(snapshot.foreign_pods()),
         pod_limit: at(snapshot.pod_limit()),
         pod_room: at(snapshot.pod_room()),
+        sums: snapshot.sum_names().map(|name| (name.to_string(), at(snapshot.named_sum(name).unwrap()))).collect(),
         ports: snapshot
             .port_sets()
             .get(Row(*snapshot.port_codes().get(row).unwrap()))
@@ -299,7 +319,33 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         capacity: vec![(text("cpu"), random.i64(0..4))],
         allocatable: resources.into_iter().collect(),
         pod_limit: random.i64(0..110),
+        sums: random_sums(random).into(),
     }
+}
+
+/// Names of sums that pods and nodes add to.
+pub(crate) const SUMS: [&str; 4] = ["a.b", "c", "d-e", "f"];
+
+/// Amounts that overflow together now and then.
+pub(crate) fn random_sums(random: &mut fastrand::Rng) -> Amounts {
+    let amount = |random: &mut fastrand::Rng| if random.u8(0..4) == 0 { random.i64(..) } else { random.i64(-9..9) };
+    let sums: BTreeMap<Arc<str>, i64> =
+        (0..random.usize(0..3)).map(|_| (text(SUMS[random.usize(0..SUMS.len())]), amount(random))).collect();
+    sums.into_iter().collect()
+}
+
+/// What an accounting component could say of a pod; none where it says nothing.
+pub(crate) fn random_account(random: &mut fastrand::Rng) -> Option<Arc<Account>> {
+    let amounts = |random: &mut fastrand::Rng| {
+        let amounts: BTreeMap<Arc<str>, i64> = (0..random.usize(0..4))
+            .map(|_| (text(["cpu", "memory", "gpu", "odd"][random.usize(0..4)]), random.i64(0..50)))
+            .collect();
+        amounts.into_iter().collect()
+    };
+    random.bool().then(|| {
+        let (requests, usage, sums) = (amounts(random), amounts(random), random_sums(random).into());
+        Arc::new(Account { requests, usage, sums, flags: Arc::default() })
+    })
 }
 
 fn random_conditions(random: &mut fastrand::Rng) -> Conditions {
@@ -367,6 +413,7 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
                 .collect(),
             ..PodFacts::default()
         }),
+        account: random_account(random),
     }
 }
 
@@ -424,6 +471,9 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
         let mut follower = decisions::Follower::new(&mut writer);
         let mut now = Instant::now();
         for _ in 0..250 {
+            if random.u8(0..25) == 0 {
+                model.declare_sums(&mut random, &mut writer);
+            }
             let node_name = format!("n{}", random.u8(0..12));
             let pod_name = format!("p{}", random.u8(0..30));
             match random.u8(0..10) {

@@ -86,6 +86,9 @@ impl Writer {
         if self.set_allocatable(row, node) {
             self.record(NodeInterface::Resources, row);
         }
+        if self.nodes.set_sums(row, node) {
+            self.record(NodeInterface::Resources, row);
+        }
         if self.nodes.set_capacity(row, &node.capacity, &mut self.dictionaries) {
             // No fact interface shows it: no row has changed for a predicate.
             self.advance_generation();

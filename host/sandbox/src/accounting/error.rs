@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use crate::load_error::LoadError;
-use crate::text::shorten;
 
 /// Why an accounting component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -43,10 +42,4 @@ pub enum AccountingError {
     /// A new instance takes too long to be ready.
     #[error("a new instance is made after each fault, and is not ready within {0:?}: do less in `configure`")]
     SlowStart(Duration),
-}
-
-impl AccountingError {
-    pub(super) fn refused(text: String) -> Self {
-        Self::Refused(shorten(&text))
-    }
 }

@@ -1,6 +1,6 @@
 //! Calls of a component whose rulings follow from the first letter of the annotation `k`, and from that of its arguments.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use super::*;
 use crate::Runtime;

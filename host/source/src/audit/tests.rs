@@ -45,6 +45,7 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
         priority: 0,
         nominated_node: None,
         facts: Arc::new(PodFacts::default()),
+        account: None,
     };
     let identity = Identity {
         kind: Kind::Pod,

@@ -144,6 +144,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
             priority: 0,
             nominated_node: None,
             facts: Arc::new(facts()),
+            account: None,
         })),
     };
     Compiled { identity, record }

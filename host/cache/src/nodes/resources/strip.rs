@@ -50,7 +50,7 @@ impl<'a> ResourcesStrip<'a> {
 
     /// Removes the usage of a pod.
     pub(crate) fn remove(&mut self, pod: &PodRecord) {
-        for (name, amount) in &pod.facts.usage {
+        for (name, amount) in pod.usage() {
             let Some(column) = self.columns.iter_mut().find(|column| column.name == name) else { continue };
             column.free = column.free.wrapping_add(*amount);
             if pod.ownership.is_foreign() {

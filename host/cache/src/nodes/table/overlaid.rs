@@ -6,6 +6,7 @@ use super::NodeTable;
 use crate::columns::sets::CodedColumn;
 use crate::columns::{Column, Delta, Row};
 use crate::metadata::{NO_TIME, NodeFacts, PodRecord};
+use crate::nodes::named_sums::{NamedSums, NamedSumsStrip};
 use crate::nodes::node_index::NodeIndex;
 use crate::nodes::pod_slots::{PodSlots, PodSlotsStrip};
 use crate::nodes::ports::{self, PortUse};
@@ -39,6 +40,7 @@ impl NodeTable {
         let old = self.resources.allocatable_of(row);
         self.resources.set_allocatable(row, &node.allocatable, &old);
         self.slots.set_limit(row, node.pod_limit);
+        self.named_sums.set_own(row, &node.sums);
         self.devices.set_overlaid(row, &node.name, &node.labels);
     }
 
@@ -65,12 +67,17 @@ impl NodeTable {
         PodSlotsStrip::new(&self.slots, row)
     }
 
+    /// Named sums of a row, to remove pods from.
+    pub(crate) fn named_sums_strip(&self, row: Row) -> NamedSumsStrip {
+        NamedSumsStrip::new(&self.named_sums, row)
+    }
+
     /// A table of `len` rows that all show the node of `row`, with these parts, and without `cluster-*` facts.
     pub(crate) fn strip(
         &self,
         row: Row,
         len: usize,
-        resources: Resources,
+        (resources, named_sums): (Resources, NamedSums),
         slots: PodSlots,
         ports: CodedColumn<PortUse>,
     ) -> Self {
@@ -85,6 +92,7 @@ impl NodeTable {
             unschedulable: Column::filled(len, &self.unschedulable.get(row).copied().unwrap_or(0)),
             taints: self.taints.repeated(row, len),
             resources,
+            named_sums,
             slots,
             capacity: self.capacity.repeated(row, len),
             features: self.features.repeated(row, len),

@@ -8,7 +8,7 @@ use super::*;
 use crate::metadata::volumes::{ClaimSource, Disk, DiskKind, PodVolume};
 use crate::metadata::{self, Labels, PodFacts, PodSelector, StorageRecord};
 use crate::write::model::{
-    counts_of, random_labels, random_node, random_pod, random_selector, text, view_of, views_of,
+    SUMS, counts_of, random_labels, random_node, random_pod, random_selector, text, view_of, views_of,
 };
 use crate::{CountKey, Reader, Writer, new};
 use nodesift_object::StorageObject;
@@ -42,6 +42,7 @@ fn apply(writer: &mut Writer, event: &Event) {
 /// A cache with this history.
 fn cache(history: &[Event]) -> (Writer, Reader) {
     let (mut writer, reader) = new();
+    writer.declare_sums(&SUMS.map(text));
     history.iter().for_each(|event| apply(&mut writer, event));
     writer.publish();
     (writer, reader)

@@ -7,7 +7,8 @@ use super::*;
 impl Model {
     /// A small cluster, in the model and in a cache. Every node lists something and has pods.
     fn small(random: &mut fastrand::Rng, writer: &mut Writer) -> Self {
-        let mut model = Self::default();
+        let mut model = Self { sum_names: SUMS.map(text).into(), ..Self::default() };
+        writer.declare_sums(&SUMS.map(text));
         for node in 0..5 {
             let name = format!("n{node}");
             let mut node = random_node(random, &name);
@@ -124,6 +125,7 @@ fn an_interrupted_change_is_repaired_and_can_be_made_again() {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         let mut model = Model::default();
+        model.declare_sums(&mut random, &mut writer);
         let counted = CountKey { selectors: vec![random_selector(&mut random)], terminating: random.bool() };
         for step in 0..150 {
             let name = format!("seed {seed} round {round} step {step}");

@@ -42,7 +42,12 @@ fn node(name: &str, allocatable: &[(&str, i64)]) -> NodeFacts {
 fn pod(name: &str, node: &str, usage: Amounts) -> PodRecord {
     let mut random = fastrand::Rng::with_seed(4);
     let pod = random_pod(&mut random, name, Some(text(node)));
-    PodRecord { ownership: Ownership::Own, facts: Arc::new(PodFacts { usage, ..PodFacts::default() }), ..pod }
+    PodRecord {
+        ownership: Ownership::Own,
+        facts: Arc::new(PodFacts { usage, ..PodFacts::default() }),
+        account: None,
+        ..pod
+    }
 }
 
 /// What is free of a resource, by row; `None` where neither nodes nor pods name it.

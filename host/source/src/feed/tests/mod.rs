@@ -49,6 +49,7 @@ fn record(uid: &str, version: &str) -> PodRecord {
         priority: 0,
         nominated_node: None,
         facts: Arc::new(PodFacts::default()),
+        account: None,
     }
 }
 

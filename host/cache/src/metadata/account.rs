@@ -1,0 +1,64 @@
+//! Accounts: what a pod takes of its node where a policy has an accounting component, in the place of what the API says. Start
+//! at [`Account::new`].
+
+use std::sync::Arc;
+
+use super::labels::Amounts;
+use super::requests::{CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar};
+
+/// Amounts by the names of sums, sorted, each once. Sums are no resources: nothing is free of them.
+pub type Sums = Arc<[(Arc<str>, i64)]>;
+
+/// What a pod takes. It depends on the pod's own object alone, so that equal pods share it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Account {
+    /// Requests of the pod on a node that it is not on yet, in the place of those of its facts.
+    pub requests: Amounts,
+    /// What it takes of its node, in the place of what its facts say.
+    pub usage: Amounts,
+    /// What it adds to the named sums of its node.
+    pub sums: Sums,
+    /// Marks for operators, sorted.
+    pub flags: Arc<[Arc<str>]>,
+}
+
+impl Account {
+    /// An account of lists that are in any order and have a name once. As of a pod without an account, resources that
+    /// kube-scheduler does not count are left out, and so is `pods`; requests of `cpu`, `memory` and `ephemeral-storage` are
+    /// listed where above zero, and usage where it is not zero.
+    pub fn new(requests: Amounts, usage: Amounts, sums: Amounts, flags: Vec<Arc<str>>) -> Self {
+        let is_native = |name: &str| matches!(name, CPU | MEMORY | EPHEMERAL_STORAGE);
+        let is_counted = |name: &str| name != PODS && (is_native(name) || is_scalar(name));
+        let counted = |mut amounts: Amounts, is_kept: &dyn Fn(&str, i64) -> bool| {
+            amounts.retain(|(name, amount)| is_counted(name) && is_kept(name, *amount));
+            amounts.sort_unstable();
+            amounts
+        };
+        let requests = counted(requests, &|name, amount| !is_native(name) || amount > 0);
+        let usage = counted(usage, &|_, amount| amount != 0);
+        let (mut sums, mut flags) = (sums, flags);
+        sums.sort_unstable();
+        flags.sort_unstable();
+        Self { requests, usage, sums: sums.into(), flags: flags.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(amounts: &[(&str, i64)]) -> Amounts {
+        amounts.iter().map(|(name, amount)| (Arc::from(*name), *amount)).collect()
+    }
+
+    #[test]
+    fn amounts_are_listed_as_those_of_a_pod_without_an_account() {
+        let listed = [("pods", 1), ("memory", 0), ("odd", 3), ("example.com/gpu", 0), ("cpu", 2), ("hugepages-2Mi", 4)];
+        let flags = || vec![Arc::from("z"), Arc::from("a")];
+        let account = Account::new(amounts(&listed), amounts(&listed), amounts(&[("b", 0), ("a", -1)]), flags());
+        assert_eq!(account.requests, amounts(&[("cpu", 2), ("example.com/gpu", 0), ("hugepages-2Mi", 4)]));
+        assert_eq!(account.usage, amounts(&[("cpu", 2), ("hugepages-2Mi", 4)]));
+        assert_eq!(account.sums, amounts(&[("a", -1), ("b", 0)]).into());
+        assert_eq!(*account.flags, [Arc::from("a"), Arc::from("z")]);
+    }
+}
