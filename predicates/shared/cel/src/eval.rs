@@ -28,7 +28,14 @@ impl<'a> Evaluator<'a> {
             Expr::Ident(name) => self.ident(name),
             Expr::Select { operand, field, optional, test } => {
                 let operand = self.eval(operand)?;
-                if *test { self.has(&operand, field) } else { self.member(&operand, &Value::text(field), *optional) }
+                match &operand {
+                    _ if *test => self.has(&operand, field),
+                    Value::Map(map) if !*optional => {
+                        let found = map.find_text(field, &self.steps)?.cloned();
+                        found.ok_or_else(|| format!("no such key: {}", shown(&Value::text(field))))
+                    }
+                    _ => self.member(&operand, &Value::text(field), *optional),
+                }
             }
             Expr::Index { operand, index, optional } => {
                 let (operand, index) = (self.eval(operand)?, self.eval(index)?);
@@ -212,7 +219,7 @@ impl<'a> Evaluator<'a> {
     /// Whether a field is there.
     fn has(&self, operand: &Value, field: &str) -> Outcome {
         match operand {
-            Value::Map(map) => Ok(Value::Bool(map.find(&Value::text(field), &self.steps)?.is_some())),
+            Value::Map(map) => Ok(Value::Bool(map.find_text(field, &self.steps)?.is_some())),
             Value::Optional(None) => Ok(Value::Bool(false)),
             Value::Optional(Some(value)) => self.has(value, field),
             _ => no_overload(),

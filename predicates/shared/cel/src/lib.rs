@@ -73,6 +73,7 @@ mod strings;
 mod types;
 mod value;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 pub use crate::key::{Key, key_of};
@@ -116,6 +117,7 @@ pub enum Attribute {
 #[derive(Debug, Clone)]
 pub struct Program {
     expr: Expr,
+    texts: Texts,
 }
 
 impl Program {
@@ -140,7 +142,7 @@ impl Program {
                 None => failed(error),
             })?;
         if found == BOOL || found == Type::Any {
-            return Ok(Self { expr });
+            return Ok(Self { expr, texts: Texts::default() });
         }
         Err(format!("must evaluate to bool or the unknown type, not {found}"))
     }
@@ -151,7 +153,7 @@ impl Program {
     /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text of at most
     /// [`limits::ERROR_BYTES`].
     pub fn matches(&self, device: &Device) -> Result<bool, String> {
-        match device.value().and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
+        match device.value(&self.texts).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
             Value::Bool(matches) => Ok(matches),
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }
@@ -184,38 +186,86 @@ impl Device {
         Ok(())
     }
 
-    fn value(&self) -> Result<Value, String> {
+    fn value(&self, texts: &Texts) -> Result<Value, String> {
         self.limited()?;
-        let mut attributes = Vec::with_capacity(self.attributes.len());
+        let driver = texts.get(&self.driver);
+        let mut attributes = Domains::new(&driver, texts);
         for (name, attribute) in &self.attributes {
-            attributes.push((name, attribute.value(name)?));
+            attributes.add(name, attribute.value(name)?);
         }
-        let mut capacity = Vec::with_capacity(self.capacity.len());
+        let mut capacity = Domains::new(&driver, texts);
         for (name, text) in &self.capacity {
-            capacity.push((name, Value::Quantity(quantity(name, text)?)));
+            capacity.add(name, Value::Quantity(quantity(name, text)?));
         }
+        let (attributes, capacity) = (attributes.into_value(), capacity.into_value());
+        let text = |text| Value::String(texts.get(text));
         Ok(Value::map(vec![
-            (Value::text("driver"), Value::text(&self.driver)),
-            (Value::text("allowMultipleAllocations"), Value::Bool(self.allow_multiple_allocations)),
-            (Value::text("attributes"), self.by_domain(attributes)),
-            (Value::text("capacity"), self.by_domain(capacity)),
+            (text("driver"), Value::String(driver)),
+            (text("allowMultipleAllocations"), Value::Bool(self.allow_multiple_allocations)),
+            (text("attributes"), attributes),
+            (text("capacity"), capacity),
         ]))
     }
+}
 
-    /// Values by domain and name; an unknown domain is an empty map.
-    fn by_domain(&self, values: Vec<(&String, Value)>) -> Value {
-        let mut domains: Vec<(&str, Vec<(Value, Value)>)> = Vec::new();
-        for (name, value) in values {
-            let (domain, name) = key::split(name, &self.driver);
-            let entry = (Value::text(name), value);
-            match domains.iter_mut().find(|(known, _)| *known == domain) {
-                Some((_, entries)) => entries.push(entry),
-                None => domains.push((domain, vec![entry])),
-            }
+/// Values by name.
+type Entries = Vec<(Value, Value)>;
+
+/// Values by domain and name; an unknown domain is an empty map.
+struct Domains<'a> {
+    driver: &'a Rc<str>,
+    texts: &'a Texts,
+    domains: Vec<(Rc<str>, Entries)>,
+}
+
+impl<'a> Domains<'a> {
+    fn new(driver: &'a Rc<str>, texts: &'a Texts) -> Self {
+        Self { driver, texts, domains: Vec::new() }
+    }
+
+    fn add(&mut self, name: &str, value: Value) {
+        let (domain, name) = key::split(name, self.driver);
+        let entry = (Value::String(self.texts.get(name)), value);
+        match self.domains.iter_mut().find(|(known, _)| **known == *domain) {
+            Some((_, entries)) => entries.push(entry),
+            None => self.domains.push((self.texts.get(domain), vec![entry])),
         }
-        let names = |entries| Value::Map(Rc::new(Map { entries, default: None, is_of_device: true }));
-        let entries = domains.into_iter().map(|(domain, entries)| (Value::text(domain), names(entries))).collect();
-        Value::Map(Rc::new(Map { entries, default: Some(names(Vec::new())), is_of_device: true }))
+    }
+
+    fn into_value(self) -> Value {
+        let map = |entries, default| Value::Map(Rc::new(Map { entries, default, is_of_device: true }));
+        let domains = self.domains.into_iter();
+        let entries = domains.map(|(domain, entries)| (Value::String(domain), map(entries, None))).collect();
+        map(entries, Some(self.texts.nothing.clone()))
+    }
+}
+
+/// Texts that devices have in common, each made once for many devices.
+#[derive(Debug, Clone)]
+struct Texts {
+    known: RefCell<Vec<Rc<str>>>,
+    /// A domain without values.
+    nothing: Value,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        let nothing = Map { entries: Vec::new(), default: None, is_of_device: true };
+        Self { known: RefCell::default(), nothing: Value::Map(Rc::new(nothing)) }
+    }
+}
+
+impl Texts {
+    fn get(&self, text: &str) -> Rc<str> {
+        let mut known = self.known.borrow_mut();
+        if let Some(found) = known.iter().find(|known| ***known == *text) {
+            return Rc::clone(found);
+        }
+        let text: Rc<str> = text.into();
+        if known.len() < limits::KNOWN_TEXTS {
+            known.push(Rc::clone(&text));
+        }
+        text
     }
 }
 

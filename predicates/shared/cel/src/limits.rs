@@ -30,3 +30,7 @@ pub const NESTED_BRACKETS: usize = 60;
 /// Bytes of the text of an error. It may tell a value, which may be long, and there may be one for each of many devices; nobody reads
 /// more of a reason.
 pub const ERROR_BYTES: usize = 1024;
+
+/// Names and drivers of devices that a program keeps, so that they are not made for each device: those of a model, and few enough to
+/// look at all.
+pub(crate) const KNOWN_TEXTS: usize = 16;

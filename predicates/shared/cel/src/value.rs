@@ -58,6 +58,17 @@ impl Map {
         Ok(self.entry(key, steps)?.or(self.default.as_ref()))
     }
 
+    /// Looks a text up.
+    ///
+    /// # Errors
+    /// As [`Value::equals`].
+    pub(crate) fn find_text(&self, key: &str, steps: &Steps) -> Result<Option<&Value>, String> {
+        if self.is_of_device {
+            return Ok(self.entry_of_device(key, steps)?.or(self.default.as_ref()));
+        }
+        self.find(&Value::text(key), steps)
+    }
+
     /// Looks a key up among the entries.
     ///
     /// # Errors
@@ -66,9 +77,7 @@ impl Map {
         if self.is_of_device {
             // All keys are texts.
             let Value::String(key) = key else { return Ok(None) };
-            steps.read(key.len())?;
-            let is_it = |(known, _): &&(Value, Value)| matches!(known, Value::String(known) if known == key);
-            return Ok(self.entries.iter().find(is_it).map(|(_, value)| value));
+            return self.entry_of_device(key, steps);
         }
         // Cheap where it is small: Kubernetes counts a lookup as one step.
         steps.take(self.entries.len() / ENTRIES_OF_A_STEP)?;
@@ -78,6 +87,12 @@ impl Map {
             }
         }
         Ok(None)
+    }
+
+    fn entry_of_device(&self, key: &str, steps: &Steps) -> Result<Option<&Value>, String> {
+        steps.read(key.len())?;
+        let is_it = |(known, _): &&(Value, Value)| matches!(known, Value::String(known) if **known == *key);
+        Ok(self.entries.iter().find(is_it).map(|(_, value)| value))
     }
 }
 
