@@ -85,9 +85,9 @@ impl PoolCounts<'_> {
             PoolState::Invalid => "Invalid",
         };
         let mut counted = Counted { driver: &pool.name.driver, pool: &pool.name.name, state, ..Counted::default() };
-        for seen in pool.devices.iter().filter(|seen| seen.reaches == Ok(true)) {
+        for seen in pool.devices.iter().filter(|seen| *seen.reaches() == Ok(true)) {
             counted.devices += 1;
-            if seen.exclusive || seen.shared.is_some() {
+            if seen.exclusive || seen.shared().is_some() {
                 counted.allocated += 1;
                 counted.in_flight += usize::from(self.is_in_flight(seen));
             } else {
@@ -112,8 +112,8 @@ impl Serialize for PoolCounts<'_> {
 
 /// Whether a pool's counters have left what a device draws. It may draw on a counter more than once.
 fn has_left(pool: &SeenPool, seen: &SeenDevice) -> bool {
-    seen.consumes.iter().all(|(place, _)| {
-        let draws = seen.consumes.iter().filter(|(other, _)| other == place);
+    seen.consumes().iter().all(|(place, _)| {
+        let draws = seen.consumes().iter().filter(|(other, _)| other == place);
         let drawn = draws.fold(0_i128, |sum, (_, amount)| sum.saturating_add(*amount));
         let counter = pool.counters.get(*place as usize);
         counter.is_some_and(|counter| drawn <= counter.total.saturating_sub(counter.held))

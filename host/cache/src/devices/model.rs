@@ -16,58 +16,100 @@ pub struct Device {
     pub id: u32,
     /// Unique within its pool.
     pub name: Arc<str>,
-    /// Who offers it.
-    pub driver: Arc<str>,
-    /// What it has in common with others.
-    pub traits: Arc<Traits>,
-    /// Names of attributes as the device writes them, sorted.
-    pub(super) attribute_names: Arc<[Arc<str>]>,
-    /// The values, in the same order.
-    pub(super) attribute_values: Box<[Arc<Attribute>]>,
+    pub(super) model: Arc<Model>,
+    /// The values that the model leaves to the device.
+    pub(super) own: Box<[Arc<Attribute>]>,
+}
+
+/// What devices of one kind share. Each is kept once, so that a device is little more than its name and its UUID.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Model {
+    pub(super) driver: Arc<str>,
+    pub(super) traits: Arc<Traits>,
+    /// Names of attributes as devices write them, sorted.
+    pub(super) names: Arc<[Arc<str>]>,
+    /// In the same order.
+    pub(super) values: Box<[Value]>,
+}
+
+/// The value of an attribute in a model.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) enum Value {
+    /// That of all devices of the model.
+    Common(Arc<Attribute>),
+    /// At this place of [`Device::own`].
+    Own(usize),
 }
 
 impl Device {
-    /// Attributes by name as the device writes it, with or without a domain, sorted by name.
-    pub fn attributes(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Arc<Attribute>)> {
-        self.attribute_names.iter().zip(&self.attribute_values)
+    /// Who offers it.
+    pub fn driver(&self) -> &Arc<str> {
+        &self.model.driver
+    }
+
+    /// What it has in common with others.
+    pub fn traits(&self) -> &Arc<Traits> {
+        &self.model.traits
+    }
+
+    /// Attributes by name as the device writes it, with or without a domain, sorted by name. Equal values of devices that are in use
+    /// at the same time are one.
+    pub fn attributes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Attribute>)> {
+        let value = |(name, value)| Some((name, self.value(value)?));
+        self.model.names.iter().zip(&self.model.values).filter_map(value)
     }
 
     /// The attribute of a full name, or of the name alone where the domain is the driver's. Source: `lookupAttribute` in
     /// k8s.io/dynamic-resource-allocation/structured/internal.
     pub fn attribute(&self, full_name: &str) -> Option<&Arc<Attribute>> {
-        self.written(full_name).or_else(|| {
+        self.attribute_at(self.attribute_place(full_name)?)
+    }
+
+    /// The place of the attribute of a full name.
+    pub fn attribute_place(&self, full_name: &str) -> Option<usize> {
+        let written = |name: &str| self.model.names.binary_search_by(|known| (**known).cmp(name)).ok();
+        written(full_name).or_else(|| {
             let (domain, name) = full_name.split_once('/')?;
-            (*domain == *self.driver && !name.is_empty()).then(|| self.written(name))?
+            (*domain == *self.model.driver && !name.is_empty()).then(|| written(name))?
         })
     }
 
-    fn written(&self, name: &str) -> Option<&Arc<Attribute>> {
-        let place = self.attribute_names.binary_search_by(|known| (**known).cmp(name)).ok()?;
-        self.attribute_values.get(place)
+    /// The attribute at a place.
+    pub fn attribute_at(&self, place: usize) -> Option<&Arc<Attribute>> {
+        self.value(self.model.values.get(place)?)
+    }
+
+    /// What decides about places of attributes: equal where drivers and names are, among devices that are in use at the same time.
+    pub fn attribute_layout(&self) -> (usize, usize) {
+        (Arc::as_ptr(&self.model.driver).addr(), Arc::as_ptr(&self.model.names).addr())
+    }
+
+    fn value<'a>(&'a self, value: &'a Value) -> Option<&'a Arc<Attribute>> {
+        match value {
+            Value::Common(value) => Some(value),
+            Value::Own(place) => self.own.get(*place),
+        }
     }
 
     /// Whether it was made of such a record of its driver.
     pub(super) fn is_of(&self, record: &DeviceRecord) -> bool {
         let attributes = record.attributes.iter().map(|(name, value)| (name, value));
         self.name == record.name
-            && self.traits.content == record.traits
+            && self.model.traits.content == record.traits
             && self.attributes().map(|(name, value)| (name, &**value)).eq(attributes)
-    }
-
-    /// Everything but the number, which follows from it.
-    fn content(&self) -> impl PartialEq + Hash {
-        (&self.name, &self.driver, &self.traits, &self.attribute_names, &self.attribute_values)
     }
 }
 
+/// Everything but the number, which follows from it. Which values are the model's does not matter.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        let Self { id: _, name, driver, traits, attribute_names, attribute_values } = self;
-        *name == other.name
-            && *driver == other.driver
-            && *traits == other.traits
-            && *attribute_names == other.attribute_names
-            && *attribute_values == other.attribute_values
+        let Self { id: _, name, model, own } = self;
+        let is_same = || {
+            model.driver == other.model.driver
+                && model.traits == other.model.traits
+                && self.attributes().eq(other.attributes())
+        };
+        *name == other.name && (if *model == other.model { *own == other.own } else { is_same() })
     }
 }
 
@@ -75,7 +117,10 @@ impl Eq for Device {}
 
 impl Hash for Device {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.content().hash(state);
+        self.name.hash(state);
+        self.model.driver.hash(state);
+        self.model.traits.hash(state);
+        self.attributes().for_each(|attribute| attribute.hash(state));
     }
 }
 
@@ -122,7 +167,7 @@ pub struct SeenPool {
 impl SeenPool {
     /// Whether a device that is seen has binding conditions.
     pub(super) fn binds(&self) -> bool {
-        self.devices.iter().any(|seen| seen.device.traits.content.binding.is_some())
+        self.devices.iter().any(|seen| seen.device.traits().content.binding.is_some())
     }
 }
 
@@ -168,12 +213,40 @@ pub type Draws = Arc<[(u32, i128)]>;
 pub struct SeenDevice {
     /// The device.
     pub device: Arc<Device>,
-    /// Whether it is for the node.
-    pub reaches: Reaches,
+    /// What most devices have nothing of.
+    pub(super) special: Option<Arc<Special>>,
     /// Whether a claim has it for itself.
     pub exclusive: bool,
+}
+
+/// Whom a device is for, shares and counters, where it is not simply for all who see the slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Special {
+    pub(super) reaches: Reaches,
+    pub(super) shared: Option<NanoAmounts>,
+    pub(super) consumes: Draws,
+}
+
+impl SeenDevice {
+    /// Whether it is for the node.
+    pub fn reaches(&self) -> &Reaches {
+        const YES: &Reaches = &Ok(true);
+        self.special.as_ref().map_or(YES, |special| &special.reaches)
+    }
+
     /// What claims with shares of it hold, in billionths of a unit; `None` where none has a share.
-    pub shared: Option<NanoAmounts>,
+    pub fn shared(&self) -> Option<&NanoAmounts> {
+        self.special.as_ref()?.shared.as_ref()
+    }
+
     /// What it draws of the pool's counters.
-    pub consumes: Draws,
+    pub fn consumes(&self) -> &[(u32, i128)] {
+        self.special.as_ref().map_or(&[], |special| &special.consumes)
+    }
+
+    /// Whether [`Self::reaches`], [`Self::shared`] and [`Self::consumes`] say what they do of most devices: it is for the node, and
+    /// there is nothing else.
+    pub fn is_plain(&self) -> bool {
+        self.special.is_none()
+    }
 }

@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::model::{Device, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool};
+use super::known::KnownDevices;
+use super::model::{Device, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, Special};
 use super::uses::PoolUses;
-use crate::metadata::devices::{CounterSet, DeviceRecord, Reach};
-use crate::metadata::{Labels, PoolName, SetConsumption, SliceRecord};
+use crate::metadata::devices::{CounterSet, Reach};
+use crate::metadata::{Labels, NanoAmounts, PoolName, SetConsumption, SliceRecord};
 
 /// A slice whose devices are known.
 #[derive(Debug)]
 pub(super) struct Slice {
     /// Without its devices.
     pub(super) record: SliceRecord,
-    pub(super) devices: Vec<Arc<Device>>,
+    pub(super) devices: Box<[Arc<Device>]>,
     /// Whether one of the devices draws from counters.
     consumes: bool,
 }
@@ -48,11 +49,10 @@ pub(super) struct Blind {
 struct Invalid;
 
 impl Slice {
-    /// A slice; `device` finds the known one of each device.
-    pub(super) fn new(mut record: SliceRecord, mut device: impl FnMut(&PoolName, DeviceRecord) -> Arc<Device>) -> Self {
-        let records = std::mem::take(&mut record.devices);
-        let devices: Vec<_> = records.into_iter().map(|one| device(&record.pool, one)).collect();
-        let consumes = devices.iter().any(|device| !device.traits.content.consumes.is_empty());
+    /// A slice; devices are those that are known.
+    pub(super) fn new(mut record: SliceRecord, known: &mut KnownDevices) -> Self {
+        let devices = known.devices(&record.pool, std::mem::take(&mut record.devices));
+        let consumes = devices.iter().any(|device| !device.traits().content.consumes.is_empty());
         Self { record, devices, consumes }
     }
 
@@ -187,12 +187,12 @@ impl Offer {
                     return Err(Invalid);
                 }
                 let in_use = self.uses.get(&device.name);
+                let reaches = reaches.get(number).cloned().unwrap_or(Ok(true));
+                let shared = in_use.and_then(|in_use| in_use.shared()).cloned();
                 devices.push(SeenDevice {
                     device: Arc::clone(device),
-                    reaches: reaches.get(number).cloned().unwrap_or(Ok(true)),
+                    special: counters.special(reaches, shared, device)?,
                     exclusive: in_use.is_some_and(|in_use| in_use.is_exclusive()),
-                    shared: in_use.and_then(|in_use| in_use.shared()).cloned(),
-                    consumes: counters.drawn(device)?,
                 });
             }
         }
@@ -213,6 +213,8 @@ struct Counters<'a> {
     /// What is drawn, by the address of what says so in the traits of devices.
     drawn: FxHashMap<*const [SetConsumption], Draws>,
     nothing: Draws,
+    /// Devices that draw and have nothing else special, by the address of what they draw.
+    drawing: FxHashMap<*const (u32, i128), Arc<Special>>,
 }
 
 impl<'a> Counters<'a> {
@@ -228,12 +230,13 @@ impl<'a> Counters<'a> {
         all.sort_unstable();
         let seen = all.iter().map(|(_, total)| SeenCounter { total: *total, held: 0 }).collect();
         let counters = all.into_iter().map(|(name, _)| name).collect();
-        Ok(Self { sets: names, names: counters, seen, drawn: FxHashMap::default(), nothing: Arc::default() })
+        let (drawn, drawing) = Default::default();
+        Ok(Self { sets: names, names: counters, seen, drawn, nothing: Arc::default(), drawing })
     }
 
     /// What a device draws, found once for all devices of its traits.
     fn drawn(&mut self, device: &Device) -> Result<Draws, Invalid> {
-        let consumes = device.traits.content.consumes.as_slice();
+        let consumes = device.traits().content.consumes.as_slice();
         if consumes.is_empty() {
             return Ok(Arc::clone(&self.nothing));
         }
@@ -253,6 +256,24 @@ impl<'a> Counters<'a> {
         let draws: Draws = draws.into();
         self.drawn.insert(std::ptr::from_ref(consumes), Arc::clone(&draws));
         Ok(draws)
+    }
+
+    /// What is special about a device; nothing about most.
+    fn special(
+        &mut self,
+        reaches: Reaches,
+        shared: Option<NanoAmounts>,
+        device: &Device,
+    ) -> Result<Option<Arc<Special>>, Invalid> {
+        let consumes = self.drawn(device)?;
+        if reaches != Ok(true) || shared.is_some() {
+            return Ok(Some(Arc::new(Special { reaches, shared, consumes })));
+        }
+        if consumes.is_empty() {
+            return Ok(None);
+        }
+        let drawing = self.drawing.entry(consumes.as_ptr());
+        Ok(Some(Arc::clone(drawing.or_insert_with(|| Arc::new(Special { reaches, shared, consumes })))))
     }
 
     fn hold(&mut self, draws: &[(u32, i128)]) {

@@ -32,6 +32,15 @@ impl Devices {
         self.rows.get(row).cloned().unwrap_or_else(|| Ok(SeenPools::default()))
     }
 
+    /// The same without a copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::seen_by`].
+    pub fn pools_of(&self, row: Row) -> Result<&[Arc<SeenPool>], &Arc<str>> {
+        self.rows.get(row).map_or(Ok(&[]), |seen| seen.as_ref().map(|pools| &**pools))
+    }
+
     /// Pools that several nodes may see, sorted by name, each with all devices of its newest generation.
     pub fn wide(&self) -> impl Iterator<Item = SeenPool> {
         self.wide.iter().filter_map(Offer::whole)

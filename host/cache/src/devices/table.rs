@@ -106,7 +106,7 @@ impl DeviceTable {
         });
         record.pool = (*pool).clone();
         self.slices.insert(Arc::clone(&record.name), Arc::clone(&pool));
-        let slice = Slice::new(record, |pool, device| known.device(pool, device));
+        let slice = Slice::new(record, known);
         let slices = Arc::make_mut(&mut self.pools.entry(Arc::clone(&pool)).or_default().slices);
         let place = slices.partition_point(|other| other.record.name < slice.record.name);
         slices.insert(place, Arc::new(slice));

@@ -78,7 +78,7 @@ impl Model {
             let row = snapshot.node_row(name).unwrap();
             let Ok(pools) = snapshot.devices().seen_by(row) else { continue };
             for (pool, seen) in pools.iter().flat_map(|pool| pool.devices.iter().map(move |seen| (pool, seen))) {
-                if seen.reaches != Ok(true) {
+                if *seen.reaches() != Ok(true) {
                     continue;
                 }
                 let found = snapshot.devices().nodes_of(&pool.name, &seen.device, name, &node.labels);
@@ -266,7 +266,7 @@ fn equal_devices_have_one_number_which_no_other_device_gets() {
         let ([a, b], same) = ([devices(0), devices(1)], step == 0);
         assert_eq!((Arc::ptr_eq(&a[0].device, &b[0].device), a[1].device.id), (same, b[1].device.id));
         assert!(numbers.insert(a[0].device.id), "given twice");
-        assert_eq!(a[0].device.traits.number, b[1].device.traits.number);
+        assert_eq!(a[0].device.traits().number, b[1].device.traits().number);
         writer.apply_resource_slice(local("a", &format!("y{step}")));
     }
 }
@@ -281,6 +281,57 @@ fn attributes_are_found_by_full_name() {
     for (name, is_found) in [("d/model", true), ("model", true), ("e/model", false), ("d/", false), ("d/x", false)] {
         assert_eq!(device.attribute(name).is_some(), is_found, "{name}");
     }
+}
+
+/// A slice of one device or several is split otherwise into what is the model's and what is the device's own.
+#[test]
+fn a_device_is_the_same_whatever_devices_are_beside_it() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut writer, reader) = new();
+    writer.apply_node(&node("a"));
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    let mut met = 0;
+    for round in 0..300 {
+        let devices: Vec<String> = (0..random.usize(1..4))
+            .map(|number| {
+                let attributes = ["model", "uuid", "e/x"].into_iter().filter_map(|name| {
+                    let value = random.u8(..4);
+                    (value < 3).then(|| format!(r#""{name}":{{"int":{value}}}"#))
+                });
+                let attributes: Vec<String> = attributes.collect();
+                format!(r#"{{"name":"g{number}","attributes":{{{}}}}}"#, attributes.join(","))
+            })
+            .collect();
+        let text = format!(
+            r#"{{"metadata":{{"name":"s"}},"spec":{{"driver":"d","nodeName":"a","devices":[{}],
+                "pool":{{"name":"p","generation":1,"resourceSliceCount":1}}}}}}"#,
+            devices.join(",")
+        );
+        let written = slice(&text);
+        // Another slice keeps each device, so that its number lasts.
+        let kept = text
+            .replace(r#""name":"s""#, &format!(r#""name":"k{round}""#))
+            .replace(r#""p""#, &format!(r#""p{round}""#));
+        writer.apply_resource_slice(SliceRecord::compile(&slice(&kept)));
+        writer.apply_resource_slice(SliceRecord::compile(&written));
+        writer.publish();
+        let snapshot = reader.snapshot();
+        let pools = snapshot.devices().seen_by(Row(0)).unwrap();
+        let pool = pools.iter().find(|pool| *pool.name.name == *"p").unwrap();
+        for (seen, written) in pool.devices.iter().zip(&written.spec.devices) {
+            let attributes: BTreeMap<&str, _> =
+                seen.device.attributes().map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(attributes, written.attributes.iter().collect(), "round {round}");
+            let text = format!("{} {attributes:?}", seen.device.name);
+            met += usize::from(numbers.contains_key(&text));
+            assert_eq!(*numbers.entry(text).or_insert(seen.device.id), seen.device.id, "round {round}");
+        }
+        assert_eq!(pool.devices.len(), written.spec.devices.len());
+    }
+    let distinct: BTreeSet<u32> = numbers.values().copied().collect();
+    assert!(distinct.len() == numbers.len() && numbers.len() > 40 && met > 200, "{} devices, {met}", numbers.len());
 }
 
 /// A slice for all nodes.
@@ -354,5 +405,5 @@ fn hostile_slices_cost_at_most_their_pool() {
     let devices: Vec<usize> = seen.iter().map(|pool| pool.devices.len()).collect();
     assert_eq!(devices, [2, 10_000]);
     assert_eq!(seen[1].counters, [SeenCounter { total: i128::MAX, held: i128::MAX }]);
-    assert!(seen[1].devices.iter().all(|seen| seen.reaches.is_err()));
+    assert!(seen[1].devices.iter().all(|seen| seen.reaches().is_err()));
 }

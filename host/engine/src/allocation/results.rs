@@ -121,7 +121,7 @@ impl Place<'_> {
         let nodes = labels.and_then(|labels| snapshot.devices().nodes_of(&pool.name, &seen.device, name, labels));
         Ok(Reached {
             nodes: nodes.ok_or(AllocationError::Unknown("device"))?,
-            binds_to_node: seen.device.traits.content.binds_to_node,
+            binds_to_node: seen.device.traits().content.binds_to_node,
         })
     }
 
@@ -205,7 +205,7 @@ fn configuration<'a>(
 }
 
 fn device<'a>(pick: &'a Pick, request: &Taken<'a>, pool: &'a SeenPool, seen: &'a SeenDevice) -> Device<'a> {
-    let binding = seen.device.traits.content.binding.as_ref();
+    let binding = seen.device.traits().content.binding.as_ref();
     let texts = |texts: &'a [Arc<str>]| texts.iter().map(|text| &**text).collect();
     let consumed = pick.share.iter().flatten();
     Device {

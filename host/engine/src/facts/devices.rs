@@ -16,14 +16,14 @@ mod values;
 use std::sync::Arc;
 
 use nodesift_cache::metadata::ClassRecord;
-use nodesift_cache::{PoolState, SeenPool};
+use nodesift_cache::{PoolState, SeenDevice, SeenPool};
 use nodesift_object::claim::DeviceFields;
 use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
-use super::gathered::{Gathered, number};
+use super::gathered::{Gathered, GatheredPool, number};
 use kinds::Kinds;
 use values::Values;
 
@@ -53,7 +53,7 @@ impl Context {
 }
 
 /// A pool as columns.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct PoolColumns {
     pool: wire::Pool,
     counters: Vec<wire::Counter>,
@@ -71,10 +71,15 @@ struct Projection<'a> {
     kinds: Kinds<'a>,
     values: Values<'a>,
     drivers: Vec<Arc<str>>,
-    /// The distinct pools by content, and for each pool that is seen the number of its content.
+    /// Names by text, each with a number.
+    names: FxHashMap<&'a str, u32>,
+    /// The distinct pools by content.
     pools: Vec<PoolColumns>,
-    by_content: FxHashMap<PoolColumns, u32>,
-    by_pool: FxHashMap<usize, u32>,
+    by_content: FxHashMap<Box<[u32]>, u32>,
+    /// By number of a gathered pool, that of its content.
+    contents: Vec<Option<u32>>,
+    /// The content of one pool, while it is looked up.
+    content: Vec<u32>,
 }
 
 impl<'a> Projection<'a> {
@@ -85,44 +90,53 @@ impl<'a> Projection<'a> {
             kinds: Kinds::of(context, query, gathered),
             values: Values::new(&query.attributes),
             drivers: Vec::new(),
+            names: FxHashMap::default(),
             pools: Vec::new(),
             by_content: FxHashMap::default(),
-            by_pool: FxHashMap::default(),
+            contents: vec![None; gathered.pools.len()],
+            content: Vec::new(),
         }
     }
 
     fn columns(mut self) -> wire::Devices {
+        let gathered = self.gathered;
         let mut columns = wire::Devices::default();
-        let mut known: FxHashMap<(Vec<u32>, Vec<u32>), u32> = FxHashMap::default();
-        let mut errors: FxHashMap<Arc<str>, u32> = FxHashMap::default();
-        let mut situations: Vec<u32> = Vec::with_capacity(self.gathered.sights.len());
-        for sight in &self.gathered.sights {
-            let pools = match sight {
-                Ok(pools) => pools,
+        let mut known: FxHashMap<Box<[u32]>, u32> = FxHashMap::default();
+        let mut errors: FxHashMap<&Arc<str>, u32> = FxHashMap::default();
+        let mut situations: Vec<u32> = Vec::with_capacity(gathered.sights.len());
+        // Contents of a sight's pools, their count first, and values.
+        let mut key = Vec::new();
+        for sight in &gathered.sights {
+            let sight = match sight {
+                Ok(sight) => sight,
                 Err(error) => {
-                    situations.push(*errors.entry(Arc::clone(error)).or_insert_with(|| {
+                    situations.push(*errors.entry(error).or_insert_with(|| {
                         columns.situations.push(wire::Situation::Error(Arc::clone(error)));
                         number(columns.situations.len() - 1)
                     }));
                     continue;
                 }
             };
-            let content: Vec<u32> = pools.iter().map(|pool| self.content_of(pool)).collect();
-            let values = self.values.of_situation(pools);
-            let key = (content, values);
-            let situation = match known.get(&key) {
+            let numbers = gathered.numbers_of(sight);
+            key.clear();
+            key.push(number(numbers.len()));
+            key.extend(numbers.iter().map(|pool| self.content_of(*pool)));
+            let pools = gathered.pools_of(sight).map(|pool| &*pool.pool);
+            self.values.of_situation(pools, &mut key);
+            let situation = match known.get(key.as_slice()) {
                 Some(situation) => *situation,
                 None => {
-                    self.add(&key.0, &mut columns);
-                    columns.values.extend(&key.1);
+                    let (content, values) = key.get(1..).unwrap_or_default().split_at(numbers.len());
+                    self.add(content, &mut columns);
+                    columns.values.extend(values);
                     let situation = number(columns.situations.len() - 1);
-                    known.insert(key, situation);
+                    known.insert(key.as_slice().into(), situation);
                     situation
                 }
             };
             situations.push(situation);
         }
-        let seen = self.gathered.seen.iter();
+        let seen = gathered.seen.iter();
         columns.codes = seen.map(|sight| situations.get(*sight as usize).copied().unwrap_or(0)).collect();
         columns.drivers = self.drivers;
         (columns.kinds, columns.taints) = self.kinds.into_columns();
@@ -143,27 +157,65 @@ impl<'a> Projection<'a> {
         }
     }
 
-    /// The number of the content of a pool.
-    fn content_of(&mut self, pool: &'a Arc<SeenPool>) -> u32 {
-        let address = Arc::as_ptr(pool) as usize;
-        if let Some(known) = self.by_pool.get(&address) {
-            return *known;
+    /// The number of the content of a gathered pool.
+    fn content_of(&mut self, pool: u32) -> u32 {
+        let place = pool as usize;
+        if let Some(known) = self.contents.get(place).copied().flatten() {
+            return known;
         }
-        let content = self.pool(pool);
-        let next = number(self.pools.len());
-        let number = *self.by_content.entry(content.clone()).or_insert(next);
-        if number == next {
-            self.pools.push(content);
+        let Some(pool) = self.gathered.pools.get(place) else { return 0 };
+        let mut content = std::mem::take(&mut self.content);
+        content.clear();
+        self.write(pool, &mut content);
+        let number = match self.by_content.get(content.as_slice()) {
+            Some(known) => *known,
+            None => {
+                let columns = self.pool(pool);
+                self.pools.push(columns);
+                let number = number(self.pools.len() - 1);
+                self.by_content.insert(content.as_slice().into(), number);
+                number
+            }
+        };
+        self.content = content;
+        if let Some(known) = self.contents.get_mut(place) {
+            *known = Some(number);
         }
-        self.by_pool.insert(address, number);
         number
     }
 
-    fn pool(&mut self, pool: &'a SeenPool) -> PoolColumns {
-        let mut columns = PoolColumns {
+    /// Writes what [`Self::pool`] makes of a pool as numbers: equal where that is.
+    fn write(&mut self, gathered: &'a GatheredPool, content: &mut Vec<u32>) {
+        let pool = &*gathered.pool;
+        let counts = [number(pool.devices.len()), number(pool.counters.len())];
+        content.extend([self.driver(&pool.name.driver), pool.state as u32]);
+        content.extend(counts);
+        for counter in &pool.counters {
+            content.extend(numbers(counter.total));
+            content.extend(numbers(counter.held));
+        }
+        for (place, seen) in gathered.devices() {
+            content.extend([self.kinds.of_device(place, seen), u32::from(in_use(seen))]);
+        }
+        for held in held(pool) {
+            content.extend([held.device, held.capacity]);
+            content.extend(numbers(held.amount.into()));
+        }
+        if self.query.names {
+            for name in std::iter::once(&*pool.name.name).chain(pool.devices.iter().map(|seen| &*seen.device.name)) {
+                let next = number(self.names.len());
+                content.push(*self.names.entry(name).or_insert(next));
+            }
+        }
+    }
+
+    fn pool(&mut self, gathered: &'a GatheredPool) -> PoolColumns {
+        let pool = &*gathered.pool;
+        let names = self.query.names;
+        PoolColumns {
             pool: wire::Pool {
                 driver: self.driver(&pool.name.driver),
-                name: if self.query.names { Arc::clone(&pool.name.name) } else { Arc::default() },
+                name: if names { Arc::clone(&pool.name.name) } else { Arc::default() },
                 state: match pool.state {
                     PoolState::Ok => wire::PoolState::Ok,
                     PoolState::Incomplete => wire::PoolState::Incomplete,
@@ -177,27 +229,11 @@ impl<'a> Projection<'a> {
                 .iter()
                 .map(|counter| wire::Counter { total: counter.total.into(), held: counter.held.into() })
                 .collect(),
-            kinds: Vec::with_capacity(pool.devices.len()),
-            in_use: Vec::with_capacity(pool.devices.len()),
-            held: Vec::new(),
-            names: Vec::new(),
-        };
-        for (place, seen) in (0..).zip(&pool.devices) {
-            columns.kinds.push(self.kinds.of_device(seen));
-            let exclusive = if seen.exclusive { EXCLUSIVE } else { 0 };
-            columns.in_use.push(exclusive | if seen.shared.is_some() { SHARED } else { 0 });
-            let capacities = (0..).zip(&seen.device.traits.content.capacities);
-            let amounts = seen.shared.as_deref().unwrap_or_default();
-            columns.held.extend(capacities.filter_map(|(capacity, of)| {
-                let at = amounts.binary_search_by(|(name, _)| name.cmp(&of.name)).ok()?;
-                let amount = amounts.get(at).map(|(_, amount)| *amount).filter(|amount| *amount != 0)?;
-                Some(wire::Held { device: place, capacity, amount: amount.into() })
-            }));
-            if self.query.names {
-                columns.names.push(Arc::clone(&seen.device.name));
-            }
+            kinds: gathered.devices().map(|(place, seen)| self.kinds.of_device(place, seen)).collect(),
+            in_use: pool.devices.iter().map(in_use).collect(),
+            held: held(pool).collect(),
+            names: pool.devices.iter().filter(|_| names).map(|seen| Arc::clone(&seen.device.name)).collect(),
         }
-        columns
     }
 
     fn driver(&mut self, driver: &Arc<str>) -> u32 {
@@ -207,6 +243,34 @@ impl<'a> Projection<'a> {
             self.drivers.len() - 1
         }))
     }
+}
+
+/// How a device is in use.
+fn in_use(seen: &SeenDevice) -> u8 {
+    let exclusive = if seen.exclusive { EXCLUSIVE } else { 0 };
+    exclusive | if seen.shared().is_some() { SHARED } else { 0 }
+}
+
+/// What shares hold of the capacities of a pool's devices, by the number of the device in the pool.
+fn held(pool: &SeenPool) -> impl Iterator<Item = wire::Held> {
+    let shared = (0..).zip(&pool.devices).filter_map(|(device, seen)| Some((device, seen, seen.shared()?)));
+    shared.flat_map(|(device, seen, amounts)| {
+        let capacities = (0..).zip(&seen.device.traits().content.capacities);
+        capacities.filter_map(move |(capacity, of)| {
+            let at = amounts.binary_search_by(|(name, _)| name.cmp(&of.name)).ok()?;
+            let amount = amounts.get(at).map(|(_, amount)| *amount).filter(|amount| *amount != 0)?;
+            Some(wire::Held { device, capacity, amount: amount.into() })
+        })
+    })
+}
+
+/// An amount as numbers.
+fn numbers(amount: i128) -> [u32; 4] {
+    let bytes = amount.to_le_bytes();
+    std::array::from_fn(|at| {
+        let part = bytes.get(at * 4..at * 4 + 4).and_then(|part| part.try_into().ok());
+        part.map_or(0, u32::from_le_bytes)
+    })
 }
 
 /// The lists of expressions of the pod's claims and their classes, each once.
@@ -233,3 +297,6 @@ fn lists_of(context: &Context) -> FxHashSet<Vec<String>> {
     lists.retain(|list| !list.is_empty());
     lists
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,104 +1,171 @@
 //! What the rows of a batch see, gathered once for all questions of a call: which rows see the same, the devices among it, and what
 //! selectors say of them. Start at [`Gathered::of`].
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use nodesift_cache::{Device, Devices, Row, SeenPools};
+use nodesift_cache::{Devices, Row, SeenDevice, SeenPool};
 use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
 
-/// The pools that a row sees, or why they cannot be gathered.
-pub(super) type Sight = Result<SeenPools, Arc<str>>;
+/// What a row sees: a part of [`Gathered::listed`], or why pools cannot be gathered.
+pub(super) type Sight = Result<Range<usize>, Arc<str>>;
 
-/// What rows see.
-#[derive(Debug)]
+/// What rows see. A device has as many places as there are pools that it is seen in.
+#[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// Per row the number of its sight.
     pub(super) seen: Vec<u32>,
     /// Each once; some may be equal.
     pub(super) sights: Vec<Sight>,
-    /// The devices in them, each once.
-    devices: Vec<Arc<Device>>,
-    /// By the address of a device, its place among them.
-    places: FxHashMap<usize, u32>,
-    /// By list of expressions, one per device.
-    answers: Mutex<FxHashMap<Vec<String>, Arc<[Answer]>>>,
+    /// The numbers of the pools of all sights.
+    listed: Vec<u32>,
+    /// Each once; some may be equal.
+    pub(super) pools: Vec<GatheredPool>,
+    device_count: usize,
+    answers: Mutex<FxHashMap<Vec<String>, Arc<Answers>>>,
+}
+
+/// A pool that rows see.
+#[derive(Debug)]
+pub(super) struct GatheredPool {
+    pub(super) pool: Arc<SeenPool>,
+    /// The place of its first device.
+    first: usize,
+}
+
+/// What a list of expressions says of devices.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answers {
+    distinct: Vec<Answer>,
+    /// By place of a device, which of these.
+    pub(super) codes: Vec<u32>,
 }
 
 impl Gathered {
     /// What rows see.
     pub(super) fn of(table: &Devices, rows: &[Row]) -> Self {
-        let mut sights: Vec<Sight> = Vec::new();
-        let mut known: FxHashMap<Vec<usize>, u32> = FxHashMap::default();
-        let mut seen = Vec::with_capacity(rows.len());
-        for row in rows {
-            let sight = table.seen_by(*row);
-            let identity = match &sight {
-                Ok(pools) => pools.iter().map(|pool| Arc::as_ptr(pool) as usize).collect(),
-                // No pool is at an odd address.
-                Err(error) => vec![1, error.as_ptr() as usize],
-            };
-            seen.push(*known.entry(identity).or_insert_with(|| {
-                sights.push(sight);
-                number(sights.len() - 1)
-            }));
+        let mut gathered = Self { seen: Vec::with_capacity(rows.len()), ..Self::default() };
+        let mut by_list: FxHashMap<usize, u32> = FxHashMap::default();
+        let mut by_pool: FxHashMap<usize, u32> = FxHashMap::default();
+        let mut by_numbers: FxHashMap<SmallVec<[u32; 4]>, u32> = FxHashMap::default();
+        for map in [&mut by_list, &mut by_pool] {
+            map.reserve(rows.len());
         }
-        let mut gathered =
-            Self { seen, sights, devices: Vec::new(), places: FxHashMap::default(), answers: Mutex::default() };
-        gathered.list_devices();
+        by_numbers.reserve(rows.len());
+        for row in rows {
+            let sight = table.pools_of(*row);
+            // Errors are no lists, but are elsewhere.
+            let address = match &sight {
+                Ok(pools) => pools.as_ptr().addr(),
+                Err(error) => error.as_ptr().addr(),
+            };
+            if let Some(known) = by_list.get(&address) {
+                gathered.seen.push(*known);
+                continue;
+            }
+            let next = number(gathered.sights.len());
+            let sight = match sight {
+                Ok(pools) => {
+                    let numbers = pools
+                        .iter()
+                        .map(|pool| *by_pool.entry(Arc::as_ptr(pool).addr()).or_insert_with(|| gathered.add(pool)));
+                    let numbers: SmallVec<[u32; 4]> = numbers.collect();
+                    match by_numbers.get(&numbers) {
+                        Some(known) => *known,
+                        None => {
+                            let start = gathered.listed.len();
+                            gathered.listed.extend_from_slice(&numbers);
+                            gathered.sights.push(Ok(start..gathered.listed.len()));
+                            by_numbers.insert(numbers, next);
+                            next
+                        }
+                    }
+                }
+                Err(error) => {
+                    gathered.sights.push(Err(Arc::clone(error)));
+                    next
+                }
+            };
+            by_list.insert(address, sight);
+            gathered.seen.push(sight);
+        }
         gathered
     }
 
-    fn list_devices(&mut self) {
-        let mut met: FxHashSet<usize> = FxHashSet::default();
-        for pool in self.sights.iter().flatten().flat_map(|pools| pools.iter()) {
-            if !met.insert(Arc::as_ptr(pool) as usize) {
-                continue;
-            }
-            for seen in &pool.devices {
-                let next = number(self.devices.len());
-                if *self.places.entry(Arc::as_ptr(&seen.device) as usize).or_insert(next) == next {
-                    self.devices.push(Arc::clone(&seen.device));
-                }
-            }
-        }
+    fn add(&mut self, pool: &Arc<SeenPool>) -> u32 {
+        self.pools.push(GatheredPool { pool: Arc::clone(pool), first: self.device_count });
+        self.device_count += pool.devices.len();
+        number(self.pools.len() - 1)
     }
 
-    /// How many devices there are.
+    /// How many places of devices there are.
     pub(super) fn device_count(&self) -> usize {
-        self.devices.len()
+        self.device_count
     }
 
-    /// The place of a device.
-    pub(super) fn place(&self, device: &Arc<Device>) -> usize {
-        self.places.get(&(Arc::as_ptr(device) as usize)).copied().unwrap_or(0) as usize
+    /// The numbers of the pools of a sight, in kube-scheduler's order.
+    pub(super) fn numbers_of(&self, sight: &Range<usize>) -> &[u32] {
+        self.listed.get(sight.clone()).unwrap_or_default()
+    }
+
+    /// The pools of a sight, in kube-scheduler's order.
+    pub(super) fn pools_of(&self, sight: &Range<usize>) -> impl Iterator<Item = &GatheredPool> {
+        self.numbers_of(sight).iter().filter_map(|pool| self.pools.get(*pool as usize))
     }
 
     /// What a list of expressions says of each device.
-    pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<[Answer]> {
+    pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<Answers> {
         if let Some(known) = self.answers.lock().get(list) {
             return Arc::clone(known);
         }
-        let answers: Arc<[Answer]> = match selectors {
-            Some(selectors) => selectors.outcomes(list, self.devices.iter()).into_iter().map(answer).collect(),
-            None => vec![Answer::Error(NO_SELECTORS.into()); self.devices.len()].into(),
-        };
+        let answers = Arc::new(match selectors {
+            Some(selectors) => {
+                let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices).map(|seen| &seen.device);
+                Answers::of(selectors.outcomes(list, devices))
+            }
+            None => Answers { distinct: vec![Answer::Error(NO_SELECTORS.into())], codes: vec![0; self.device_count] },
+        });
         self.answers.lock().insert(list.to_vec(), Arc::clone(&answers));
         answers
     }
 }
 
-fn answer(answer: selectors::Answer) -> Answer {
-    match answer {
-        selectors::Answer::No => Answer::No,
-        selectors::Answer::Yes => Answer::Yes,
-        selectors::Answer::Error(error) => Answer::Error(error),
+impl GatheredPool {
+    /// Devices with their places.
+    pub(super) fn devices(&self) -> impl Iterator<Item = (usize, &SeenDevice)> {
+        (self.first..).zip(&self.pool.devices)
+    }
+}
+
+impl Answers {
+    fn of(answers: Vec<selectors::Answer>) -> Self {
+        const NO: u32 = 0;
+        const YES: u32 = 1;
+        let mut distinct = vec![Answer::No, Answer::Yes];
+        let mut errors: FxHashMap<Arc<str>, u32> = FxHashMap::default();
+        let code = |answer| match answer {
+            selectors::Answer::No => NO,
+            selectors::Answer::Yes => YES,
+            selectors::Answer::Error(error) => *errors.entry(error).or_insert_with_key(|error| {
+                distinct.push(Answer::Error(Arc::clone(error)));
+                number(distinct.len() - 1)
+            }),
+        };
+        let codes = answers.into_iter().map(code).collect();
+        Self { distinct, codes }
+    }
+
+    /// What it says of the device at a place.
+    pub(super) fn at(&self, place: usize) -> Option<&Answer> {
+        self.distinct.get(*self.codes.get(place)? as usize)
     }
 }
 

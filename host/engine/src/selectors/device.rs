@@ -29,11 +29,11 @@ impl SelectorDevice for Device {
     }
 
     fn driver(&self) -> &str {
-        &self.driver
+        self.driver()
     }
 
     fn allows_multiple_allocations(&self) -> bool {
-        self.traits.content.multiple_allocations
+        self.traits().content.multiple_allocations
     }
 
     fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
@@ -41,7 +41,7 @@ impl SelectorDevice for Device {
     }
 
     fn capacities(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.traits.content.capacities.iter().map(|capacity| (&*capacity.name, &*capacity.text))
+        self.traits().content.capacities.iter().map(|capacity| (&*capacity.name, &*capacity.text))
     }
 }
 

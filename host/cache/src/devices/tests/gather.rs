@@ -51,18 +51,21 @@ pub(super) fn view_of(seen: &Result<SeenPools, Arc<str>>) -> View {
             .iter()
             .map(|seen| DeviceView {
                 name: seen.device.name.to_string(),
-                model: format!("{:?}", seen.device.attribute(&format!("{}/model", seen.device.driver)).map(|it| &**it)),
+                model: format!(
+                    "{:?}",
+                    seen.device.attribute(&format!("{}/model", seen.device.driver())).map(|it| &**it)
+                ),
                 memory: seen
                     .device
-                    .traits
+                    .traits()
                     .content
                     .capacities
                     .first()
                     .map_or_else(String::new, |it| it.text.to_string()),
-                reaches: seen.reaches.clone().map_err(|error| error.to_string()),
+                reaches: seen.reaches().clone().map_err(|error| error.to_string()),
                 exclusive: seen.exclusive,
-                shared: seen.shared.as_ref().map(|shared| shared.iter().map(|(k, v)| (k.to_string(), *v)).collect()),
-                consumes: seen.consumes.to_vec(),
+                shared: seen.shared().map(|shared| shared.iter().map(|(k, v)| (k.to_string(), *v)).collect()),
+                consumes: seen.consumes().to_vec(),
             })
             .collect(),
     };

@@ -12,22 +12,25 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::claims::amount;
 use crate::facts::context::Context;
-use crate::facts::gathered::{Gathered, number};
+use crate::facts::gathered::{Answers, Gathered, number};
 
 /// What a device draws from counters of its pool, by their numbers.
-type Consumes = Arc<[(u32, i128)]>;
+type Consumes = [(u32, i128)];
 
 /// What tells kinds apart: the number of the traits, that of the answers, whether the device is for the node, and what it draws.
 type Identity<'a> = (u32, u32, &'a Result<bool, Arc<str>>, &'a Consumes);
 
+/// The kind of the last device about which there is nothing special, with the first two numbers of its identity.
+type Last = Option<((u32, u32), u32)>;
+
 /// Kinds, each once.
 pub(super) struct Kinds<'a> {
-    gathered: &'a Gathered,
-    /// By list of the query, by place of a device.
-    answers: Vec<Arc<[Answer]>>,
+    /// By list of the query.
+    answers: Vec<Arc<Answers>>,
     /// By place of a device, the number of its answers among the distinct ones.
     matches: Vec<u32>,
     known: FxHashMap<Identity<'a>, u32>,
+    last: Last,
     kinds: Vec<wire::Kind>,
     capacities: FxHashMap<u32, Arc<[wire::Capacity]>>,
     sets: Vec<Arc<[wire::Taint]>>,
@@ -35,33 +38,44 @@ pub(super) struct Kinds<'a> {
 
 impl<'a> Kinds<'a> {
     /// Evaluates the query's expressions on devices.
-    pub(super) fn of(context: &Context, query: &Query, gathered: &'a Gathered) -> Self {
+    pub(super) fn of(context: &Context, query: &Query, gathered: &Gathered) -> Self {
         let answers: Vec<_> =
             query.selector_lists.iter().map(|list| gathered.answers(context.selectors(), list)).collect();
         let matches = combined(&answers, gathered.device_count());
         Self {
-            gathered,
             answers,
             matches,
             known: FxHashMap::default(),
+            last: None,
             kinds: Vec::new(),
             capacities: FxHashMap::default(),
             sets: Vec::new(),
         }
     }
 
-    /// The number of a device's kind.
-    pub(super) fn of_device(&mut self, seen: &'a SeenDevice) -> u32 {
-        let place = self.gathered.place(&seen.device);
+    /// The number of the kind of a device at a place.
+    pub(super) fn of_device(&mut self, place: usize, seen: &'a SeenDevice) -> u32 {
         let matches = self.matches.get(place).copied().unwrap_or(0);
-        let key = (seen.device.traits.number, matches, &seen.reaches, &seen.consumes);
+        let plain = (seen.device.traits().number, matches);
+        match self.last {
+            Some((last, kind)) if seen.is_plain() && last == plain => return kind,
+            _ => {}
+        }
+        let kind = self.look_up(place, (plain.0, plain.1, seen.reaches(), seen.consumes()), seen);
+        if seen.is_plain() {
+            self.last = Some((plain, kind));
+        }
+        kind
+    }
+
+    fn look_up(&mut self, place: usize, key: Identity<'a>, seen: &SeenDevice) -> u32 {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let traits = &seen.device.traits.content;
+        let traits = &seen.device.traits().content;
         let kind = wire::Kind {
-            matches: self.answers.iter().filter_map(|list| list.get(place)).cloned().collect(),
-            reaches: match &seen.reaches {
+            matches: self.answers.iter().filter_map(|list| list.at(place)).cloned().collect(),
+            reaches: match seen.reaches() {
                 Ok(true) => Answer::Yes,
                 Ok(false) => Answer::No,
                 Err(error) => Answer::Error(Arc::clone(error)),
@@ -70,10 +84,10 @@ impl<'a> Kinds<'a> {
             multiple_allocations: traits.multiple_allocations,
             capacities: Arc::clone(
                 self.capacities
-                    .entry(seen.device.traits.number)
+                    .entry(seen.device.traits().number)
                     .or_insert_with(|| traits.capacities.iter().map(capacity).collect()),
             ),
-            consumes: seen.consumes.iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
+            consumes: seen.consumes().iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
         };
         let number = number(self.kinds.len());
         self.kinds.push(kind);
@@ -111,13 +125,22 @@ fn effect(effect: DeviceTaintEffect) -> &'static str {
 }
 
 /// Per device a number for all of its answers together: equal where all of them are.
-fn combined(answers: &[Arc<[Answer]>], devices: usize) -> Vec<u32> {
-    let mut numbers = vec![0; devices];
-    for list in answers {
-        let mut known: FxHashMap<(u32, &Answer), u32> = FxHashMap::default();
-        for (combined, answer) in numbers.iter_mut().zip(list.iter()) {
-            let next = number(known.len());
-            *combined = *known.entry((*combined, answer)).or_insert(next);
+fn combined(answers: &[Arc<Answers>], devices: usize) -> Vec<u32> {
+    let Some((first, others)) = answers.split_first() else { return vec![0; devices] };
+    let mut numbers = first.codes.clone();
+    for list in others {
+        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let mut last = None;
+        for (combined, code) in numbers.iter_mut().zip(&list.codes) {
+            let pair = (*combined, *code);
+            *combined = match last {
+                Some((known, number)) if known == pair => number,
+                _ => {
+                    let next = number(known.len());
+                    *known.entry(pair).or_insert(next)
+                }
+            };
+            last = Some((pair, *combined));
         }
     }
     numbers

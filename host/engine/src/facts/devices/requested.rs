@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::RequestedDevices;
 use crate::facts::context::Context;
-use crate::facts::gathered::Gathered;
+use crate::facts::gathered::{Answers, Gathered, GatheredPool};
 use crate::limits::EXPLAINED_HOLDERS;
 
 /// Pool and name of a device.
@@ -59,8 +59,9 @@ impl Context {
         let mut enough = Vec::with_capacity(gathered.sights.len());
         for sight in &gathered.sights {
             let mut free = 0_u64;
-            for (pool, seen) in sight.iter().flat_map(|pools| pools.iter()).flat_map(devices_of) {
-                let stage = asked.stage(seen);
+            let pools = sight.iter().flat_map(|sight| gathered.pools_of(sight));
+            for (pool, place, seen) in pools.flat_map(devices_of) {
+                let stage = asked.stage(place, seen);
                 free += u64::from(stage == Stage::Free);
                 if stage == Stage::Other || !met.insert(identity(pool, seen)) {
                     continue;
@@ -116,41 +117,38 @@ enum Stage {
 
 /// A request, and what its selectors say of each device.
 struct Asked<'a> {
-    gathered: &'a Gathered,
     fields: &'a DeviceFields,
-    class: Arc<[Answer]>,
-    own: Arc<[Answer]>,
+    class: Arc<Answers>,
+    own: Arc<Answers>,
 }
 
 impl<'a> Asked<'a> {
-    fn of(context: &Context, gathered: &'a Gathered, fields: &'a DeviceFields) -> Self {
+    fn of(context: &Context, gathered: &Gathered, fields: &'a DeviceFields) -> Self {
         let class = context.snapshot().claims().class(&fields.device_class_name);
         let class: Option<Vec<String>> =
             class.map(|class| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect());
         let own = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
         let own: Vec<String> = fields.selectors.iter().filter_map(own).collect();
         Self {
-            gathered,
             fields,
             class: gathered.answers(context.selectors(), &class.unwrap_or_default()),
             own: gathered.answers(context.selectors(), &own),
         }
     }
 
-    fn stage(&self, seen: &SeenDevice) -> Stage {
-        let place = self.gathered.place(&seen.device);
-        let says_yes = |answers: &[Answer]| answers.get(place) == Some(&Answer::Yes);
-        if !says_yes(&self.class) || seen.reaches != Ok(true) {
+    fn stage(&self, place: usize, seen: &SeenDevice) -> Stage {
+        let says_yes = |answers: &Answers| answers.at(place) == Some(&Answer::Yes);
+        if !says_yes(&self.class) || *seen.reaches() != Ok(true) {
             return Stage::Other;
         }
         if !says_yes(&self.own) {
             return Stage::OfClass;
         }
-        let traits = &seen.device.traits.content;
+        let traits = &seen.device.traits().content;
         if traits.taints.iter().any(|taint| self.is_kept_away_by(taint)) {
             return Stage::Matching;
         }
-        let is_shared = seen.shared.is_some() && !traits.multiple_allocations;
+        let is_shared = seen.shared().is_some() && !traits.multiple_allocations;
         if !self.fields.admin_access && (seen.exclusive || is_shared) { Stage::Tolerated } else { Stage::Free }
     }
 
@@ -174,8 +172,8 @@ fn tolerates(toleration: &DeviceToleration, taint: &DeviceTaint) -> bool {
         }
 }
 
-fn devices_of(pool: &Arc<SeenPool>) -> impl Iterator<Item = (&SeenPool, &SeenDevice)> {
-    pool.devices.iter().map(move |seen| (&**pool, seen))
+fn devices_of(pool: &GatheredPool) -> impl Iterator<Item = (&SeenPool, usize, &SeenDevice)> {
+    pool.devices().map(|(place, seen)| (&*pool.pool, place, seen))
 }
 
 fn identity<'a>(pool: &'a SeenPool, seen: &'a SeenDevice) -> Identity<'a> {

@@ -7,58 +7,91 @@ use nodesift_object::device::Attribute;
 use nodesift_sandbox::wire::devices::UNKNOWN_TYPE;
 use rustc_hash::FxHashMap;
 
+/// Distinct values among which one is found faster by looking at all than by hashing.
+const FEW: usize = 16;
+
 /// Values of the attributes of a query.
 pub(super) struct Values<'a> {
     attributes: &'a [String],
-    /// Per attribute each distinct value with a number from 1 on.
-    numbers: Vec<FxHashMap<&'a Attribute, u32>>,
-    /// Per attribute and number: in which situation it was met last, and its number there.
-    met: Vec<Vec<(u32, u32)>>,
-    situation: u32,
+    /// By layout of a device: per attribute its place.
+    places: FxHashMap<(usize, usize), Arc<[Option<usize>]>>,
+    last: Option<((usize, usize), Arc<[Option<usize>]>)>,
+    /// Per attribute.
+    numbers: Vec<Numbers>,
+}
+
+/// The numbers of the values of one attribute in one situation.
+#[derive(Default)]
+struct Numbers {
+    next: u32,
+    /// By address of a value: those that are met first, and the others.
+    few: Vec<(usize, u32)>,
+    more: FxHashMap<usize, u32>,
 }
 
 impl<'a> Values<'a> {
     pub(super) fn new(attributes: &'a [String]) -> Self {
-        let numbers = vec![FxHashMap::default(); attributes.len()];
-        Self { attributes, numbers, met: vec![Vec::new(); attributes.len()], situation: 0 }
+        let numbers = attributes.iter().map(|_| Numbers::default()).collect();
+        Self { attributes, places: FxHashMap::default(), last: None, numbers }
     }
 
-    /// Per device of a situation's pools and attribute: 0 where it has none, else the number of its value, by first appearance.
-    pub(super) fn of_situation(&mut self, pools: &'a [Arc<SeenPool>]) -> Vec<u32> {
-        self.situation = self.situation.saturating_add(1);
+    /// Adds, per device of a situation's pools and attribute: 0 where it has none, else the number of its value, by first appearance.
+    pub(super) fn of_situation<'p>(&mut self, pools: impl Iterator<Item = &'p SeenPool>, values: &mut Vec<u32>) {
         if self.attributes.is_empty() {
-            return Vec::new();
+            return;
         }
-        let mut next = vec![1; self.attributes.len()];
-        let devices = pools.iter().flat_map(|pool| &pool.devices);
-        let mut values = Vec::with_capacity(self.attributes.len().saturating_mul(devices.clone().count()));
-        for seen in devices {
-            for (place, next) in next.iter_mut().enumerate() {
-                values.push(self.value(place, &seen.device, next));
+        self.numbers.iter_mut().for_each(Numbers::clear);
+        for seen in pools.flat_map(|pool| &pool.devices) {
+            let places = self.places_in(&seen.device);
+            for (place, numbers) in places.iter().zip(&mut self.numbers) {
+                let value = place.and_then(|place| seen.device.attribute_at(place));
+                values.push(value.map_or(0, |value| numbers.of(value)));
             }
         }
-        values
     }
 
-    fn value(&mut self, place: usize, device: &'a Device, next: &mut u32) -> u32 {
-        let found = self.attributes.get(place).and_then(|attribute| device.attribute(attribute));
-        let (Some(value), Some(numbers), Some(met)) = (found, self.numbers.get_mut(place), self.met.get_mut(place))
-        else {
-            return 0;
+    /// Where the attributes are in a device.
+    fn places_in(&mut self, device: &Device) -> Arc<[Option<usize>]> {
+        let layout = device.attribute_layout();
+        match &self.last {
+            Some((last, places)) if *last == layout => Arc::clone(places),
+            _ => {
+                let look_up = || self.attributes.iter().map(|name| device.attribute_place(name)).collect();
+                let places = Arc::clone(self.places.entry(layout).or_insert_with(look_up));
+                self.last = Some((layout, Arc::clone(&places)));
+                places
+            }
+        }
+    }
+}
+
+impl Numbers {
+    fn clear(&mut self) {
+        self.next = 1;
+        self.few.clear();
+        self.more.clear();
+    }
+
+    /// The number of a value. Equal values are at one address.
+    fn of(&mut self, value: &Arc<Attribute>) -> u32 {
+        let address = Arc::as_ptr(value).addr();
+        if let Some((_, known)) = self.few.iter().find(|(known, _)| *known == address) {
+            return *known;
+        }
+        if let Some(known) = self.more.get(&address) {
+            return *known;
+        }
+        let number = if **value == Attribute::Unsupported {
+            UNKNOWN_TYPE
+        } else {
+            self.next = self.next.saturating_add(1);
+            self.next - 1
         };
-        if **value == Attribute::Unsupported {
-            return UNKNOWN_TYPE;
+        if self.few.len() < FEW {
+            self.few.push((address, number));
+        } else {
+            self.more.insert(address, number);
         }
-        let fresh = u32::try_from(met.len()).unwrap_or(u32::MAX);
-        let number = *numbers.entry(&**value).or_insert(fresh);
-        if number == fresh {
-            met.push((0, 0));
-        }
-        let Some((situation, here)) = met.get_mut(number as usize) else { return UNKNOWN_TYPE };
-        if *situation != self.situation {
-            (*situation, *here) = (self.situation, *next);
-            *next = next.saturating_add(1);
-        }
-        *here
+        number
     }
 }

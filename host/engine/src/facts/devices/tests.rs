@@ -1,0 +1,296 @@
+//! Columns of random clusters against what each row sees, written out device by device.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use nodesift_cache::metadata::{self, Selection, SliceRecord};
+use nodesift_cache::{Device, Row, Writer, new};
+use nodesift_object::device::Attribute;
+use nodesift_sandbox::device_selector::{Outcome, Path, SelectedDevice, SelectedValue};
+use nodesift_sandbox::fault::Fault;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::facts::Batch;
+use crate::selectors::{Evaluator, Selectors};
+
+const SEEDS: u64 = 30;
+const ROUNDS: usize = 6;
+const NODES: usize = 9;
+const EXPRESSIONS: [&str; 3] = ["model", "d/text", "none"];
+
+/// An expression is the name of an attribute: it matches numbers, fails for versions, and for all else does not match.
+#[derive(Debug)]
+struct ByName;
+
+impl Evaluator for ByName {
+    fn paths(&self, _: &str) -> Result<Result<Option<Vec<Path>>, String>, Fault> {
+        Ok(Ok(None))
+    }
+
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        let said = |device: &SelectedDevice<'_>| match device
+            .attributes
+            .iter()
+            .find(|(name, _)| *name == expression)
+            .map(|(_, value)| value)
+        {
+            Some(SelectedValue::Int(_)) => Outcome::Yes,
+            Some(SelectedValue::Version(text)) => Outcome::Error((*text).to_owned()),
+            _ => Outcome::No,
+        };
+        Ok(devices.iter().map(said).collect())
+    }
+
+    fn admits_fault_line(&self) -> bool {
+        false
+    }
+}
+
+fn said(list: &[String], device: &Device) -> wire::Answer {
+    for (number, expression) in list.iter().enumerate() {
+        match device.attributes().find(|(name, _)| ***name == **expression).map(|(_, value)| &**value) {
+            Some(Attribute::Int(_)) => {}
+            Some(Attribute::Version(text)) => {
+                return wire::Answer::Error(format!("selector #{number}: CEL runtime error: {text}").into());
+            }
+            _ => return wire::Answer::No,
+        }
+    }
+    wire::Answer::Yes
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+    serde_json::from_str(&value.to_string()).unwrap()
+}
+
+fn attribute(random: &mut Rng) -> Value {
+    match random.u8(..8) {
+        0..4 => json!({"int": random.u8(..2)}),
+        4 => json!({"version": "1.0.0"}),
+        5 => json!({"string": "a"}),
+        6 => json!({"bool": true}),
+        _ => json!({}),
+    }
+}
+
+fn device(number: usize, random: &mut Rng) -> Value {
+    let mut attributes = json!({"uuid": {"string": format!("{}", random.u16(..))}, "model": {"int": 1}});
+    for name in ["model", "d/text", "text", "e/text"] {
+        if random.u8(..3) == 0 {
+            attributes[name] = attribute(random);
+        }
+    }
+    let mut device = json!({"name": format!("g{number}"), "attributes": attributes});
+    if random.u8(..3) == 0 {
+        device["capacity"] = json!({"m": {"value": "8"}, "n": {"value": "2"}});
+        device["allowMultipleAllocations"] = json!(random.bool());
+    }
+    if random.u8(..4) == 0 {
+        device["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]);
+    }
+    if random.u8(..4) == 0 {
+        device["consumesCounters"] = json!([{"counterSet": "c", "counters": {"x": {"value": "1"}}}]);
+    }
+    device
+}
+
+fn driver_of(pool: usize) -> &'static str {
+    ["d", "e"][pool % 2]
+}
+
+/// A pool for one node or for all, its counters in a slice of their own.
+fn apply_pool(writer: &mut Writer, number: usize, random: &mut Rng) {
+    let has_counters = random.u8(..3) > 0;
+    let mut spec = json!({"driver": driver_of(number), "pool": {"name": format!("p{number}"), "generation": 1,
+        "resourceSliceCount": 1 + usize::from(has_counters)}});
+    match number {
+        0 => spec["allNodes"] = json!(true),
+        _ => spec["nodeName"] = json!(format!("n{}", number % NODES)),
+    }
+    let mut counters = spec.clone();
+    counters["sharedCounters"] = json!([{"name": "c", "counters": {"x": {"value": "3"}}}]);
+    let count = if random.u8(..8) == 0 { 40 } else { random.usize(..4) };
+    spec["devices"] = (0..count).map(|number| device(number, random)).collect();
+    if number == 0 && random.bool() {
+        spec.as_object_mut().unwrap().remove("allNodes");
+        spec["perDeviceNodeSelection"] = json!(true);
+        for device in spec["devices"].as_array_mut().unwrap() {
+            match random.bool() {
+                true => device["nodeName"] = json!(format!("n{}", random.usize(..NODES))),
+                false => device["allNodes"] = json!(true),
+            }
+        }
+    }
+    let slice =
+        |name: String, spec: &Value| SliceRecord::compile(&read(&json!({"metadata": {"name": name}, "spec": spec})));
+    writer.apply_resource_slice(slice(format!("s{number}"), &spec));
+    match has_counters {
+        true => writer.apply_resource_slice(slice(format!("c{number}"), &counters)),
+        false => writer.remove_resource_slice(&format!("c{number}")),
+    }
+}
+
+fn hold(writer: &mut Writer, random: &mut Rng) {
+    let uid = format!("u{}", random.u8(..30));
+    writer.release_in_flight(&uid);
+    let number = random.usize(..2 * NODES);
+    let mut result = json!({"request": "r", "driver": driver_of(number), "pool": format!("p{number}"),
+        "device": format!("g{}", random.u8(..4))});
+    if random.bool() {
+        result["shareID"] = json!("share");
+        result["consumedCapacity"] = json!({"m": format!("{}", random.u8(..3))});
+    }
+    let _ = writer.hold_in_flight(&uid, &[read(&result)]);
+}
+
+/// A device as text, but for its values.
+type Written = String;
+
+/// What a row sees, as the columns say it.
+fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Written>, Vec<u32>) {
+    let count =
+        |situation: &wire::Situation| if let wire::Situation::Pools(count) = situation { *count as usize } else { 0 };
+    let code = columns.codes[row] as usize;
+    let pool = columns.situations[..code].iter().map(count).sum::<usize>();
+    let pools = &columns.pools[pool..pool + count(&columns.situations[code])];
+    let before = &columns.pools[..pool];
+    let mut device = before.iter().map(|pool| pool.devices as usize).sum::<usize>();
+    let mut counter = before.iter().map(|pool| pool.counters as usize).sum::<usize>();
+    let first = device;
+    let mut written = Vec::new();
+    for pool in pools {
+        let (driver, name) = (&columns.drivers[pool.driver as usize], &pool.name);
+        let counters = &columns.counters[counter..counter + pool.counters as usize];
+        written.push(format!("{driver} {name} {:?} {counters:?}", pool.state));
+        counter += counters.len();
+        for at in device..device + pool.devices as usize {
+            let kind = &columns.kinds[columns.device_kinds[at] as usize];
+            let taints = &columns.taints[kind.taints as usize];
+            let held: Vec<_> = columns.held.iter().filter(|held| held.device as usize == at).collect();
+            let held: Vec<_> = held.iter().map(|held| (held.capacity, held.amount)).collect();
+            let name = if query.names { &columns.names[at] } else { "" };
+            let kind = wire::Kind { taints: 0, ..kind.clone() };
+            written.push(format!("{kind:?} {} {taints:?} {held:?} {name}", columns.in_use[at]));
+        }
+        device += pool.devices as usize;
+    }
+    let attributes = query.attributes.len();
+    (written, columns.values[first * attributes..device * attributes].to_vec())
+}
+
+/// The same from the cache.
+fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>) {
+    let (mut written, mut values) = (Vec::new(), Vec::new());
+    let mut met: Vec<Vec<Attribute>> = vec![Vec::new(); query.attributes.len()];
+    for pool in context.snapshot().devices().seen_by(row).unwrap().iter() {
+        let name = if query.names { &*pool.name.name } else { "" };
+        let counters = pool.counters.iter();
+        let counters: Vec<_> =
+            counters.map(|it| wire::Counter { total: it.total.into(), held: it.held.into() }).collect();
+        let state = format!("{:?}", pool.state);
+        written.push(format!("{} {name} {state} {counters:?}", pool.name.driver));
+        for seen in &pool.devices {
+            let traits = &seen.device.traits().content;
+            let capacity = |it: &metadata::DeviceCapacity| wire::Capacity {
+                name: Arc::clone(&it.name),
+                value: crate::facts::claims::amount(it.value),
+                default: None,
+                valid_values: Vec::new(),
+                valid_range: None,
+            };
+            let kind = wire::Kind {
+                matches: query.selector_lists.iter().map(|list| said(list, &seen.device)).collect(),
+                reaches: if *seen.reaches() == Ok(true) { wire::Answer::Yes } else { wire::Answer::No },
+                taints: 0,
+                multiple_allocations: traits.multiple_allocations,
+                capacities: traits.capacities.iter().map(capacity).collect(),
+                consumes: seen.consumes().iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
+            };
+            let in_use = u8::from(seen.exclusive) + if seen.shared().is_some() { SHARED } else { 0 };
+            let taint = |it: &nodesift_object::device::DeviceTaint| wire::Taint {
+                key: it.key.as_str().into(),
+                value: it.value.as_str().into(),
+                effect: "NoSchedule".into(),
+            };
+            let taints: Arc<[wire::Taint]> = traits.taints.iter().map(taint).collect();
+            let held: BTreeMap<&str, i128> =
+                seen.shared().into_iter().flat_map(|held| held.iter()).map(|(name, held)| (&**name, *held)).collect();
+            let held =
+                (0_u32..).zip(&traits.capacities).filter_map(|(number, it)| Some((number, *held.get(&*it.name)?)));
+            let held: Vec<_> = held.filter(|(_, it)| *it > 0).map(|(number, it)| (number, wire_amount(it))).collect();
+            let name = if query.names { &*seen.device.name } else { "" };
+            written.push(format!("{kind:?} {in_use} {taints:?} {held:?} {name}"));
+            for (attribute, met) in query.attributes.iter().zip(&mut met) {
+                values.push(match seen.device.attribute(attribute).map(|value| &**value) {
+                    None => 0,
+                    Some(Attribute::Unsupported) => wire::UNKNOWN_TYPE,
+                    Some(value) => {
+                        if !met.contains(value) {
+                            met.push(value.clone());
+                        }
+                        u32::try_from(met.iter().position(|known| known == value).unwrap() + 1).unwrap()
+                    }
+                });
+            }
+        }
+    }
+    (written, values)
+}
+
+fn wire_amount(amount: i128) -> nodesift_sandbox::wire::claims::NanoUnits {
+    amount.into()
+}
+
+fn query(random: &mut Rng) -> Query {
+    let list = |random: &mut Rng| (0..random.usize(..3)).map(|_| EXPRESSIONS[random.usize(..3)].to_owned()).collect();
+    let attributes = ["d/model", "e/text", "d/uuid", "d/text"].map(str::to_owned).to_vec();
+    let names = random.u8(..4) == 0;
+    let count = random.usize(..3);
+    Query {
+        selector_lists: (0..count).map(|_| list(random)).collect(),
+        attributes: attributes.into_iter().filter(|_| random.bool()).collect(),
+        names,
+    }
+}
+
+#[test]
+fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation() {
+    let (mut shared, mut distinct) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut random = Rng::with_seed(seed);
+        let (mut writer, reader) = new();
+        for node in 0..NODES {
+            writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": format!("n{node}")}}))));
+        }
+        let selectors = Arc::new(Selectors::by(Box::new(ByName)));
+        let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
+        let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
+        for round in 0..ROUNDS {
+            for _ in 0..random.usize(1..20) {
+                apply_pool(&mut writer, random.usize(..2 * NODES), &mut random);
+            }
+            (0..random.usize(..20)).for_each(|_| hold(&mut writer, &mut random));
+            writer.publish();
+            let query = query(&mut random);
+            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
+            let context = context.selecting(Some(Arc::clone(&selectors)));
+            let columns = context.devices_for(&query);
+            let mut rows: Vec<Row> = Vec::new();
+            context.for_each_row(|_, row| rows.push(row));
+            let mut codes: BTreeMap<(Vec<Written>, Vec<u32>), u32> = BTreeMap::new();
+            for (place, row) in rows.iter().enumerate() {
+                let found = of_columns(&columns, &query, place);
+                assert_eq!(found, of_row(&context, &query, *row), "seed {seed}, round {round}, row {place}, {query:?}");
+                let code = *codes.entry(found).or_insert(columns.codes[place]);
+                assert_eq!(code, columns.codes[place], "seed {seed}, round {round}, row {place}: one situation");
+            }
+            assert_eq!(codes.len(), columns.situations.len(), "seed {seed}, round {round}");
+            shared += rows.len() - codes.len();
+            distinct += codes.len();
+        }
+    }
+    assert!(shared > 100 && distinct > 500, "{shared} rows share {distinct} situations");
+}
