@@ -129,7 +129,10 @@ impl Gathered {
         let answers = Arc::new(match selectors {
             Some(selectors) => {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices).map(|seen| &seen.device);
-                Answers::of(selectors.outcomes(list, devices))
+                match selectors.known(list, devices.clone()) {
+                    Some(matches) => Answers::of_matches(&matches),
+                    None => Answers::of(selectors.outcomes(list, devices)),
+                }
             }
             None => Answers { distinct: vec![Answer::Error(NO_SELECTORS.into())], codes: vec![0; self.device_count] },
         });
@@ -146,14 +149,20 @@ impl GatheredPool {
 }
 
 impl Answers {
+    /// By code.
+    const WITHOUT_ERRORS: [Answer; 2] = [Answer::No, Answer::Yes];
+
+    fn of_matches(matches: &[bool]) -> Self {
+        let codes = matches.iter().map(|matches| u32::from(*matches)).collect();
+        Self { distinct: Self::WITHOUT_ERRORS.to_vec(), codes }
+    }
+
     fn of(answers: Vec<selectors::Answer>) -> Self {
-        const NO: u32 = 0;
-        const YES: u32 = 1;
-        let mut distinct = vec![Answer::No, Answer::Yes];
+        let mut distinct = Self::WITHOUT_ERRORS.to_vec();
         let mut errors: FxHashMap<Arc<str>, u32> = FxHashMap::default();
         let code = |answer| match answer {
-            selectors::Answer::No => NO,
-            selectors::Answer::Yes => YES,
+            selectors::Answer::No => 0,
+            selectors::Answer::Yes => 1,
             selectors::Answer::Error(error) => *errors.entry(error).or_insert_with_key(|error| {
                 distinct.push(Answer::Error(Arc::clone(error)));
                 number(distinct.len() - 1)

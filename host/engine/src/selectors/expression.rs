@@ -8,7 +8,7 @@ use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
 use nodesift_sandbox::printable;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
 
 use super::device::{SelectorDevice, selected, selected_bytes};
@@ -126,6 +126,11 @@ impl Expression {
             }
         }
         (outcomes, true)
+    }
+
+    /// The outcomes that are known. Nothing is evaluated while somebody has them.
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, Outcomes> {
+        self.known.read_recursive()
     }
 
     /// Bytes that are kept, about.

@@ -64,6 +64,29 @@ impl Selectors {
         Self { evaluator, kept: Kept::default(), faults: Expression::of_faults() }
     }
 
+    /// Whether a list of selectors matches each device, as [`Self::outcomes`] says it; `None` where that is not known of all of them
+    /// or is an error of one. Most questions end here, so this only looks up.
+    pub fn known<'d, D: SelectorDevice + 'd>(
+        &self,
+        list: &[impl AsRef<str>],
+        devices: impl Iterator<Item = &'d Arc<D>>,
+    ) -> Option<Vec<bool>> {
+        let expressions: Vec<Arc<Expression>> = list.iter().map(|text| self.kept.get(text.as_ref())).collect();
+        let known: Vec<_> = expressions.iter().map(|expression| expression.known()).collect();
+        let mut readers: Vec<_> = known.iter().map(|known| known.reader()).collect();
+        let matches = |device: &Arc<D>| {
+            for reader in &mut readers {
+                match reader.get(device.id())? {
+                    Outcome::Yes => {}
+                    Outcome::No => return Some(false),
+                    Outcome::Error(_) | Outcome::Fault(_) => return None,
+                }
+            }
+            Some(true)
+        };
+        devices.map(matches).collect()
+    }
+
     /// What a list of selectors says of each device, in the order of the devices. Selectors are evaluated in order, and the first
     /// that does not match or fails decides. Without selectors, every device matches.
     ///

@@ -13,9 +13,11 @@ const FEW: usize = 16;
 /// Values of the attributes of a query.
 pub(super) struct Values<'a> {
     attributes: &'a [String],
-    /// By layout of a device: per attribute its place.
-    places: FxHashMap<(usize, usize), Arc<[Option<usize>]>>,
-    last: Option<((usize, usize), Arc<[Option<usize>]>)>,
+    /// Each list once: per attribute its place in a device.
+    places: Vec<Box<[Option<usize>]>>,
+    /// By layout of a device, and for the last one, which list.
+    by_layout: FxHashMap<(usize, usize), usize>,
+    last: Option<((usize, usize), usize)>,
     /// Per attribute.
     numbers: Vec<Numbers>,
 }
@@ -32,7 +34,7 @@ struct Numbers {
 impl<'a> Values<'a> {
     pub(super) fn new(attributes: &'a [String]) -> Self {
         let numbers = attributes.iter().map(|_| Numbers::default()).collect();
-        Self { attributes, places: FxHashMap::default(), last: None, numbers }
+        Self { attributes, places: Vec::new(), by_layout: FxHashMap::default(), last: None, numbers }
     }
 
     /// Adds, per device of a situation's pools and attribute: 0 where it has none, else the number of its value, by first appearance.
@@ -42,26 +44,29 @@ impl<'a> Values<'a> {
         }
         self.numbers.iter_mut().for_each(Numbers::clear);
         for seen in pools.flat_map(|pool| &pool.devices) {
-            let places = self.places_in(&seen.device);
-            for (place, numbers) in places.iter().zip(&mut self.numbers) {
+            let list = self.list_of(&seen.device);
+            let places = self.places.get(list).into_iter().flatten();
+            for (place, numbers) in places.zip(&mut self.numbers) {
                 let value = place.and_then(|place| seen.device.attribute_at(place));
                 values.push(value.map_or(0, |value| numbers.of(value)));
             }
         }
     }
 
-    /// Where the attributes are in a device.
-    fn places_in(&mut self, device: &Device) -> Arc<[Option<usize>]> {
+    /// Which list says where the attributes are in a device.
+    fn list_of(&mut self, device: &Device) -> usize {
         let layout = device.attribute_layout();
-        match &self.last {
-            Some((last, places)) if *last == layout => Arc::clone(places),
-            _ => {
-                let look_up = || self.attributes.iter().map(|name| device.attribute_place(name)).collect();
-                let places = Arc::clone(self.places.entry(layout).or_insert_with(look_up));
-                self.last = Some((layout, Arc::clone(&places)));
-                places
-            }
+        if let Some((last, list)) = self.last
+            && last == layout
+        {
+            return list;
         }
+        let list = *self.by_layout.entry(layout).or_insert_with(|| {
+            self.places.push(self.attributes.iter().map(|name| device.attribute_place(name)).collect());
+            self.places.len() - 1
+        });
+        self.last = Some((layout, list));
+        list
     }
 }
 

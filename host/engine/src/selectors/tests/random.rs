@@ -6,6 +6,7 @@ use fastrand::Rng;
 use nodesift_cel::{Device, Program};
 use nodesift_object::device::Attribute;
 
+use super::matching;
 use super::native::{Native, TestDevice};
 use crate::selectors::Answer;
 
@@ -113,6 +114,12 @@ fn kept_outcomes_are_those_of_each_device_alone() {
             let asked: Vec<_> = devices.iter().filter(|_| random.u32(0..4) > 0).collect();
             let answers = selectors.outcomes(&list, asked.iter().copied());
             assert_eq!(answers.len(), asked.len());
+            let has_errors = answers.iter().any(|answer| matches!(answer, Answer::Error(_)));
+            // Those of a device without a number are not known by it.
+            let has_numbers = list.is_empty() || asked.iter().all(|device| device.id != u32::MAX);
+            let matches = (!has_errors && has_numbers).then(|| matching(&answers));
+            let known = selectors.known(&list, asked.iter().copied());
+            assert_eq!(known, matches, "seed {seed}, round {round}: {list:?}");
             for (device, answer) in asked.iter().zip(answers) {
                 assert_eq!(answer, alone(&list, device), "seed {seed}, round {round}: {list:?} of {device:?}");
                 match answer {
