@@ -10,7 +10,7 @@ use nodesift_fixtures::{Cluster, Rng};
 use nodesift_reference::claims::{Selectors, World, judge};
 use serde_json::{Value, json};
 
-use crate::found::{Verdicts, ask, differences, up_to_cel};
+use crate::found::{Found, Verdicts, ask, differences, up_to_cel};
 use crate::project::Nodes;
 
 /// Clusters of a run; half of their seeds are the same in every run.
@@ -23,10 +23,13 @@ const LEAST_TEXTS: usize = 25;
 /// Pods of which a search is long enough to be pruned.
 const LEAST_LONG: usize = 300;
 
+/// Verdicts that may be about the number of steps instead, which the reference does not bound; one cluster in some 10,000 has any.
+const MOST_BEYOND: usize = 8;
+
 #[test]
 fn answers_are_those_of_the_reference() {
     let selectors = Selectors::default();
-    let (mut verdicts, mut allocations, mut most_steps, mut long) = (0, 0, 0, 0);
+    let (mut verdicts, mut allocations, mut most_steps, mut long, mut beyond) = (0, 0, 0, 0, 0);
     let mut texts: BTreeMap<String, usize> = BTreeMap::new();
     let seeds = seeds();
     println!(
@@ -48,8 +51,8 @@ fn answers_are_those_of_the_reference() {
         let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
         let nodes = Nodes::of(&world, &selectors);
         for pod in &made.pods {
-            let decision = judge(&world, &selectors, pod);
-            let expected: Verdicts = decision
+            let mut decision = judge(&world, &selectors, pod);
+            let mut expected: Verdicts = decision
                 .outcome
                 .failures
                 .iter()
@@ -58,7 +61,13 @@ fn answers_are_those_of_the_reference() {
                     (node.clone(), (failure.code.name().to_owned(), reasons))
                 })
                 .collect();
-            let found = ask(&nodes, pod);
+            let mut found = ask(&nodes, pod);
+            for node in beyond_steps(&found) {
+                beyond += 1;
+                found.verdicts.remove(&node);
+                expected.remove(&node);
+                decision.allocations.remove(&node);
+            }
             let of = format!("seed {seed}, {}", name(pod));
             let all = differences(&of, &nodes, &found, &expected, &decision.allocations);
             assert!(all.is_empty(), "{}", all.join("\n"));
@@ -76,10 +85,21 @@ fn answers_are_those_of_the_reference() {
         texts.len()
     );
     texts.iter().for_each(|(text, count)| println!("{count:7} {text}"));
+    assert!(beyond <= MOST_BEYOND, "{beyond} verdicts after too many steps");
     if std::env::var("NODESIFT_SEED").is_err() {
         assert!(long >= LEAST_LONG, "{long}");
         assert!(allocations >= LEAST_ALLOCATIONS && texts.len() >= LEAST_TEXTS, "{allocations}, {}", texts.len());
     }
+}
+
+/// Nodes of which the search was ended by the number of its steps.
+fn beyond_steps(found: &Found) -> Vec<String> {
+    if found.effort.most_steps <= limits::SEARCH_STEPS {
+        return Vec::new();
+    }
+    let ended =
+        found.verdicts.iter().filter(|(_, (_, reasons))| reasons.concat().contains("timed out trying to allocate"));
+    ended.map(|(node, _)| node.clone()).collect()
 }
 
 fn seeds() -> Vec<u64> {
