@@ -1,9 +1,10 @@
-//! Tests of the rules, by a small world: `world.rs` is a caller whose predicates are sets of nodes.
+//! Tests of the rules, by a small world: `world.rs` is a caller whose predicates are sets of nodes; `model` has random parties.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 mod agreement;
 mod allocation;
 mod claims;
+mod model;
 mod parties;
 mod world;

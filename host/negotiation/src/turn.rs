@@ -97,6 +97,7 @@ impl Turn<'_> {
     pub(crate) fn time_out(&mut self) {
         let silent = self.it.seats.iter().filter(|seat| match &seat.call {
             Some(call) => !call.is_finished,
+            None if self.it.is_selected() => false,
             None => {
                 !self.it.is_heard(seat) || (seat.is_given_up && self.it.candidates.undecided(seat.bit).next().is_some())
             }

@@ -1,0 +1,404 @@
+//! What has been said and done, in plain maps, and what must follow from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, CANDIDATES_MOST, DEALLOCATION, VALID_MOST};
+
+/// One negotiation.
+pub(super) struct Log {
+    asked: Request,
+    /// The latest end of the stream that is watched now.
+    deadline: Instant,
+    /// Nodes that have passed predicates.
+    candidates: BTreeSet<Node>,
+    /// Nodes that a party was known to reject when they were evaluated.
+    hidden: BTreeSet<Node>,
+    parties: Vec<(Arc<str>, Subject)>,
+    /// What was agreed on.
+    viable: Vec<Node>,
+    /// Whether parties allocate.
+    is_allocating: bool,
+    /// What a party has said of a node last.
+    said: BTreeMap<(Arc<str>, Node), bool>,
+    /// The calls to allocate: their party, and the nodes on which all claims that it was asked for can be used.
+    allocations: BTreeMap<CallId, (Arc<str>, Option<Vec<Node>>)>,
+    /// Whether the stream of `Negotiate`, and then that of `Select`, waits.
+    waits: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) parties: BTreeMap<Arc<str>, OnSilence>,
+    pub(super) outcomes: BTreeMap<&'static str, usize>,
+    logs: BTreeMap<NegotiationId, Log>,
+    /// Questions: negotiation, party, subject, nodes without an answer.
+    asks: BTreeMap<CallId, (NegotiationId, Arc<str>, Subject, BTreeSet<Node>)>,
+    /// The column as answers make it, and as effects do.
+    kept: BTreeMap<(Arc<str>, Subject, Node), (Instant, bool)>,
+    column: BTreeMap<(Arc<str>, Subject, Node), bool>,
+    withdrawn: BTreeSet<CallId>,
+    /// Calls to allocate whose party's stream has ended since.
+    left: BTreeSet<CallId>,
+    /// UID of the pod for which a claim is held.
+    held: BTreeMap<ClaimUid, Arc<str>>,
+    undoing: BTreeMap<CallId, (Vec<ClaimUid>, Instant)>,
+    /// When claims were given up: parties that do not attend are told to give them back later.
+    given_up: BTreeMap<ClaimUid, Instant>,
+    /// The node for which a call to allocate is.
+    selected: BTreeMap<CallId, Node>,
+    states: BTreeMap<ClaimUid, ClaimState>,
+    /// Since when parties rest.
+    rests: BTreeMap<Arc<str>, Instant>,
+}
+
+impl Record {
+    pub(super) fn begin(&mut self, id: NegotiationId, asked: Request, now: Instant) {
+        let deadline = now + asked.deadline;
+        self.logs.insert(
+            id,
+            Log {
+                asked,
+                deadline,
+                candidates: BTreeSet::new(),
+                hidden: BTreeSet::new(),
+                viable: Vec::new(),
+                is_allocating: false,
+                parties: Vec::new(),
+                said: BTreeMap::new(),
+                allocations: BTreeMap::new(),
+                waits: true,
+            },
+        );
+    }
+
+    pub(super) fn state(&self, uid: &ClaimUid) -> ClaimState {
+        self.states.get(uid).copied().unwrap_or(ClaimState::Unallocated)
+    }
+
+    pub(super) fn known(&self) -> Vec<NegotiationId> {
+        self.logs.keys().copied().collect()
+    }
+
+    pub(super) fn check_is_known(&self, id: NegotiationId) {
+        assert!(self.logs.contains_key(&id), "{id:?}");
+    }
+
+    pub(super) fn pod(&self, id: NegotiationId) -> (Arc<str>, Vec<ClaimUid>) {
+        let pod = &self.logs[&id].asked.pod;
+        (pod.uid.clone(), pod.claims.iter().map(|claim| claim.uid.clone()).collect())
+    }
+
+    pub(super) fn some_candidates(&self, id: NegotiationId) -> Vec<Node> {
+        self.logs[&id].candidates.iter().take(3).cloned().collect()
+    }
+
+    pub(super) fn note_select(&mut self, select: &Select, now: Instant) {
+        let log = self.logs.get_mut(&select.negotiation).unwrap();
+        log.deadline = now + select.deadline;
+        log.waits = true;
+    }
+
+    pub(super) fn note_left(&mut self, party: &Arc<str>) {
+        self.asks.retain(|_, (_, of, ..)| of != party);
+        let allocations = self.logs.values().flat_map(|log| &log.allocations);
+        self.left.extend(allocations.filter(|(_, (of, _))| of == party).map(|(id, _)| *id));
+    }
+
+    pub(super) fn check_all_ended(&self) {
+        let lost: Vec<_> = self.logs.iter().filter(|(_, log)| log.waits).map(|(id, _)| id).collect();
+        assert!(lost.is_empty(), "without an end: {lost:?}");
+    }
+
+    /// Two of three nodes pass; of the rest, those do that no party is known to reject.
+    pub(super) fn evaluate(&mut self, asked: &Evaluate) -> Evaluated {
+        let number = |node: &Node| node[1..].parse::<usize>().unwrap_or(0);
+        let is_unsuitable = |node: &Node| {
+            let mut keys = asked.parties.iter().map(|(party, subject)| (party.clone(), subject.clone(), node.clone()));
+            keys.any(|key| self.column.get(&key) == Some(&false))
+        };
+        let fits = |node: &&Node| number(node) % 3 > 0 && !asked.skip.contains(node) && !is_unsuitable(node);
+        let order = asked.order.iter().filter(|node| is_unsuitable(node)).cloned().collect::<Vec<_>>();
+        let mut found: Vec<Node> = asked.named.iter().filter(fits).cloned().collect();
+        let mut next = asked.start;
+        while found.len() < asked.wanted && next < asked.order.len() {
+            found.extend(Some(&asked.order[next]).filter(fits).cloned().filter(|node| !found.contains(node)));
+            next += 1;
+        }
+        found.truncate(asked.wanted);
+        self.logs.get_mut(&asked.negotiation).unwrap().hidden.extend(order);
+        Evaluated { negotiation: asked.negotiation, round: asked.round, nodes: found, next }
+    }
+
+    pub(super) fn note_event(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::Answered(party, answer) => self.note_answer(party, answer, now),
+            Event::Allocated(party, said) => {
+                self.rests.remove(party);
+                if let Some((_, nodes)) = self.logs.values_mut().find_map(|log| log.allocations.get_mut(&said.id)) {
+                    nodes.get_or_insert_with(|| said.nodes.clone());
+                }
+            }
+            Event::Failed(party, said) => {
+                self.rests.remove(party);
+                let Some(log) = self.logs.values_mut().find(|log| log.allocations.contains_key(&said.id)) else {
+                    return;
+                };
+                if let Some(node) = self.selected.get(&said.id).filter(|_| log.is_allocating) {
+                    let subject = log.parties.iter().find(|(of, _)| of == party).unwrap().1.clone();
+                    self.kept.insert((party.clone(), subject, node.clone()), (now + VALID_MOST, false));
+                }
+            }
+            Event::Deallocated(_, id) => {
+                self.undoing.remove(id);
+            }
+            Event::Invalidated(party, _) => {
+                self.kept.retain(|(of, ..), _| of != party);
+                for log in self.logs.values_mut() {
+                    log.said.retain(|(of, _), _| of != party);
+                }
+            }
+            Event::Evaluated(evaluated) => {
+                if let Some(log) = self.logs.get_mut(&evaluated.negotiation) {
+                    log.candidates.extend(evaluated.nodes.iter().cloned());
+                }
+            }
+            Event::Claim { uid, state: Some(state), .. } => {
+                self.states.insert(uid.clone(), *state);
+                if *state == ClaimState::Allocated {
+                    self.held.remove(uid);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_answer(&mut self, party: &Arc<str>, answer: &Answer, now: Instant) {
+        let Some((id, _, subject, open)) = self.asks.get_mut(&answer.id.unwrap()) else { return };
+        let named: BTreeSet<Node> = answer.nodes.iter().map(|it| it.node.clone()).collect();
+        if !named.is_subset(open) {
+            self.asks.remove(&answer.id.unwrap());
+            return;
+        }
+        self.rests.remove(party);
+        let (id, subject) = (*id, subject.clone());
+        let mut said: Vec<(Node, bool)> = named.iter().map(|node| (node.clone(), false)).collect();
+        open.retain(|node| !named.contains(node));
+        if !answer.partial {
+            said.extend(std::mem::take(open).into_iter().map(|node| (node, true)));
+            self.asks.remove(&answer.id.unwrap());
+        }
+        for (node, suits) in said {
+            let key = (party.clone(), subject.clone(), node.clone());
+            if answer.valid.is_zero() {
+                self.kept.remove(&key);
+            } else {
+                self.kept.insert(key, (now + answer.valid.min(VALID_MOST), suits));
+            }
+            // What is said of a node before it is a candidate counts only where it is kept.
+            let log = self.logs.get_mut(&id).unwrap();
+            if log.candidates.contains(&node) {
+                log.said.insert((party.clone(), node), suits);
+            }
+        }
+    }
+
+    pub(super) fn check_column(&mut self, now: Instant) {
+        self.kept.retain(|_, (until, _)| *until > now);
+        let kept = self.kept.iter().map(|(key, (_, suits))| (key, suits));
+        assert!(kept.eq(&self.column), "the column is not what was said");
+        for (id, log) in &self.logs {
+            assert!(!log.waits || now <= log.deadline, "{id:?} has not ended in time");
+        }
+    }
+
+    pub(super) fn note_effect(&mut self, effect: &Effect, now: Instant) {
+        match effect {
+            Effect::Call(party, call) => self.note_call(party, call, now),
+            Effect::Evaluate(asked) => {
+                let log = self.logs.get_mut(&asked.negotiation).unwrap();
+                log.parties = asked.parties.clone();
+                if asked.skip.is_empty() && asked.start == 0 {
+                    // It begins, or begins again because a claim has changed.
+                    log.candidates.clear();
+                    log.said.clear();
+                }
+            }
+            Effect::Rows { party, subject, changes } => {
+                for (node, said) in changes {
+                    let key = (party.clone(), subject.clone(), node.clone());
+                    match said {
+                        Suitability::Unknown => self.column.remove(&key),
+                        said => self.column.insert(key, *said == Suitability::Suitable),
+                    };
+                }
+            }
+            Effect::Assume { negotiation, pod, claims, .. } => {
+                self.logs.get_mut(negotiation).unwrap().is_allocating = false;
+                for claim in claims {
+                    let holder = self.held.insert(claim.clone(), pod.clone());
+                    assert!(holder.is_none_or(|holder| holder == *pod), "{claim} is held twice");
+                    assert!(!self.is_undoing(claim, now), "{claim} is being deallocated");
+                }
+            }
+            Effect::Forget { pod } => self.free(pod, now),
+            Effect::Defect(party, Defect::Silent | Defect::Quarantined) => {
+                self.rests.insert(party.clone(), now);
+            }
+            Effect::Defect(_, Defect::Malformed(_)) => {}
+            Effect::Tell { negotiation, progress, .. } => self.check_progress(*negotiation, progress, now),
+        }
+    }
+
+    fn is_undoing(&self, claim: &ClaimUid, now: Instant) -> bool {
+        self.undoing.values().any(|(claims, since)| claims.contains(claim) && now < *since + DEALLOCATION)
+    }
+
+    fn note_call(&mut self, party: &Arc<str>, call: &Call, now: Instant) {
+        match call {
+            Call::Ask(ask) => {
+                if let Some(since) = self.rests.remove(party) {
+                    assert!(now >= since + BACKOFF_FIRST.mul_f64(1.0 - BACKOFF_JITTER), "{party} was asked too early");
+                }
+                let is_of = |log: &&Log| log.waits && log.asked.pod.uid == ask.pod;
+                let (id, log) = self.logs.iter().rev().find(|(_, log)| is_of(log)).unwrap();
+                assert!(ask.nodes.iter().all(|node| log.candidates.contains(node)), "{ask:?}");
+                assert!(ask.nodes.len() <= CANDIDATES_MOST && ask.recheck.len() <= CANDIDATES_MOST);
+                let nodes = ask.nodes.iter().chain(&ask.recheck).cloned().collect();
+                self.asks.insert(ask.id, (*id, party.clone(), ask.subject.clone(), nodes));
+            }
+            Call::Allocate(allocate) => {
+                let is_of = |log: &&mut Log| log.waits && log.asked.pod.uid == allocate.pod;
+                let log = self.logs.values_mut().rev().find(is_of).unwrap();
+                log.allocations.entry(allocate.id).or_insert((party.clone(), None));
+                self.selected.insert(allocate.id, allocate.nodes[0].clone());
+            }
+            Call::Deallocate(deallocate) => {
+                let (_, nodes) = self.logs.values().find_map(|log| log.allocations.get(&deallocate.id)).unwrap();
+                let is_over = self.withdrawn.contains(&deallocate.id) || nodes.is_some();
+                // To one whose stream has ended, nothing has to be withdrawn.
+                assert!(is_over || self.left.contains(&deallocate.id), "{deallocate:?} before its withdrawal");
+                self.undoing.entry(deallocate.id).or_insert((deallocate.claims.clone(), now));
+            }
+            Call::Withdraw(id) => {
+                self.asks.remove(id);
+                self.withdrawn.insert(*id);
+            }
+        }
+    }
+
+    /// A pod does not hold its claims any more.
+    fn free(&mut self, pod: &Arc<str>, now: Instant) {
+        let freed = self.held.extract_if(.., |_, holder| holder == pod).map(|(claim, _)| (claim, now));
+        self.given_up.extend(freed);
+    }
+
+    /// The nodes to select of what was agreed on.
+    pub(super) fn viable(&self, id: NegotiationId) -> Vec<Node> {
+        self.logs[&id].viable.clone()
+    }
+
+    fn check_progress(&mut self, id: NegotiationId, progress: &Progress, now: Instant) {
+        let silence = self.parties.clone();
+        let log = self.logs.get_mut(&id).unwrap();
+        assert!(log.waits, "{id:?} is told {progress:?} after its end");
+        let outcome = match progress {
+            Progress::Asked { .. } => {
+                // What is kept serves this negotiation, too.
+                for (party, subject) in &log.parties {
+                    for node in &log.candidates {
+                        if let Some(suits) = self.column.get(&(party.clone(), subject.clone(), node.clone())) {
+                            log.said.entry((party.clone(), node.clone())).or_insert(*suits);
+                        }
+                    }
+                }
+                return;
+            }
+            Progress::Viable(nodes) => {
+                for node in nodes {
+                    assert!(log.candidates.contains(node), "{node} has not passed predicates");
+                    for (party, _) in &log.parties {
+                        let said = log.said.get(&(party.clone(), node.clone()));
+                        let is_ignored = said.is_none() && silence[party] == Ignore;
+                        assert!(
+                            said == Some(&true) || is_ignored,
+                            "{party} has not said that {node} suits: {id:?} {:?}",
+                            log.asked.pod.uid
+                        );
+                    }
+                }
+                let rank = |node: &Node| log.asked.order.iter().position(|of| of == node).unwrap_or(usize::MAX);
+                assert!(nodes.is_sorted_by_key(rank), "{nodes:?} are not in order");
+                log.viable = nodes.clone();
+                return;
+            }
+            Progress::Selected(_) => {
+                log.is_allocating = true;
+                return;
+            }
+            Progress::Allocated(node) => {
+                let mut allocations = log.allocations.values();
+                let is_there = |nodes: &Option<Vec<Node>>| nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
+                assert!(allocations.all(|(_, nodes)| is_there(nodes)), "not everything is allocated for {node}");
+                "Allocated"
+            }
+            Progress::Failed(_) => "Failed",
+            Progress::Ended(end) => self.check_end(id, end, now),
+        };
+        let log = self.logs.get_mut(&id).unwrap();
+        log.waits = false;
+        log.is_allocating = false;
+        let pod = log.asked.pod.uid.clone();
+        if matches!(progress, Progress::Failed(_)) {
+            self.free(&pod, now);
+        }
+        *self.outcomes.entry(outcome).or_default() += 1;
+    }
+
+    fn check_end(&self, id: NegotiationId, end: &End, now: Instant) -> &'static str {
+        let log = &self.logs[&id];
+        let said = |party: &Arc<str>, node: &Node| log.said.get(&(party.clone(), node.clone())).copied();
+        let is_rejected = |node: &Node| {
+            let mut parties = log.parties.iter().map(|(party, _)| party);
+            // A node that silence has rejected stays so, whatever others hear of it.
+            parties.any(|party| said(party, node) == Some(false) || self.parties[party] == Reject)
+        };
+        match end {
+            End::Viable => {
+                assert!(!log.viable.is_empty());
+                "Viable"
+            }
+            End::Exhausted => {
+                for node in &log.candidates {
+                    assert!(is_rejected(node), "nobody has rejected {node}");
+                }
+                for node in log.asked.order.iter().filter(|node| node[1..].parse::<usize>().unwrap() % 3 > 0) {
+                    assert!(log.candidates.contains(node) || log.hidden.contains(node), "{node} was not tried");
+                }
+                "Exhausted"
+            }
+            End::TimedOut(parties) => {
+                assert!(now >= log.deadline, "too early");
+                for party in parties {
+                    // A party that does not attend has not been told to allocate.
+                    let has_finished = log.allocations.values().any(|(of, nodes)| of == party && nodes.is_some());
+                    let is_allocating = log.is_allocating && !has_finished;
+                    let is_asked = self.asks.values().any(|(of, by, ..)| *of == id && by == party);
+                    let is_unheard = log.candidates.iter().any(|node| said(party, node).is_none());
+                    assert!(is_allocating || is_asked || is_unheard, "{party} was not silent");
+                }
+                "TimedOut"
+            }
+            End::InProgress(claim) => {
+                let pod = &log.asked.pod;
+                assert!(pod.claims.iter().any(|it| it.uid == *claim), "{claim} is another pod's");
+                let is_held = self.held.get(claim).is_some_and(|holder| *holder != pod.uid);
+                let is_undoing = self.given_up.get(claim).is_some_and(|since| now <= *since + DEALLOCATION);
+                assert!(is_held || is_undoing, "{claim} is not in progress");
+                "InProgress"
+            }
+            End::Gone => "Gone",
+            End::Superseded => "Superseded",
+        }
+    }
+}
