@@ -27,7 +27,7 @@ pub(crate) use policy::{
 };
 pub(crate) use registry::{ModulePullArgs, ModulePushArgs, RegistryArgs};
 pub(crate) use serve::{HealthArgs, ServeArgs};
-pub(crate) use value::{Format, LogFormat, PhaseArg, PodKey};
+pub(crate) use value::{DeviceSize, Format, LogFormat, PhaseArg, PodKey};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
 #[derive(Debug, Parser)]
@@ -204,12 +204,16 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// Sizes of the synthetic clusters in nodes, measured in this order [default: 5000,100000; with --quick: 5000]
+    /// Sizes of the synthetic clusters in nodes, measured in this order [default: 5000,100000; with --quick: 5000; none with --devices]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Cluster")]
     pub(crate) nodes: Vec<u32>,
     /// Pods on each node: one number, or one for each size [default: 30, and 10 from 50,000 nodes on]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(0..=1_000), help_heading = "Cluster")]
     pub(crate) pods_per_node: Vec<u32>,
+    /// Sizes of the synthetic clusters with devices, to measure pods with claims [default: 500x10,5000x8; with --quick: 500x10; none
+    /// with --nodes]
+    #[arg(long, value_name = "NODESxDEVICES", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", help_heading = "Cluster")]
+    pub(crate) devices: Vec<DeviceSize>,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     /// Measure the pods in these files, as if they were not bound [default: pods a to d of the synthetic clusters]

@@ -4,11 +4,14 @@
 //! cluster  the clusters that the arguments select      targets  targets for the synthetic clusters
 //! socket   serves a cluster on its sockets             client   sends requests to it, in another process
 //! native   runs nodesift-native                        grpc · http · incoming     the connections of that client
-//! results  what was measured, and its JSON             table    the results as tables
+//! results  what was measured, and its JSON             table · cells              the results as tables
+//! claims   the same for clusters with devices
 //! ```
 //!
 //! What is measured in this process, and how, is in [`crate::measure`]. Start at [`run`].
 
+mod cells;
+mod claims;
 mod client;
 mod cluster;
 mod cores;
@@ -37,7 +40,7 @@ use crate::terminal::{self, Paint};
 use cluster::Cluster;
 use nodesift_cache as cache;
 use nodesift_engine::{Engine, Reuse};
-use results::{ClusterFigures, PodFigures, Results, nanos};
+use results::{ClusterFigures, Measured, PodFigures, Results, nanos};
 
 /// Measures the clusters in turn and prints the results. With `--client` it is the client of another run.
 ///
@@ -70,13 +73,16 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 }
 
 /// Measures one cluster. Nothing else runs meanwhile, except the client of the socket.
-fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Results> {
+fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Measured> {
     let (writer, reader) = cache::new();
     let policy = PolicyArgs::default();
     let uncached = engine(reader.clone(), &policy)?.reusing(Reuse::Off);
     let caching = engine(reader, &policy)?;
     let own = uncached.policy().scheduler_names.clone();
     let testbed = match cluster {
+        Cluster::Devices(shape) => {
+            return claims::measure(*shape, writer, &uncached, caching, quick, native).map(Measured::Claims);
+        }
         Cluster::Synthetic(shape) => {
             let objects = u64::from(shape.nodes) * (u64::from(shape.pods_per_node) + 1);
             let mut progress = Progress::new(usize::try_from(objects).unwrap_or(usize::MAX), "objects");
@@ -103,7 +109,8 @@ fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> 
         let text = format!("--pods holds {pods} pods; at most {most} can be measured");
         return Err(Failure::Usage(text).into());
     }
-    measure_parts(cluster, &testbed, &uncached, caching, quick, native)
+    let results = measure_parts(cluster, &testbed, &uncached, caching, quick, native)?;
+    Ok(Measured::Pods(Box::new(results)))
 }
 
 /// The parts of one cluster, in turn. Parts that change the cluster for good come last.
@@ -125,7 +132,10 @@ fn measure_parts(
         progress.advance(1);
     }
     if let Some(native) = native {
-        native.measure(cluster, rounds.cold, &mut pods).context("cannot measure native figures")?;
+        let run = native.measure(cluster, rounds.cold).context("cannot measure native figures")?;
+        for pod in &mut pods {
+            pod.native = run.of_pod(&pod.pod, pod.feasible)?;
+        }
     }
     progress.advance(1);
     let caching = Arc::new(caching);
@@ -162,7 +172,7 @@ fn measure_parts(
     };
     let targets = match cluster {
         Cluster::Synthetic(shape) => targets::of(*shape),
-        Cluster::Files { .. } => targets::NONE,
+        Cluster::Devices(_) | Cluster::Files { .. } => targets::NONE,
     };
     Ok(Results { pods, cluster: figures, targets })
 }

@@ -67,6 +67,12 @@ pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 /// Pods that one benchmark run accepts. Each is measured several thousand times and has 64 replicas in the cache.
 pub(crate) const BENCH_TEMPLATES: usize = 32;
 
+/// Nodes of a cluster with devices that is measured: as many as the largest clusters have.
+pub(crate) const BENCH_DEVICE_NODES: u32 = 100_000;
+
+/// Devices of each of its nodes: as many as the API server accepts in one ResourceSlice.
+pub(crate) const BENCH_DEVICES_PER_NODE: u32 = 128;
+
 /// Time for which a start waits until anything is known of the policy's object. After it the process is live and not ready, until
 /// more is known.
 pub(crate) const POLICY_OBJECT_TIME: Duration = Duration::from_secs(3);

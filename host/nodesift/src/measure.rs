@@ -5,11 +5,13 @@
 //! rounds   one piece of work, timed many times: medians and quantiles
 //! pods     one pod over all nodes: cold, warm, and after one pod was bound
 //! events   a preemption dry run, and a pod event in the cache
+//! claims   a cluster with devices, pods with claims over all nodes, and expressions that are new
 //! ```
 //!
 //! Everything runs on the calling thread. What `nodesift bench` prints, and the socket, are in `bench`. Start at
 //! [`Testbed`].
 
+pub mod claims;
 pub mod events;
 pub mod pods;
 mod rounds;

@@ -50,6 +50,38 @@ fn a_quick_run_prints_every_figure_of_every_pod_and_cluster() {
 }
 
 #[test]
+fn clusters_with_devices_have_figures_of_their_own() {
+    let shop = Workshop::new();
+    let run = ["bench", "--quick", "--devices", "40x8"];
+    let objects = lines(&shop.answer(&[&run[..], &["-o", "jsonl"]].concat()));
+    let [pods @ .., cluster] = &objects[..] else { panic!("no objects") };
+    assert_eq!(pods.iter().map(|pod| pod["pod"].as_str().unwrap()).collect::<Vec<_>>(), ["one", "four"]);
+    let fields: [&[&str]; 2] = [
+        &["cold_ns", "allocated_ns", "warm_ns"],
+        &[
+            "held",
+            "new_expression_common_ns",
+            "new_expression_distinct_ns",
+            "placed_pods",
+            "placed_per_second",
+            "clients",
+            "placed_by_clients_per_second",
+        ],
+    ];
+    for (object, fields) in pods.iter().map(|pod| (pod, fields[0])).chain([(cluster, fields[1])]) {
+        assert_eq!((object["nodes"].as_u64(), object["devices"].as_u64()), (Some(40), Some(320)), "{object}");
+        for field in fields {
+            assert!(object[field].as_u64().is_some_and(|figure| figure > 0), "{field} in {object}");
+        }
+    }
+    for pod in pods {
+        assert!(pod["feasible"].as_u64().is_some_and(|feasible| feasible > 0 && feasible < 40), "{pod}");
+        assert!(pod["warm_ns"].as_u64() < pod["cold_ns"].as_u64(), "a warm query is not faster than a cold one: {pod}");
+    }
+    shop.fails_naming(64, &["bench", "--devices", "40"], &["NODESxDEVICES"]);
+}
+
+#[test]
 fn files_take_the_place_of_synthetic_clusters() {
     let shop = Workshop::new();
     let synth = ["cluster", "synth", "--nodes", "80", "--pods-per-node", "2", "--out", "cluster.json.gz", "--pods"];

@@ -1,6 +1,6 @@
 //! The client of the socket figures: sends requests as a scheduler core does, by UID and with bitmap answers.
 //!
-//! It reads [`Job`] as JSON from stdin, and writes [`SocketFigures`] as JSON to stdout. It is a plain blocking gRPC client, see
+//! It reads [`Job`] as JSON from stdin, and writes the figures, here [`SocketFigures`], as JSON to stdout. It is a plain blocking gRPC client, see
 //! [`grpc`](super::grpc): a runtime of its own would cost as much as the sidecar. Beside the calls it measures the least that
 //! a round trip between two cores costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of
 //! the pods are cached before anything is measured. Start at [`run`].
@@ -17,8 +17,9 @@ use anyhow::{Context as _, anyhow, bail};
 use nodesift_proto::v1::{self, pod};
 use serde::{Deserialize, Serialize};
 
+use super::claims::placing;
 use super::cores::{self, Core};
-use super::grpc::Connection;
+use super::grpc::{Call, Connection};
 use super::http;
 use super::results::nanos;
 use crate::limits;
@@ -27,7 +28,16 @@ use crate::terminal;
 
 /// What the client is to measure.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Job {
+pub(super) enum Job {
+    /// Requests about pods.
+    Pods(PodJob),
+    /// Pods with claims that are placed; see [`placing`].
+    Claims(placing::PlaceJob),
+}
+
+/// Requests about pods of a cluster.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PodJob {
     /// Of the cluster.
     pub(super) nodes: usize,
     /// The pods to ask about, in turn.
@@ -115,26 +125,33 @@ const IN_FLIGHT: usize = 2;
 /// If stdin is invalid, the sidecar cannot be reached, or an answer is incomplete.
 pub(super) fn run(quick: bool) -> anyhow::Result<()> {
     let job: Job = serde_json::from_reader(std::io::stdin().lock()).context("cannot read the job from stdin")?;
+    let figures = match job {
+        Job::Pods(job) => serde_json::to_string(&measure(&job, quick)?)?,
+        Job::Claims(job) => serde_json::to_string(&placing::measure(&job, quick)?)?,
+    };
+    terminal::print(&(figures + "\n"))
+}
+
+fn measure(job: &PodJob, quick: bool) -> anyhow::Result<SocketFigures> {
     let requests = if quick { REQUESTS_QUICK } else { REQUESTS };
-    let [unix, tcp, ping_unix, ping_tcp] = one_by_one(&job, requests)?;
+    let [unix, tcp, ping_unix, ping_tcp] = one_by_one(job, requests)?;
     let batch = BATCH.min(nodesift_api::limits::REQUEST_PAIRS / job.nodes.max(1)).max(1);
     let time = if quick { BATCHES_TIME_QUICK } else { BATCHES_TIME };
-    let figures = SocketFigures {
-        names: names(&job, requests / 4)?,
+    Ok(SocketFigures {
+        names: names(job, requests / 4)?,
         requests,
         unix,
         tcp,
         ping_unix,
         ping_tcp,
-        pods_per_second: in_batches(&job, batch, time)?,
+        pods_per_second: in_batches(job, batch, time)?,
         batch_pods: batch,
         connections: CONNECTIONS,
         in_flight: IN_FLIGHT,
-    };
-    terminal::print(&(serde_json::to_string(&figures)? + "\n"))
+    })
 }
 
-fn dial_unix(path: &Path) -> anyhow::Result<UnixStream> {
+pub(super) fn dial_unix(path: &Path) -> anyhow::Result<UnixStream> {
     let stream = UnixStream::connect(path).context("cannot reach the sidecar")?;
     stream.set_read_timeout(Some(limits::CLIENT_ANSWER))?;
     Ok(stream)
@@ -156,7 +173,11 @@ struct Asker<'a, S> {
 
 impl<'a, S: Read + Write> Asker<'a, S> {
     fn open(stream: S, uids: &'a [String]) -> anyhow::Result<Self> {
-        Ok(Self { connection: Connection::open(stream)?, uids: uids.iter().cycle(), table: v1::Bitmaps::default() })
+        Ok(Self {
+            connection: Connection::open(stream, Call::Filter)?,
+            uids: uids.iter().cycle(),
+            table: v1::Bitmaps::default(),
+        })
     }
 
     fn ask(&mut self) -> anyhow::Result<()> {
@@ -182,8 +203,8 @@ fn bulk(stream: &mut (impl Read + Write), bytes: &mut [u8]) -> anyhow::Result<()
 }
 
 /// Latencies of answers with bitmaps and with names, about the pod that fits most nodes.
-fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
-    let mut grpc = Connection::open(dial_unix(&job.unix)?)?;
+fn names(job: &PodJob, requests: usize) -> anyhow::Result<NamesFigures> {
+    let mut grpc = Connection::open(dial_unix(&job.unix)?, Call::Filter)?;
     let mut most = (0, None);
     let mut table = v1::Bitmaps::default();
     for uid in &job.uids {
@@ -245,7 +266,7 @@ fn names(job: &Job, requests: usize) -> anyhow::Result<NamesFigures> {
 }
 
 /// Latencies over the Unix socket and TCP, and of bare messages over each, which have their two ends on different cores.
-fn one_by_one(job: &Job, requests: usize) -> anyhow::Result<[Latency; 4]> {
+fn one_by_one(job: &PodJob, requests: usize) -> anyhow::Result<[Latency; 4]> {
     let (mut ping_unix, mut ping_tcp) = (dial_unix(&job.ping_unix)?, dial_tcp(job.ping_tcp)?);
     let (mut unix, mut tcp) =
         (Asker::open(dial_unix(&job.unix)?, &job.uids)?, Asker::open(dial_tcp(job.tcp)?, &job.uids)?);
@@ -282,11 +303,11 @@ fn one_by_one(job: &Job, requests: usize) -> anyhow::Result<[Latency; 4]> {
 }
 
 /// Batches over [`CONNECTIONS`] connections of the Unix socket, [`IN_FLIGHT`] on each. Returns pods per second.
-fn in_batches(job: &Job, batch: usize, time: Duration) -> anyhow::Result<u64> {
+fn in_batches(job: &PodJob, batch: usize, time: Duration) -> anyhow::Result<u64> {
     let started = Instant::now();
     let answered: u64 = thread::scope(|scope| {
         let send = || -> anyhow::Result<u64> {
-            let mut connection = Connection::open(dial_unix(&job.unix)?)?;
+            let mut connection = Connection::open(dial_unix(&job.unix)?, Call::Filter)?;
             let (mut table, mut answered) = (v1::Bitmaps::default(), 0);
             let mut waiting = BTreeMap::new();
             for batch in job.uids.chunks(batch).cycle() {
@@ -316,13 +337,13 @@ fn in_batches(job: &Job, batch: usize, time: Duration) -> anyhow::Result<u64> {
 }
 
 /// A request for the nodes that fit, without the failures of the others: all that a core needs to place pods.
-fn request(uids: &[String], table: v1::Bitmaps) -> v1::FilterRequest {
+pub(super) fn request(uids: &[String], table: v1::Bitmaps) -> v1::FilterRequest {
     let pods = uids.iter().map(|uid| v1::Pod::from(pod::Pod::Uid(uid.clone()))).collect();
     v1::FilterRequest { pods, detail: v1::Detail::Feasible.into(), bitmaps: Some(table), ..Default::default() }
 }
 
 /// Checks that every pod is answered. Returns the row table that the answer names.
-fn known(response: &v1::FilterResponse, pods: usize) -> anyhow::Result<Option<v1::Bitmaps>> {
+pub(super) fn known(response: &v1::FilterResponse, pods: usize) -> anyhow::Result<Option<v1::Bitmaps>> {
     let is_bitmap = |pod: &v1::PodAnswer| {
         let bits: u32 = pod.feasible_rows.iter().flatten().map(|byte| byte.count_ones()).sum();
         bits == pod.feasible_count && pod.nodes > 0

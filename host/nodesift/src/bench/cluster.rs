@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::targets;
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, DeviceSize};
 use crate::exit::Failure;
 use nodesift_fixtures::synthetic::Shape;
+use nodesift_fixtures::synthetic::devices::DeviceShape;
 
 /// A cluster that is measured.
 #[derive(Debug)]
 pub(super) enum Cluster {
     /// A synthetic cluster of this shape.
     Synthetic(Shape),
+    /// A synthetic cluster with devices, to measure pods with claims.
+    Devices(DeviceShape),
     /// The objects and the pods of files.
     Files { cluster: Vec<PathBuf>, pods: Vec<PathBuf> },
 }
@@ -35,10 +38,16 @@ pub(super) fn select(args: &BenchArgs) -> Result<Vec<Cluster>, Failure> {
         }
         return Ok(vec![Cluster::Files { cluster: args.cluster.cluster.clone(), pods: args.pods.clone() }]);
     }
-    let sizes: &[u32] = match (args.nodes.as_slice(), args.quick) {
-        ([], true) => &[5_000],
-        ([], false) => &[5_000, 100_000],
-        (sizes, _) => sizes,
+    let chosen = !args.nodes.is_empty() || !args.devices.is_empty();
+    let sizes: &[u32] = match args.quick {
+        _ if chosen => &args.nodes,
+        true => &[5_000],
+        false => &[5_000, 100_000],
+    };
+    let with_devices: &[DeviceSize] = match args.quick {
+        _ if chosen => &args.devices,
+        true => &[targets::DEVICES_SMALL],
+        false => &[targets::DEVICES_SMALL, targets::DEVICES_LARGE],
     };
     let shapes = sizes.iter().enumerate().map(|(at, &nodes)| {
         let by_size = if nodes < LARGE_NODES { 30 } else { 10 };
@@ -52,5 +61,8 @@ pub(super) fn select(args: &BenchArgs) -> Result<Vec<Cluster>, Failure> {
     if args.pods_per_node.len() > 1 && args.pods_per_node.len() != sizes.len() {
         return usage("--pods-per-node: expected one number, or one for each of --nodes");
     }
-    Ok(shapes.collect())
+    let with_devices = with_devices.iter().map(|&DeviceSize { nodes, devices_per_node }| {
+        Cluster::Devices(DeviceShape { nodes, devices_per_node, uuids: true, seed: targets::SEED })
+    });
+    Ok(shapes.chain(with_devices).collect())
 }

@@ -19,7 +19,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const FRAME_HEAD: usize = 9;
 
 /// Bytes before a gRPC message: a flag for compression, and the length.
-const MESSAGE_HEAD: usize = 5;
+pub(super) const MESSAGE_HEAD: usize = 5;
 
 /// The largest frame that every peer takes.
 const FRAME_BYTES: usize = 16 * 1024;
@@ -52,13 +52,28 @@ mod flag {
 /// The id of a setting: how much a peer may send on a stream.
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 
-/// The headers of the first request, each added to the dynamic table; and the same again by their places there.
-const HEADERS: [(&str, &str); 4] = [
-    (":path", "/nodesift.v1.Nodesift/Filter"),
-    (":authority", "localhost"),
-    ("content-type", "application/grpc"),
-    ("te", "trailers"),
-];
+/// A call of the API. A connection makes calls of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Call {
+    Filter,
+    Assume,
+    Forget,
+}
+
+impl Call {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Filter => "/nodesift.v1.Nodesift/Filter",
+            Self::Assume => "/nodesift.v1.Nodesift/Assume",
+            Self::Forget => "/nodesift.v1.Nodesift/Forget",
+        }
+    }
+}
+
+/// The headers of the first request after its path, each added to the dynamic table; and the same again, with the path, by their
+/// places there.
+const HEADERS: [(&str, &str); 3] =
+    [(":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers")];
 const HEADERS_AGAIN: [u8; 4] = [0x80 | 65, 0x80 | 64, 0x80 | 63, 0x80 | 62];
 
 /// `:method: POST` and `:scheme: http`, from the static table.
@@ -70,6 +85,7 @@ const LITERAL: u8 = 0x40;
 /// A connection.
 pub(super) struct Connection<S> {
     stream: S,
+    call: Call,
     next: u32,
     /// Bytes that the peer allows to be sent.
     window: usize,
@@ -82,12 +98,12 @@ pub(super) struct Connection<S> {
 }
 
 impl<S: Read + Write> Connection<S> {
-    /// Opens a connection on a connected socket.
+    /// Opens a connection for one kind of calls on a connected socket.
     ///
     /// # Errors
     ///
     /// If the socket is closed.
-    pub(super) fn open(mut stream: S) -> anyhow::Result<Self> {
+    pub(super) fn open(mut stream: S, call: Call) -> anyhow::Result<Self> {
         let mut out = PREFACE.to_vec();
         let setting = [&INITIAL_WINDOW_SIZE[..], &LARGEST_WINDOW.to_be_bytes()].concat();
         frame(&mut out, kind::SETTINGS, 0, 0, &setting);
@@ -95,10 +111,10 @@ impl<S: Read + Write> Connection<S> {
         frame(&mut out, kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
         stream.write_all(&out).context("cannot open a connection to the sidecar")?;
         let (incoming, partial) = (Incoming::new(), BTreeMap::new());
-        Ok(Self { stream, next: 1, window: WINDOW, received: 0, out, incoming, partial })
+        Ok(Self { stream, call, next: 1, window: WINDOW, received: 0, out, incoming, partial })
     }
 
-    /// Sends a request of `Filter`. Returns its stream.
+    /// Sends a request of the connection's call. Returns its stream.
     ///
     /// # Errors
     ///
@@ -114,7 +130,7 @@ impl<S: Read + Write> Connection<S> {
         self.window -= length + MESSAGE_HEAD;
         let mut headers = METHOD_AND_SCHEME.to_vec();
         if self.next == 1 {
-            for (name, value) in HEADERS {
+            for (name, value) in [(":path", self.call.path())].into_iter().chain(HEADERS) {
                 headers.push(LITERAL);
                 for text in [name, value] {
                     headers.push(u8::try_from(text.len())?);

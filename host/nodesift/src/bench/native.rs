@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, anyhow, bail};
 
 use super::cluster::Cluster;
-use super::results::PodFigures;
+use super::results::NativeFigures;
 use crate::exit::Failure;
 use crate::measure::NativeTimes;
 
@@ -40,17 +40,22 @@ impl Program {
         Ok(beside.filter(|path| path.is_file()).map(Self))
     }
 
-    /// Runs the program on the same cluster and adds its figures to those of the pods.
+    /// Runs the program on the same cluster. Returns what it measured, by the name of the pod.
     ///
     /// # Errors
     ///
-    /// If the program fails, or its answers differ from those of this process.
-    pub(super) fn measure(&self, cluster: &Cluster, rounds: usize, pods: &mut [PodFigures]) -> anyhow::Result<()> {
+    /// If the program fails, or its output does not decode.
+    pub(super) fn measure(&self, cluster: &Cluster, rounds: usize) -> anyhow::Result<NativeRun> {
         let mut command = Command::new(&self.0);
         match cluster {
             Cluster::Synthetic(shape) => {
                 command.arg("--nodes").arg(shape.nodes.to_string());
                 command.arg("--pods-per-node").arg(shape.pods_per_node.to_string());
+                command.arg("--seed").arg(shape.seed.to_string());
+            }
+            Cluster::Devices(shape) => {
+                command.arg("--nodes").arg(shape.nodes.to_string());
+                command.arg("--devices-per-node").arg(shape.devices_per_node.to_string());
                 command.arg("--seed").arg(shape.seed.to_string());
             }
             Cluster::Files { cluster, pods } => {
@@ -68,24 +73,30 @@ impl Program {
                 .with_context(|| format!("cannot read the output of {}", self.0.display()))?;
             found.insert(line.pod.clone(), line);
         }
-        for figures in pods {
-            let line = found
-                .get(&figures.pod)
-                .ok_or_else(|| anyhow!("{} did not measure pod {}", self.0.display(), figures.pod))?;
-            if line.feasible != figures.feasible {
-                bail!(
-                    "pod {}: {} nodes fit with native predicates, {} here",
-                    figures.pod,
-                    line.feasible,
-                    figures.feasible
-                );
-            }
-            figures.native_ns = Some(line.native_ns);
-            figures.sandboxed_ns = Some(line.sandboxed_ns);
-            #[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
-            let ratio = line.sandboxed_ns as f64 / line.native_ns.max(1) as f64;
-            figures.sandboxed_by_native = Some((ratio * 100.0).round() / 100.0);
+        Ok(NativeRun(found))
+    }
+}
+
+/// What the program measured, by the name of the pod.
+pub(super) struct NativeRun(HashMap<String, NativeTimes>);
+
+impl NativeRun {
+    /// The figures of a pod that fits so many nodes here.
+    ///
+    /// # Errors
+    ///
+    /// If the program has not measured the pod, or its answer differs from that of this process.
+    pub(super) fn of_pod(&self, pod: &str, feasible: usize) -> anyhow::Result<NativeFigures> {
+        let line = self.0.get(pod).ok_or_else(|| anyhow!("{NAME} did not measure pod {pod}"))?;
+        if line.feasible != feasible {
+            bail!("pod {pod}: {} nodes fit with native predicates, {feasible} here", line.feasible);
         }
-        Ok(())
+        #[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
+        let ratio = line.sandboxed_ns as f64 / line.native_ns.max(1) as f64;
+        Ok(NativeFigures {
+            native_ns: Some(line.native_ns),
+            sandboxed_ns: Some(line.sandboxed_ns),
+            sandboxed_by_native: Some((ratio * 100.0).round() / 100.0),
+        })
     }
 }

@@ -1,9 +1,11 @@
-//! The results, and their JSON: one object per cluster and pod, one object per cluster. Start at [`Results`].
+//! The results, and their JSON: one object per cluster and pod, one object per cluster. Start at [`Results`]. Those of clusters with
+//! devices are in [`claims`](super::claims::results).
 
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::claims::results::{ClaimFigures, ClaimResults, DeviceFigures};
 use super::targets::Targets;
 use crate::measure::pods::PodTimes;
 use crate::measure::{Template, Testbed};
@@ -34,9 +36,16 @@ pub(super) struct PodFigures {
     pub(super) row_changed_ns: u64,
     /// After a pod that none of its constraints matches was bound.
     pub(super) other_row_changed_ns: u64,
-    /// Cold with native predicates in the same engine, as `nodesift-native` measures it.
+    #[serde(flatten)]
+    pub(super) native: NativeFigures,
+}
+
+/// What `nodesift-native` measures of a pod; none without it.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct NativeFigures {
+    /// Cold with native predicates in the same engine.
     pub(super) native_ns: Option<u64>,
-    /// Cold in the sandbox, measured by `nodesift-native` in the same rounds.
+    /// Cold in the sandbox, in the same rounds.
     pub(super) sandboxed_ns: Option<u64>,
     /// `sandboxed_ns` divided by `native_ns`.
     pub(super) sandboxed_by_native: Option<f64>,
@@ -95,6 +104,14 @@ pub(super) struct ClusterFigures {
 pub(super) enum Line<'a> {
     Pod(&'a PodFigures),
     Cluster(&'a ClusterFigures),
+    Claim(&'a ClaimFigures),
+    Devices(&'a DeviceFigures),
+}
+
+/// The results of a cluster of either kind.
+pub(super) enum Measured {
+    Pods(Box<Results>),
+    Claims(ClaimResults),
 }
 
 impl PodFigures {
@@ -108,16 +125,21 @@ impl PodFigures {
             warm_ns: nanos(times.warm),
             row_changed_ns: nanos(times.row_changed),
             other_row_changed_ns: nanos(times.other_row_changed),
-            native_ns: None,
-            sandboxed_ns: None,
-            sandboxed_by_native: None,
+            native: NativeFigures::default(),
         }
     }
 }
 
-impl Results {
-    fn objects(&self) -> impl Iterator<Item = Line<'_>> {
-        self.pods.iter().map(Line::Pod).chain([Line::Cluster(&self.cluster)])
+impl Measured {
+    fn objects(&self) -> Vec<Line<'_>> {
+        match self {
+            Self::Pods(results) => {
+                results.pods.iter().map(Line::Pod).chain([Line::Cluster(&results.cluster)]).collect()
+            }
+            Self::Claims(results) => {
+                results.pods.iter().map(Line::Claim).chain([Line::Devices(&results.cluster)]).collect()
+            }
+        }
     }
 
     /// The results as JSON lines.
@@ -136,8 +158,8 @@ impl Results {
 }
 
 /// The objects of all clusters.
-pub(super) fn all(clusters: &[Results]) -> Vec<Line<'_>> {
-    clusters.iter().flat_map(Results::objects).collect()
+pub(super) fn all(clusters: &[Measured]) -> Vec<Line<'_>> {
+    clusters.iter().flat_map(Measured::objects).collect()
 }
 
 /// One time divided by another.

@@ -15,17 +15,20 @@ use std::thread;
 
 use anyhow::{Context as _, bail};
 use prometheus_client::registry::Registry;
+use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
-use super::client::{Job, PING_BYTES, SocketFigures};
+use super::client::{Job, PING_BYTES, PodJob, SocketFigures};
 use super::cores::{self, Core};
 use crate::limits;
 use crate::measure::Testbed;
 use nodesift_api::BodyLimit;
 use nodesift_api::access::Access;
 use nodesift_api::exposition::Exposition;
+use nodesift_api::listen::SocketFile;
 use nodesift_api::server::Server;
 use nodesift_api::{Readiness, Service, Settings, listen, router};
+use nodesift_cache::SharedWriter;
 use nodesift_engine::Engine;
 
 /// Serves the testbed's cluster and runs a client that sends requests about its pods.
@@ -34,37 +37,70 @@ use nodesift_engine::Engine;
 ///
 /// If the socket cannot be bound, or the client fails.
 pub(super) fn measure(engine: Arc<Engine>, testbed: &Testbed, quick: bool) -> anyhow::Result<SocketFigures> {
-    let runtime = Runtime::new().context("cannot start threads")?;
-    let folder = Folder::new().context("cannot make a temporary folder")?;
-    let (ping_unix, ping_tcp) = echoes(&folder).context("cannot serve bare messages")?;
-    let bulk_unix = bulk(&folder).context("cannot serve bare messages")?;
-    let (listener, file) = runtime.block_on(listen::bind_unix(&folder.path().join("nodesift.sock")))?;
-    let listener_tcp = runtime.block_on(listen::bind_tcp(LOOPBACK))?;
-    let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
-    let readiness = Readiness::default();
-    let service = Service::new(engine, Arc::clone(testbed.writer()), readiness.clone(), Settings::default());
-    let router = router::router(
-        service,
-        Access::default(),
-        BodyLimit(nodesift_api::limits::BODY_BYTES),
-        Exposition::new(Registry::default()),
-    );
-    let mut server = Server::new(router, readiness);
-    let serving = runtime.enter();
-    server.listen_unix(listener);
-    server.listen_tcp(listener_tcp, None);
-    drop(serving);
+    let served = Served::start(engine, testbed.writer())?;
+    let (ping_unix, ping_tcp) = echoes(&served.folder).context("cannot serve bare messages")?;
+    let bulk_unix = bulk(&served.folder).context("cannot serve bare messages")?;
     // Replicas of the templates alternate, as in a scheduling queue.
     let count = testbed.templates().iter().map(|template| template.uids().len()).max().unwrap_or(0);
     let in_turn =
         (0..count).flat_map(|at| testbed.templates().iter().filter_map(move |template| template.uids().get(at)));
     let uids = in_turn.cloned().collect();
-    let job = Job { nodes: testbed.nodes(), uids, unix: file.path().to_owned(), tcp, ping_unix, ping_tcp, bulk_unix };
-    let figures = run_client(&job, quick);
-    runtime.block_on(server.drain());
-    drop(file);
-    runtime.shutdown_timeout(limits::DRAIN_ABANDON);
+    let (unix, tcp) = (served.unix().to_owned(), served.tcp);
+    let job = PodJob { nodes: testbed.nodes(), uids, unix, tcp, ping_unix, ping_tcp, bulk_unix };
+    let figures = run_client(&Job::Pods(job), quick);
+    served.stop();
     figures
+}
+
+/// A sidecar in this process.
+pub(super) struct Served {
+    runtime: Runtime,
+    server: Server,
+    folder: Folder,
+    file: SocketFile,
+    tcp: SocketAddr,
+}
+
+impl Served {
+    /// Serves the cluster of a cache on sockets of its own.
+    ///
+    /// # Errors
+    ///
+    /// If a socket cannot be bound.
+    pub(super) fn start(engine: Arc<Engine>, writer: &SharedWriter) -> anyhow::Result<Self> {
+        let runtime = Runtime::new().context("cannot start threads")?;
+        let folder = Folder::new().context("cannot make a temporary folder")?;
+        let (listener, file) = runtime.block_on(listen::bind_unix(&folder.path().join("nodesift.sock")))?;
+        let listener_tcp = runtime.block_on(listen::bind_tcp(LOOPBACK))?;
+        let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
+        let readiness = Readiness::default();
+        let service = Service::new(engine, Arc::clone(writer), readiness.clone(), Settings::default());
+        let router = router::router(
+            service,
+            Access::default(),
+            BodyLimit(nodesift_api::limits::BODY_BYTES),
+            Exposition::new(Registry::default()),
+        );
+        let mut server = Server::new(router, readiness);
+        let serving = runtime.enter();
+        server.listen_unix(listener);
+        server.listen_tcp(listener_tcp, None);
+        drop(serving);
+        Ok(Self { runtime, server, folder, file, tcp })
+    }
+
+    /// Where it listens.
+    pub(super) fn unix(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Ends it once it has answered what was asked.
+    pub(super) fn stop(self) {
+        let Self { runtime, server, folder, file, .. } = self;
+        runtime.block_on(server.drain());
+        drop((file, folder));
+        runtime.shutdown_timeout(limits::DRAIN_ABANDON);
+    }
 }
 
 /// Any free port of loopback.
@@ -118,7 +154,11 @@ fn echo(mut stream: impl Read + Write) {
 }
 
 /// Starts this program as the client, sends it its job, and waits for its figures.
-fn run_client(job: &Job, quick: bool) -> anyhow::Result<SocketFigures> {
+///
+/// # Errors
+///
+/// If the client cannot be started, or fails.
+pub(super) fn run_client<F: DeserializeOwned>(job: &Job, quick: bool) -> anyhow::Result<F> {
     let this = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(this);
     command.arg("bench").arg("--client");

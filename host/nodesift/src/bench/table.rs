@@ -2,26 +2,44 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{Cell, CellAlignment, Color};
+use comfy_table::Cell;
 
-use super::results::{PodFigures, Results};
+use super::cells::{above, below, grouped, micros, natively, of_native, of_two, right};
+use super::claims;
+use super::results::{Measured, Results};
 use crate::terminal::{Paint, render, table};
 
 /// The tables of all clusters.
-pub(super) fn text(clusters: &[Results], paint: Paint) -> String {
+pub(super) fn text(clusters: &[Measured], paint: Paint) -> String {
     let mut text = String::new();
-    for results in clusters {
-        let (nodes, pods) = (grouped(results.cluster.nodes as u64), grouped(results.cluster.pods as u64));
-        let headline = format!("{nodes} nodes, {pods} pods");
-        let _infallible = writeln!(text, "{}  {}", paint.bold(&headline), paint.dim("medians in µs, one thread"));
-        text.push_str(&by_pod(results, paint));
-        text.push_str(&by_cluster(results, paint));
+    let mut has_targets = false;
+    for measured in clusters {
+        match measured {
+            Measured::Pods(results) => {
+                text.push_str(&of_pods(results, paint));
+                has_targets |= results.targets.warm.is_some();
+            }
+            Measured::Claims(results) => {
+                text.push_str(&claims::table::text(results, paint));
+                has_targets |= results.targets.cold.is_some();
+            }
+        }
         text.push('\n');
     }
-    if clusters.iter().any(|results| results.targets.warm.is_some()) {
+    if has_targets {
         text.push_str(&paint.dim("in brackets: the target on two cores, and whether it is met"));
         text.push('\n');
     }
+    text
+}
+
+fn of_pods(results: &Results, paint: Paint) -> String {
+    let (nodes, pods) = (grouped(results.cluster.nodes as u64), grouped(results.cluster.pods as u64));
+    let headline = format!("{nodes} nodes, {pods} pods");
+    let mut text = String::new();
+    let _infallible = writeln!(text, "{}  {}", paint.bold(&headline), paint.dim("medians in µs, one thread"));
+    text.push_str(&by_pod(results, paint));
+    text.push_str(&by_cluster(results, paint));
     text
 }
 
@@ -39,8 +57,8 @@ fn by_pod(results: &Results, paint: Paint) -> String {
             below(paint, micros(pod.warm_ns), targets.warm),
             below(paint, micros(pod.row_changed_ns), of_pod(targets.row_changed)),
             below(paint, micros(pod.other_row_changed_ns), None),
-            right(Cell::new(pod.native_ns.map_or_else(|| "-".to_owned(), |ns| shown(micros(ns))))),
-            ratio(paint, pod, targets.sandboxed_by_native),
+            natively(&pod.native),
+            of_native(paint, &pod.native, targets.sandboxed_by_native),
         ]);
     }
     render(&drawing) + "\n"
@@ -93,79 +111,14 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     render(&drawing) + "\n"
 }
 
-/// A figure with an upper bound.
-fn below(paint: Paint, figure: f64, target: Option<f64>) -> Cell {
-    beside(paint, &shown(figure), target.map(|target| (shown_target(target), figure <= target)))
-}
-
-/// A figure with a lower bound.
-fn above(paint: Paint, figure: u64, target: Option<f64>) -> Cell {
-    #[allow(clippy::cast_precision_loss)] // Far below 2^52.
-    let met = |target: f64| figure as f64 >= target;
-    beside(paint, &grouped(figure), target.map(|target| (shown_target(target), met(target))))
-}
-
-fn ratio(paint: Paint, pod: &PodFigures, target: Option<f64>) -> Cell {
-    match pod.sandboxed_by_native {
-        Some(ratio) => of_two(paint, ratio, target),
-        None => right(Cell::new("-")),
-    }
-}
-
-/// A ratio with an upper bound.
-fn of_two(paint: Paint, ratio: f64, target: Option<f64>) -> Cell {
-    beside(paint, &format!("{ratio:.2}"), target.map(|target| (target.to_string(), ratio <= target)))
-}
-
-fn beside(paint: Paint, figure: &str, target: Option<(String, bool)>) -> Cell {
-    right(match target {
-        None => Cell::new(figure),
-        Some((target, true)) => paint.cell(format!("{figure} ({target} met)"), Color::Green),
-        Some((target, false)) => paint.cell(format!("{figure} ({target} missed)"), Color::Red),
-    })
-}
-
-fn right(cell: Cell) -> Cell {
-    cell.set_alignment(CellAlignment::Right)
-}
-
-#[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
-fn micros(nanos: u64) -> f64 {
-    nanos as f64 / 1_000.0
-}
-
-/// Microseconds, with one decimal below 100.
-fn shown(micros: f64) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Neither negative nor large.
-    if micros < 99.95 { format!("{micros:.1}") } else { grouped(micros.round() as u64) }
-}
-
-fn shown_target(target: f64) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Targets are small whole numbers.
-    grouped(target as u64)
-}
-
-/// A number with its digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::results::ClusterFigures;
+    use super::super::results::{ClusterFigures, NativeFigures, PodFigures};
     use super::super::targets;
     use super::*;
     use nodesift_fixtures::synthetic::Shape;
 
-    fn results(targets: targets::Targets) -> Results {
+    fn results(targets: targets::Targets) -> Measured {
         let pod = |name: &str, cold_ns, native_ns: Option<u64>| PodFigures {
             nodes: 5_000,
             pods: 150_000,
@@ -175,9 +128,11 @@ mod tests {
             warm_ns: 2_140,
             row_changed_ns: 4_300,
             other_row_changed_ns: 4_200,
-            native_ns,
-            sandboxed_ns: native_ns.map(|_| cold_ns),
-            sandboxed_by_native: native_ns.map(|_| 1.21),
+            native: NativeFigures {
+                native_ns,
+                sandboxed_ns: native_ns.map(|_| cold_ns),
+                sandboxed_by_native: native_ns.map(|_| 1.21),
+            },
         };
         let cluster = ClusterFigures {
             nodes: 5_000,
@@ -202,7 +157,8 @@ mod tests {
             preemption_ns: 31_900,
             pod_event_ns: 10_040,
         };
-        Results { pods: vec![pod("a", 57_040, Some(47_100)), pod("b", 101_600, None)], cluster, targets }
+        let pods = vec![pod("a", 57_040, Some(47_100)), pod("b", 101_600, None)];
+        Measured::Pods(Box::new(Results { pods, cluster, targets }))
     }
 
     #[test]

@@ -1,6 +1,13 @@
-//! Targets of the figures on two cores, for two synthetic clusters. Other clusters have none. Start at [`of`].
+//! Targets of the figures on two cores, for two synthetic clusters, and for two with devices. Other clusters have none. Start at
+//! [`of`] and [`of_devices`].
 
+use crate::args::DeviceSize;
 use nodesift_fixtures::synthetic::Shape;
+use nodesift_fixtures::synthetic::devices::DeviceShape;
+
+/// The clusters with devices that are measured unless others are chosen.
+pub(super) const DEVICES_SMALL: DeviceSize = DeviceSize { nodes: 500, devices_per_node: 10 };
+pub(super) const DEVICES_LARGE: DeviceSize = DeviceSize { nodes: 5_000, devices_per_node: 8 };
 
 /// The seed of the synthetic clusters.
 pub(super) const SEED: u64 = 1;
@@ -70,5 +77,46 @@ pub(super) fn of(shape: Shape) -> Targets {
             ..NONE
         },
         _ => NONE,
+    }
+}
+
+/// Bounds for the figures of one cluster with devices: upper ones in microseconds, unless said otherwise.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ClaimTargets {
+    /// Cold, every pod.
+    pub(super) cold: Option<f64>,
+    /// After a claim was allocated, every pod.
+    pub(super) allocated: Option<f64>,
+    /// Warm, every pod.
+    pub(super) warm: Option<f64>,
+    /// An expression that is new, whatever it reads.
+    pub(super) new_expression: Option<f64>,
+    /// Lower bound for pods that are placed, in pods per second.
+    pub(super) placed_per_second: Option<f64>,
+    /// For comparison: kube-scheduler's plugin about pods `one` and `four`, in microseconds.
+    pub(super) kube_scheduler: Option<[f64; 2]>,
+}
+
+/// The targets for a synthetic cluster with devices.
+pub(super) fn of_devices(shape: DeviceShape) -> ClaimTargets {
+    let DeviceShape { nodes, devices_per_node, uuids: true, seed: SEED } = shape else {
+        return ClaimTargets::default();
+    };
+    let common = ClaimTargets { placed_per_second: Some(2_000.0), ..ClaimTargets::default() };
+    match (DeviceSize { nodes, devices_per_node }) {
+        DEVICES_SMALL => ClaimTargets {
+            cold: Some(350.0),
+            allocated: Some(8.0),
+            warm: Some(3.0),
+            kube_scheduler: Some([52_000.0, 42_000.0]),
+            ..common
+        },
+        DEVICES_LARGE => ClaimTargets {
+            cold: Some(3_000.0),
+            new_expression: Some(60_000.0),
+            kube_scheduler: Some([744_000.0, 548_000.0]),
+            ..common
+        },
+        _ => ClaimTargets::default(),
     }
 }

@@ -27,6 +27,8 @@ impl Rounds {
     pub(crate) const FULL: Self = Self { cold: 400, warm: 4_000, changed: 400 };
     /// Enough for a smoke test and rough figures.
     pub(crate) const QUICK: Self = Self { cold: 30, warm: 300, changed: 30 };
+    /// As [`Self::FULL`] for pods with claims, which take longer.
+    pub(crate) const FULL_CLAIMS: Self = Self { cold: 200, ..Self::FULL };
 }
 
 /// Medians for one pod.
@@ -120,11 +122,11 @@ pub fn settle(testbed: &Testbed, engine: &Engine, question: &Query) -> Result<us
     Ok(answer.pods.first().map_or(0, |pod| pod.feasible.len()))
 }
 
-fn time(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
+pub(super) fn time(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
     timed(rounds, |_| Ok(()), |()| evaluate(engine, question))
 }
 
-fn evaluate(engine: &Engine, question: &Query) -> Result<(), Error> {
+pub(super) fn evaluate(engine: &Engine, question: &Query) -> Result<(), Error> {
     engine.answer(question).map(|answer| drop(black_box(answer)))
 }
 

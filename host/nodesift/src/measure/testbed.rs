@@ -21,7 +21,7 @@ const UNRELATED_POD: &str = r#"{"metadata":{"namespace":"bench","name":"bench-un
     "spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}]}}"#;
 
 /// Rows between the node of one bound pod and that of the next. It is prime, so that every part of a column changes.
-const STRIDE: usize = 7_919;
+pub(super) const STRIDE: usize = 7_919;
 
 /// Why a testbed cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -11,11 +11,13 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use nodesift::cluster;
+use nodesift::measure::claims::{self, ClaimBed};
 use nodesift::measure::{NativeTimes, Testbed, Times, pods};
 use nodesift_bench::native;
 use nodesift_cache as cache;
-use nodesift_engine::{Answer, Reuse};
+use nodesift_engine::{Answer, Engine, Query, Reuse};
 use nodesift_fixtures::synthetic::Shape;
+use nodesift_fixtures::synthetic::devices::{DeviceShape, PENDING};
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -27,6 +29,9 @@ struct Args {
     /// Nodes of a synthetic cluster
     #[arg(long, default_value_t = 5_000)]
     nodes: u32,
+    /// Devices on each of its nodes: measures pods with claims, and leaves out all other pods
+    #[arg(long, conflicts_with = "pods_per_node")]
+    devices_per_node: Option<u32>,
     /// Pods on each of its nodes
     #[arg(long, default_value_t = 30)]
     pods_per_node: u32,
@@ -48,32 +53,49 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let (writer, reader) = cache::new();
     let engine = cluster::engine(reader, &cluster::PolicyArgs::default())?.reusing(Reuse::Off);
-    let own = engine.policy().scheduler_names.clone();
+    let policy = engine.policy();
+    if let Some(devices_per_node) = args.devices_per_node {
+        let shape = DeviceShape { nodes: args.nodes, devices_per_node, uuids: true, seed: args.seed };
+        let _bed = ClaimBed::synthetic(writer, &policy, shape, || ())?;
+        for pod in &PENDING {
+            let query = claims::question(pod);
+            let feasible = engine.answer(&query)?.pods.first().map_or(0, |pod| pod.feasible.len());
+            measure(&engine, pod.name, &query, feasible, args.rounds)?;
+        }
+        return Ok(());
+    }
+    let own = &policy.scheduler_names;
     let testbed = if args.cluster.is_empty() {
         let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
-        Testbed::synthetic(writer, &own, shape, || ())?
+        Testbed::synthetic(writer, own, shape, || ())?
     } else {
-        Testbed::of_files(writer, &own, &args.cluster, &args.pods)?.0
+        Testbed::of_files(writer, own, &args.cluster, &args.pods)?.0
     };
     for template in testbed.templates() {
         let query = pods::question(template);
         let feasible = pods::settle(&testbed, &engine, &query)?;
-        let natively = || engine.answer_with(&native::judge, &query);
-        check(&engine.answer(&query)?, &natively()?).with_context(|| format!("pod {}", template.name()))?;
-        let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
-        for _ in 0..args.rounds {
-            let started = Instant::now();
-            drop(black_box(engine.answer(&query)?));
-            sandboxed_times.push(started.elapsed());
-            let started = Instant::now();
-            drop(black_box(natively()?));
-            native_times.push(started.elapsed());
-        }
-        let nanos = |times| u64::try_from(Times::of(times).median().as_nanos());
-        let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
-        let times = NativeTimes { pod: template.name().to_owned(), feasible, sandboxed_ns, native_ns };
-        println!("{}", serde_json::to_string(&times)?);
+        measure(&engine, template.name(), &query, feasible, args.rounds)?;
     }
+    Ok(())
+}
+
+/// Measures one pod, and prints its line.
+fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: usize) -> anyhow::Result<()> {
+    let natively = || engine.answer_with(&native::judge, query);
+    check(&engine.answer(query)?, &natively()?).with_context(|| format!("pod {pod}"))?;
+    let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let started = Instant::now();
+        drop(black_box(engine.answer(query)?));
+        sandboxed_times.push(started.elapsed());
+        let started = Instant::now();
+        drop(black_box(natively()?));
+        native_times.push(started.elapsed());
+    }
+    let nanos = |times| u64::try_from(Times::of(times).median().as_nanos());
+    let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
+    let times = NativeTimes { pod: pod.to_owned(), feasible, sandboxed_ns, native_ns };
+    println!("{}", serde_json::to_string(&times)?);
     Ok(())
 }
 
