@@ -1,4 +1,4 @@
-//! Memory: bytes per node and per pod, growth under churn, peak during relists.
+//! Memory: bytes per node, per pod and per device, growth under churn, peak during relists.
 //!
 //! Every row is measured in a separate process: bytes that the program has allocated and not freed, their peak, and the
 //! resident set of the process. Prints JSON lines, then a table. Start at [`ROWS`].
@@ -14,6 +14,7 @@ use cap::Cap;
 use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_fixtures::api_objects::{ApiObjects, Stage};
+use nodesift_fixtures::synthetic::devices::DeviceShape;
 use nodesift_object::Kind;
 use nodesift_source::change::{Compiled, Compiler};
 #[cfg(feature = "jemalloc")]
@@ -30,12 +31,14 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 /// A measurement: its name, its function, and its upper limit.
 type Row = (&'static str, fn(Size) -> Measured, f64);
 
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 9] = [
     ("bytes per node with 20 labels", nodes, 1_500.0),
     ("bytes per pod of a ReplicaSet of 30", |size| pods(size, 0, 30), 400.0),
     ("bytes per pod of a ReplicaSet of 3", |size| pods(size, 0, 3), f64::INFINITY),
     ("bytes per pod of a DaemonSet", |size| pods(size, 30, 30), 400.0),
     ("bytes per pod, a sixth of them of DaemonSets", |size| pods(size, 5, 30), 400.0),
+    ("bytes per device, 8 on a node", |size| devices(size, false), 250.0),
+    ("bytes per device with a UUID, 8 on a node", |size| devices(size, true), 250.0),
     ("most memory of churn, over its start", churn, 1.1),
     ("peak of relists, over steady", relists, 2.2),
 ];
@@ -52,6 +55,9 @@ struct Size {
 const FULL: Size = Size { nodes: 5_000, pods: 150_000, churn: 1_000_000, relists: 200 };
 /// A smoke test; constant overhead dominates its figures.
 const SMOKE: Size = Size { nodes: 50, pods: 1_500, churn: 6_000, relists: 3 };
+
+/// As many GPUs as large machines have.
+const DEVICES_PER_NODE: u32 = 8;
 
 /// A figure from allocated bytes, and the same from the resident set.
 #[derive(Debug, Default)]
@@ -113,6 +119,28 @@ fn pods(size: Size, daemons: u32, replicas: u32) -> Measured {
     load(Kind::Pod, generator.pod_pages(size.pods, PAGE), &cluster.compiler, &mut cluster.writer);
     assert_eq!(cluster.reader.pods().len(), size.pods as usize);
     before.growth_per(size.pods)
+}
+
+/// One ResourceSlice of each node.
+fn devices(size: Size, uuids: bool) -> Measured {
+    let shape = DeviceShape { nodes: size.nodes, devices_per_node: DEVICES_PER_NODE, uuids, seed: 1 };
+    let mut cluster = Cluster::new();
+    load(Kind::Node, pages(shape.nodes()), &cluster.compiler, &mut cluster.writer);
+    let before = Now::read();
+    load(Kind::ResourceSlice, pages(shape.slices()), &cluster.compiler, &mut cluster.writer);
+    let snapshot = cluster.reader.snapshot();
+    let seen = |row: u32| snapshot.devices().seen_by(cache::Row(row)).unwrap()[0].devices.len();
+    assert!((0..size.nodes).all(|row| seen(row) == DEVICES_PER_NODE as usize));
+    before.growth_per(size.nodes * DEVICES_PER_NODE)
+}
+
+/// Lists of objects, each made when it is asked for.
+fn pages(mut objects: impl Iterator<Item = String>) -> impl Iterator<Item = Vec<u8>> {
+    std::iter::from_fn(move || {
+        let page: Vec<String> = objects.by_ref().take(PAGE as usize).collect();
+        let list = || format!(r#"{{"metadata":{{}},"items":[{}]}}"#, page.join(",")).into_bytes();
+        (!page.is_empty()).then(list)
+    })
 }
 
 /// Pods are created and deleted at a constant number; names, UIDs and versions are always new, and for every tenth pod a label

@@ -1,4 +1,4 @@
-//! Loads lists of nodes and pods into a cache as a source does: page by page, compiled while they are decoded.
+//! Loads lists of nodes, pods and ResourceSlices into a cache as a source does: page by page, compiled while they are decoded.
 
 use nodesift_cache::Writer;
 use nodesift_object::Kind;
@@ -19,12 +19,13 @@ pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compile
     page.objects
 }
 
-/// Applies nodes and pods.
+/// Applies nodes, pods and ResourceSlices.
 pub fn apply(writer: &mut Writer, object: Compiled) {
     match object.record {
         Record::Node(node) => writer.apply_node(&node),
         Record::Pod(pod) => writer.apply_pod(pod),
-        _ => unreachable!("only nodes and pods are generated"),
+        Record::ResourceSlice(slice) => writer.apply_resource_slice(*slice),
+        _ => unreachable!("only nodes, pods and ResourceSlices are generated"),
     }
 }
 
