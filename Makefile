@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -83,6 +83,11 @@ e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@tests/manifests/dry_run.py "$${CARGO_TARGET_DIR:-target}/e2e"
 	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
+
+# A part of `make e2e`.
+e2e-claims: build ## The part of make e2e about pods with claims on devices, placed by a small core
+	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@exec $(CARGO) run --quiet --bin nodesift-e2e -- --claims-only $(ARGS)
 
 # Part of neither `make test` nor CI, for the same reason. In the release profile: a sidecar of the dev profile would often answer too
 # late, and kube-scheduler would decide in its place.

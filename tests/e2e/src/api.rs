@@ -6,6 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use http::{Method, Request};
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -15,6 +17,9 @@ use serde_json::{Value, json};
 
 /// Objects per page, as in kubectl.
 const PAGE: u32 = 500;
+
+/// Concurrent requests.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// Timeout of a request, for example to a killed server.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -119,6 +124,16 @@ impl Api {
         let reply = self.write(write).await?;
         ensure!(reply.is_done(), "{} {}: {} {}", write.method, write.path, reply.status, text(&reply.body, "message"));
         Ok(reply.body)
+    }
+
+    /// Sends write requests that must succeed, several at the same time, in any order.
+    pub(crate) async fn done_all(&self, writes: Vec<Write>) -> anyhow::Result<()> {
+        let mut replies =
+            stream::iter(writes).map(|write| async move { self.done(&write).await }).buffer_unordered(AT_ONCE);
+        while let Some(reply) = replies.next().await {
+            reply?;
+        }
+        Ok(())
     }
 
     /// Lists all objects of a collection.

@@ -12,13 +12,10 @@ use nodesift_fixtures::live::{self, nodes, pods, storage};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::api::{Api, Reply, Write};
+use crate::api::{AT_ONCE, Api, Reply, Write};
 use crate::kinds::collection;
 use crate::steps::{self, Effect, STEPS, Scene, Step};
 use crate::world::{SENTINEL, World};
-
-/// Concurrent requests.
-const AT_ONCE: usize = 8;
 
 /// Maximum number of pods, in percent of the initial number.
 const PODS_AT_MOST: usize = 110;
@@ -76,7 +73,7 @@ impl History {
         let statuses = made
             .into_iter()
             .map(|(node, status)| Write::patch(format!("{}/status", crate::kinds::path(&node)), status));
-        self.write(statuses.collect()).await?;
+        self.api.done_all(statuses.collect()).await?;
 
         let mut sentinel = pods::pending(&mut self.rng, 0);
         sentinel["metadata"]["name"] = json!(SENTINEL);
@@ -94,25 +91,12 @@ impl History {
                 bindings.push(steps::binding(pod, node));
             }
         }
-        self.write(bindings).await?;
+        self.api.done_all(bindings).await?;
         self.world.refresh(&self.api).await
     }
 
     async fn create(&self, objects: Vec<Value>) -> anyhow::Result<()> {
-        self.write(objects.into_iter().map(|object| Write::create(collection(&object), object)).collect()).await
-    }
-
-    async fn write(&self, writes: Vec<Write>) -> anyhow::Result<()> {
-        let mut replies = stream::iter(writes)
-            .map(|write| {
-                let api = self.api.clone();
-                async move { api.done(&write).await }
-            })
-            .buffer_unordered(AT_ONCE);
-        while let Some(reply) = replies.next().await {
-            reply?;
-        }
-        Ok(())
+        self.api.done_all(objects.into_iter().map(|object| Write::create(collection(&object), object)).collect()).await
     }
 
     /// Performs some steps. Fails if the server does not answer; refusals are counted.

@@ -5,11 +5,13 @@
 //! state must equal a recount from the API server's lists, and its verdicts those over a dump of the cluster.
 //!
 //! Start at [`run`], which has the parts in order. [`history`] chooses changes from [`steps`]; their objects come from
-//! [`nodesift_fixtures::live`]. [`policies`] has the policy as an object of the cluster. [`judge`] compares, with [`recount`] and [`state`]; [`asker`] sends requests all the time.
-//! [`programs`] starts the servers, [`wire`] is the proxy between them and the sidecar, [`api`] a client.
+//! [`nodesift_fixtures::live`]. [`policies`] has the policy as an object of the cluster, [`claims`] pods with claims on devices.
+//! [`judge`] compares, with [`recount`] and [`state`]; [`asker`] sends requests all the time. [`programs`] starts the servers,
+//! [`wire`] is the proxy between them and the sidecar, [`api`] a client.
 
 mod api;
 mod asker;
+mod claims;
 mod history;
 mod judge;
 mod kinds;
@@ -56,6 +58,9 @@ pub(crate) struct Args {
     /// Run only the part about the policy as an object of the cluster
     #[arg(long)]
     pub(crate) policies_only: bool,
+    /// Run only the part about pods with claims on devices
+    #[arg(long, conflicts_with = "policies_only")]
+    pub(crate) claims_only: bool,
     /// Keep the folder of logs and dumps after a successful run, too
     #[arg(long)]
     keep: bool,
@@ -104,6 +109,10 @@ async fn main() -> ExitCode {
     match outcome {
         Ok(()) if args.policies_only => {
             progress.say("the policy objects were followed, and their statuses say so");
+            ExitCode::SUCCESS
+        }
+        Ok(()) if args.claims_only => {
+            progress.say("no device was given away twice");
             ExitCode::SUCCESS
         }
         Ok(()) => {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::Args;
 use crate::api::{Api, Write};
 use crate::asker::Asker;
+use crate::claims;
 use crate::history::History;
 use crate::judge;
 use crate::kinds::{PODS, collection};
@@ -60,8 +61,14 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let version = api.get("/version").await?.body;
     progress.say(format!("kube-apiserver {} is ready", text(&version, "gitVersion")));
 
-    let started = Instant::now();
     grant(&api).await?;
+    if !args.policies_only {
+        claims::run(args, &api, &sidecars, progress).await?;
+    }
+    if args.claims_only {
+        return Ok(());
+    }
+    let started = Instant::now();
     let mut history = History::new(api.clone(), args.seed, args.pods);
     history.begin(args.nodes).await?;
     let (nodes, pods) = (history.world.nodes.len(), history.world.pods.len());
