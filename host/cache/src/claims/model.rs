@@ -55,15 +55,33 @@ fn pods_of(claim: &Value) -> Vec<(String, String)> {
     owners.map(|owner| (text(owner, "/name").to_owned(), text(owner, "/uid").to_owned())).collect()
 }
 
+/// The UIDs under which something may be in flight for a claim.
+fn uids_of(claim: &Value) -> Vec<String> {
+    pods_of(claim).into_iter().map(|(_, pod)| pod).chain([uid(claim)]).collect()
+}
+
+/// What a result holds: the device, and what a share of it takes.
+fn holding(result: &Value) -> Option<(&str, Option<&str>)> {
+    let share = is_set(result, "/shareID").then(|| text(result, "/consumedCapacity/m"));
+    (result["adminAccess"] != true).then(|| (text(result, "/device"), share))
+}
+
 impl Model {
     /// Puts a claim in the place of another.
     fn set(&mut self, key: &str, claim: Option<Value>) {
         let old = self.claims.remove(key);
         let gone = old.filter(|old| claim.as_ref().is_none_or(|claim| uid(claim) != uid(old)));
-        let written = claim.clone().filter(|claim| is_set(claim, "/status/allocation"));
-        for ended in gone.iter().chain(&written) {
-            self.in_flight.remove(&uid(ended));
-            pods_of(ended).iter().for_each(|(_, pod)| drop(self.in_flight.remove(pod)));
+        if let Some(gone) = &gone {
+            uids_of(gone).iter().for_each(|uid| drop(self.in_flight.remove(uid)));
+        }
+        if let Some(claim) = claim.as_ref().filter(|claim| is_set(claim, "/status/allocation")) {
+            let shown: Vec<_> = list(claim, "/status/allocation/devices/results").iter().filter_map(holding).collect();
+            let is_shown = |held: &Vec<Value>| held.iter().filter_map(holding).all(|hold| shown.contains(&hold));
+            for uid in uids_of(claim) {
+                if self.in_flight.get(&uid).is_some_and(is_shown) {
+                    self.in_flight.remove(&uid);
+                }
+            }
         }
         self.claims.extend(claim.map(|claim| (key.to_owned(), claim)));
     }
@@ -328,7 +346,11 @@ fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
     let key = format!("ns{}/c{}", random.u8(0..2), random.u8(0..4));
     match random.u8(0..12) {
         0..5 => {
-            let claim = random_claim(random, &key);
+            let mut claim = random_claim(random, &key);
+            let decided = uids_of(&claim).into_iter().find_map(|uid| model.in_flight.get(&uid));
+            if let Some(decided) = decided.filter(|_| is_set(&claim, "/status/allocation") && random.bool()) {
+                claim["status"]["allocation"]["devices"]["results"] = decided.clone().into();
+            }
             writer.apply_resource_claim(record(&claim));
             model.set(&key, Some(claim));
         }

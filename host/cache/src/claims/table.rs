@@ -177,10 +177,13 @@ impl ClaimTable {
             change.released.extend(before);
         }
         if let Some(old) = old.filter(|old| old.uid != record.uid) {
-            self.end_in_flight(&old, &mut change);
+            self.end_in_flight(&old, |_| true, &mut change);
         }
-        if record.allocation.is_some() {
-            self.end_in_flight(&record, &mut change);
+        if let Some(allocation) = &record.allocation {
+            // An allocation of other devices is one from before, which comes late, or another scheduler's: the devices may still be
+            // written until the scheduler gives them up.
+            let is_shown = |held: &Holds| held.iter().all(|hold| allocation.held.contains(hold));
+            self.end_in_flight(&record, is_shown, &mut change);
         }
         Some(change)
     }
@@ -192,7 +195,7 @@ impl ClaimTable {
         self.unindex(&record);
         let mut change = HoldChange::default();
         change.released.extend(held_by(&record));
-        self.end_in_flight(&record, &mut change);
+        self.end_in_flight(&record, |_| true, &mut change);
         Some(change)
     }
 
@@ -276,10 +279,13 @@ impl ClaimTable {
         is_known
     }
 
-    /// An allocation is written, or its claim is gone: nothing is in flight for it any more.
-    fn end_in_flight(&mut self, claim: &ClaimRecord, change: &mut HoldChange) {
+    /// An allocation is written, or its claim is gone: what is in flight for it, and is so, is not any more.
+    fn end_in_flight(&mut self, claim: &ClaimRecord, is_so: impl Fn(&Holds) -> bool, change: &mut HoldChange) {
         let pods = claim.extended_for.iter().map(|(_, uid)| uid);
         for uid in pods.chain([&claim.uid]) {
+            if !self.shown.in_flight.get(uid).is_some_and(&is_so) {
+                continue;
+            }
             change.released.extend(self.release_in_flight(uid).into_iter().flat_map(|ended| ended.released));
         }
     }

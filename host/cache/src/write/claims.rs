@@ -23,8 +23,9 @@ impl Writer {
     }
 
     /// Holds what a scheduler core has decided to allocate and not yet written: for the claim of this UID, or, where the claim for
-    /// the extended resources of a pod is still to be made, for the pod of this UID. It ends when the claim shows an allocation, when
-    /// the claim is gone, or by [`Self::release_in_flight`]; a claim that is not known never ends it.
+    /// the extended resources of a pod is still to be made, for the pod of this UID. It ends when the claim shows these devices, when
+    /// the claim is gone, or by [`Self::release_in_flight`]; a claim that is not known never ends it. An allocation of other devices
+    /// does not: it may be an older one, of which the watch tells late.
     ///
     /// # Errors
     /// The claim is allocated, or another allocation for it is in flight. Nothing is held then.

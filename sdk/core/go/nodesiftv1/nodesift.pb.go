@@ -2009,12 +2009,14 @@ type AssumeRequest struct {
 	// the node already takes nothing, and is not evaluated. False: the node is taken as decided, whatever room it has.
 	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
 	// Gives devices of the node to the claims of the pod that have none yet, in the same step; implies `check`. The devices
-	// count as in use from this version on, until the status of their claim shows an allocation, or the assumption ends. The
-	// core writes each allocation to the status of its claim before it binds the pod. A policy without a predicate that gives
+	// count as in use from this version on, until the status of their claim shows them, or the assumption ends. The core
+	// writes each allocation to the status of its claim before it binds the pod. A policy without a predicate that gives
 	// devices refuses pods with claims, with FAILED_PRECONDITION; nothing is assumed then.
 	// For a pod that is assumed already the devices are given anew, on this node or another one: what it holds in flight ends
 	// in the same step, or stays where the call is refused. So a call whose answer was lost can be repeated. Once an
 	// allocation of the earlier answer is written, write the others of that answer, or forget the pod first.
+	// A sidecar that has been restarted does not know what the core has decided and not yet written: write it, and wait until
+	// an answer shows it, before more devices are given.
 	Allocate      bool `protobuf:"varint,6,opt,name=allocate,proto3" json:"allocate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2103,7 +2105,8 @@ type AssumeResponse struct {
 	Placed Placed `protobuf:"varint,4,opt,name=placed,proto3,enum=nodesift.v1.Placed" json:"placed,omitempty"`
 	// Only with `allocate`: what each claim of the pod gets that was not allocated, in the order in which the pod names its
 	// claims. The one for extended resources comes last. Empty where the pod has no claims, all of them are allocated, or
-	// the watch has shown it bound.
+	// the watch has shown it bound. A claim that was allocated already is not here: another core may have written it since,
+	// so before the pod is reserved for it, see that the node selector of its allocation matches the node.
 	Allocations   []*ClaimAllocation `protobuf:"bytes,5,rep,name=allocations,proto3" json:"allocations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3390,8 +3393,8 @@ type PodAnswer struct {
 	// With CYCLE_NAMED_NODES: the nodes of the cache that PreFilter selects, sorted.
 	NamedNodes []string `protobuf:"bytes,12,rep,name=named_nodes,json=namedNodes,proto3" json:"named_nodes,omitempty"`
 	// Only where no node fits: namespace/name of the claims that are allocated to devices which some evaluated node cannot
-	// use, and that are reserved for nobody but this pod, in the order of the pod. Like kube-scheduler's PostFilter, a core can make the pod fit by
-	// clearing the `status.allocation` of one of them.
+	// use, and that are reserved for nobody but this pod, in the order of the pod. Like kube-scheduler's PostFilter, a core
+	// can make the pod fit by clearing the `status.allocation` of one of them.
 	ClaimsToRelease []string `protobuf:"bytes,13,rep,name=claims_to_release,json=claimsToRelease,proto3" json:"claims_to_release,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
