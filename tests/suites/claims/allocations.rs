@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nodesift_object::Quantity;
 use nodesift_tests::data::{self, Document, read_gzip};
-use nodesift_tests::http::post;
+use nodesift_tests::http::{get, post};
 use nodesift_tests::sidecar::{Sidecar, command};
 use nodesift_tests::timeout;
 use serde_json::{Map, Value, json};
@@ -223,6 +223,21 @@ fn devices_of_an_assumption_that_expires_are_free_again() {
     assert!(refused.as_ref().is_err_and(|error| error.contains("cannot allocate all claims")), "{refused:?}");
     let given = timeout::until(|| assume(&sidecar, &request("b", "n")).ok()).expect("the device is free again");
     assert_eq!(given["allocations"][0]["claim"], "ns/b", "{given}");
+}
+
+#[test]
+fn devices_in_flight_are_in_the_state_until_the_assumption_ends() {
+    let (sidecar, _folder) = serving(&one_device());
+    let counts = || {
+        let state = get(&sidecar.unix(), "/v1/state?node=n").unwrap().json();
+        let pool = &state["nodes"][0]["devices"][0];
+        ["devices", "allocated", "inFlight", "free"].map(|count| pool[count].as_u64())
+    };
+    assert_eq!(counts(), [1, 0, 0, 1].map(Some));
+    assume(&sidecar, &request("a", "n")).unwrap();
+    assert_eq!(counts(), [1, 1, 1, 0].map(Some));
+    forget(&sidecar, &json!({"uid": "a"}));
+    assert_eq!(counts(), [1, 0, 0, 1].map(Some));
 }
 
 #[test]
