@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, TypedFunc};
-use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline, WasmBacktrace};
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap, WasmBacktrace};
 
 use super::deadline::Deadline;
+use super::limited::{self, Limited};
 use super::log::{Line, LineBudget};
 use super::memory::MemoryBudget;
 use super::row_sets::{RowSetError, RowSets};
@@ -18,7 +19,7 @@ use super::wire::devices::QueryTooLarge;
 use super::wire::{self, Descriptor};
 use super::{Facts, backtrace, check};
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{GUEST_HANDLES, OUTPUT_BYTES};
+use crate::limits::OUTPUT_BYTES;
 
 /// The host state of an instance: facts, deadline, memory budget and lines of the running call.
 pub(super) struct Frame {
@@ -50,11 +51,6 @@ impl Frame {
         self.last_words = Some(text);
     }
 
-    /// The deadline of the running call.
-    pub(super) fn deadline(&mut self) -> &mut Deadline {
-        &mut self.deadline
-    }
-
     /// The row sets of the running `filter` call.
     ///
     /// # Errors
@@ -71,6 +67,16 @@ impl Frame {
     /// [`NoFacts`] outside of these; the error traps the guest.
     pub(super) fn facts(&self) -> wasmtime::Result<&dyn Facts> {
         self.facts.as_deref().ok_or_else(|| NoFacts.into())
+    }
+}
+
+impl Limited for Frame {
+    fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    fn memory(&mut self) -> &mut MemoryBudget {
+        &mut self.memory
     }
 }
 
@@ -144,28 +150,16 @@ impl Instance {
     ) -> Result<Self, NewError> {
         let deadline = Deadline::new(time.budget, time.until);
         let memory = MemoryBudget::new(memory_bytes);
-        let mut store = Store::new(
-            pre.engine(),
-            Frame {
-                facts: None,
-                row_sets: None,
-                deadline,
-                memory,
-                lines: Vec::new(),
-                last_words: None,
-                line_budget: line_budget.cloned(),
-            },
-        );
-        store.limiter(|frame| &mut frame.memory);
-        store.set_hostcall_fuel(OUTPUT_BYTES);
-        store.set_max_component_handles(GUEST_HANDLES);
-        store.epoch_deadline_callback(|mut store| {
-            Ok(match store.data_mut().deadline.look() {
-                Some(ticks) => UpdateDeadline::Continue(ticks),
-                None => UpdateDeadline::Interrupt,
-            })
-        });
-        store.set_epoch_deadline(Deadline::first_look());
+        let frame = Frame {
+            facts: None,
+            row_sets: None,
+            deadline,
+            memory,
+            lines: Vec::new(),
+            last_words: None,
+            line_budget: line_budget.cloned(),
+        };
+        let mut store = limited::store(pre.engine(), frame, OUTPUT_BYTES);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         let filter = instance
             .get_typed_func::<(u32,), (wire::Verdict,)>(&mut store, exports.filter)

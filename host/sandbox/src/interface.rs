@@ -28,6 +28,7 @@ use wasmtime::{StoreContextMut, Trap};
 use crate::contract::{self, Minor, PACKAGE};
 use crate::deadline::{HostWork, Meter};
 use crate::instance::Frame;
+use crate::limited::Limited;
 use crate::no_facts;
 use crate::rows::Rows;
 use crate::wire::devices::{Devices, Query};

@@ -14,6 +14,7 @@
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   backtrace                     where a guest was when its call ended
 //!   slots                         how many instances exist at once
+//!   limited                       a store with the limits of every guest
 //!   deadline · clock · memory     the limits of a call
 //! device_selector               the component that evaluates CEL about devices, by a contract of its own
 //! accounting                    components that say what a pod takes of its node, by a contract of their own
@@ -50,6 +51,7 @@ mod inspect;
 mod instance;
 mod instances;
 mod interface;
+mod limited;
 pub mod limits;
 mod load_error;
 mod log;

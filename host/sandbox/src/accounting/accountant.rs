@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Store, Trap};
 
 use super::object::{AccountedObject, NoAnswer};
 use super::types::{Needs, RawNeeds, RawRuling, RawSums};
@@ -12,7 +12,8 @@ use crate::backtrace;
 use crate::deadline::Deadline;
 use crate::fault::{Fault, FaultKind};
 use crate::instance::{cause_of, kind_of};
-use crate::limits::{ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_TIME, GUEST_HANDLES};
+use crate::limited::{self, Limited};
+use crate::limits::{ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_TIME};
 use crate::memory::MemoryBudget;
 use crate::slots::Slot;
 
@@ -68,6 +69,16 @@ impl State {
     }
 }
 
+impl Limited for State {
+    fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    fn memory(&mut self) -> &mut MemoryBudget {
+        &mut self.memory
+    }
+}
+
 /// An instance. It must be dropped after a fault.
 pub(super) struct Accountant {
     // Dropped in this order: the slot is free once the store is.
@@ -90,17 +101,7 @@ impl Accountant {
     ) -> Result<Self, Fault> {
         let (deadline, memory) = (Deadline::new(time, None), MemoryBudget::new(memory_bytes));
         let state = State { deadline, memory, budget: time, memory_bytes, running: None };
-        let mut store = Store::new(pre.engine(), state);
-        store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(ACCOUNTING_OUTPUT_BYTES);
-        store.set_max_component_handles(GUEST_HANDLES);
-        store.epoch_deadline_callback(|mut store| {
-            Ok(match store.data_mut().deadline.look() {
-                Some(ticks) => UpdateDeadline::Continue(ticks),
-                None => UpdateDeadline::Interrupt,
-            })
-        });
-        store.set_epoch_deadline(Deadline::first_look());
+        let mut store = limited::store(pre.engine(), state, ACCOUNTING_OUTPUT_BYTES);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         Ok(Self { store, instance, calls: 0, configured_bytes: 0, _slot: slot })
     }

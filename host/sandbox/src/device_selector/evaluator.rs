@@ -1,15 +1,16 @@
 //! One instance of the device selector with its own store, and the limits of its calls.
 
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Store, Trap};
 
 use super::types::{Outcome, Path, SelectedDevice};
 use crate::backtrace;
 use crate::deadline::Deadline;
 use crate::fault::{Fault, FaultKind};
 use crate::instance::{cause_of, kind_of};
+use crate::limited::{self, Limited};
 use crate::limits::{
-    GUEST_HANDLES, GUEST_MEMORY_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES, SELECTOR_OUTPUT_BYTES_PER_DEVICE,
+    GUEST_MEMORY_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES, SELECTOR_OUTPUT_BYTES_PER_DEVICE,
     SELECTOR_TIME_PER_1_000_DEVICES,
 };
 use crate::memory::MemoryBudget;
@@ -44,6 +45,16 @@ pub(super) struct State {
     memory: MemoryBudget,
 }
 
+impl Limited for State {
+    fn deadline(&mut self) -> &mut Deadline {
+        &mut self.deadline
+    }
+
+    fn memory(&mut self) -> &mut MemoryBudget {
+        &mut self.memory
+    }
+}
+
 /// An instance. It must be dropped after a fault.
 pub(super) struct Evaluator {
     // Dropped in this order: the slot is free once the store is.
@@ -57,17 +68,7 @@ impl Evaluator {
     pub(super) fn new(pre: &InstancePre<State>, slot: Slot) -> Result<Self, Fault> {
         let state =
             State { deadline: Deadline::new(INSTANTIATE_TIME, None), memory: MemoryBudget::new(GUEST_MEMORY_BYTES) };
-        let mut store = Store::new(pre.engine(), state);
-        store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(OUTPUT_BYTES);
-        store.set_max_component_handles(GUEST_HANDLES);
-        store.epoch_deadline_callback(|mut store| {
-            Ok(match store.data_mut().deadline.look() {
-                Some(ticks) => UpdateDeadline::Continue(ticks),
-                None => UpdateDeadline::Interrupt,
-            })
-        });
-        store.set_epoch_deadline(Deadline::first_look());
+        let mut store = limited::store(pre.engine(), state, OUTPUT_BYTES);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         Ok(Self { store, instance, _slot: slot })
     }
