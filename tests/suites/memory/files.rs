@@ -31,7 +31,7 @@ const YAML_NODES: u32 = 200;
 const YAML_PODS: u32 = 5_000;
 
 /// As [`BYTES_PER_POD`], in the smaller cluster, where nearly every pod has facts of its own.
-const YAML_BYTES_PER_POD: f64 = 1_000.0;
+const YAML_BYTES_PER_POD: f64 = 1_010.0;
 
 /// Memory that does not grow with the cluster, in bytes: buffers of files, empty structures of a cache.
 const CONSTANT_BYTES: f64 = 2_500_000.0;
