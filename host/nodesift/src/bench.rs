@@ -4,6 +4,7 @@
 //! cluster  the clusters that the arguments select      targets  targets for the synthetic clusters
 //! socket   serves a cluster on its sockets             client   sends requests to it, in another process
 //! native   runs nodesift-native                        grpc · http · incoming     the connections of that client
+//! requests what the client sends
 //! results  what was measured, and its JSON             table · cells              the results as tables
 //! claims   the same for clusters with devices
 //! ```
@@ -19,6 +20,7 @@ mod grpc;
 mod http;
 mod incoming;
 mod native;
+mod requests;
 mod results;
 mod socket;
 mod table;

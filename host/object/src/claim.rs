@@ -2,10 +2,10 @@
 //!
 //! Start with [`ResourceClaim`]. What is only copied into an allocation is kept as text.
 
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use crate::ResourceList;
+use crate::device_configuration::DeviceConfiguration;
 use crate::field::null_is_default;
 use crate::selector::DeviceSelector;
 use crate::selector::NodeSelector;
@@ -49,27 +49,6 @@ pub struct DeviceClaim {
     /// What drivers are told about the devices.
     #[serde(default, deserialize_with = "null_is_default")]
     pub config: Vec<DeviceConfiguration>,
-}
-
-/// What a driver is told about devices, in a claim or in a class.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-pub struct DeviceConfiguration {
-    /// The requests and alternatives (`request/alternative`) that it is about; empty for all, as always in a class.
-    #[serde(default, deserialize_with = "null_is_default")]
-    pub requests: Vec<String>,
-    /// `opaque`: the driver and its parameters, as written.
-    #[serde(default)]
-    pub opaque: Option<JsonText>,
-}
-
-/// A JSON value as it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JsonText(pub String);
-
-impl<'de> Deserialize<'de> for JsonText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(String::from(Box::<str>::from(Box::<RawValue>::deserialize(deserializer)?))))
-    }
 }
 
 /// A request: exactly one kind of devices, or the first of several that is available.

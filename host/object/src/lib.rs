@@ -11,6 +11,7 @@ pub mod claim;
 pub mod config_map;
 pub mod decode;
 pub mod device;
+pub mod device_configuration;
 mod field;
 pub mod image;
 pub mod node;

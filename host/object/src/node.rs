@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::claim::DeviceConfiguration;
+use crate::device_configuration::DeviceConfiguration;
 use crate::field::{name, null_is_default, text_enum};
 use crate::image::ImageNames;
 use crate::selector::DeviceSelector;

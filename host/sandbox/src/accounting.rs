@@ -2,9 +2,12 @@
 //! about single objects, by the contract `nodesift:accounting`.
 //!
 //! ```text
-//! contract     versions, interfaces, and what a component imports
+//! contract     its version and interfaces
+//! manifest     what a component imports and exports
 //! error        why a component is not loaded
-//! object       what can be read of one object, and the linker
+//! object       what can be read of one object
+//! link         the functions by which it is read
+//! state        the host state of an instance
 //! accountant   one instance with its own store
 //! types        what crosses, named as in sdk/predicate/wit/accounting
 //! check        what a guest returned → needs, account or sums, or a fault
@@ -17,7 +20,10 @@ mod accountant;
 mod check;
 mod contract;
 mod error;
+mod link;
+mod manifest;
 mod object;
+mod state;
 mod types;
 
 use std::fmt;
@@ -41,8 +47,9 @@ use crate::limits::{
     ACCOUNTING_BATCH, ACCOUNTING_CALLS, ACCOUNTING_START_TIME, GUEST_MEMORY_BYTES, INSTANTIATE_TIME, REUSED_CALLS,
     REUSED_GROWTH_BYTES, SLOT_WAIT,
 };
-use accountant::{Accountant, Exports, State};
-use contract::Manifest;
+use accountant::{Accountant, Exports};
+use manifest::Manifest;
+use state::State;
 
 /// What a policy gives an accounting component.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +110,7 @@ impl Accounting {
     ) -> Result<Self, AccountingError> {
         let contract = |error: wasmtime::Error| AccountingError::Contract(format!("{error:#}"));
         let mut linker = Linker::new(component.engine());
-        manifest.imports.iter().try_for_each(|import| object::link(*import, &mut linker)).map_err(contract)?;
+        manifest.imports.iter().try_for_each(|import| link::link(*import, &mut linker)).map_err(contract)?;
         let pre = linker.instantiate_pre(component).map_err(contract)?;
         let exports = Exports::of(component, &manifest.export).map_err(AccountingError::Contract)?;
         let mut accounting = Self {

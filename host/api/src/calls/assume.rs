@@ -11,7 +11,6 @@ use nodesift_proto::v1;
 use parking_lot::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::check::allocation;
 use super::request::{TERMINATED, pod_ref};
 use super::response;
 use crate::admission::scope::RequestScope;
@@ -71,7 +70,7 @@ impl Service {
         let placed = self.place(&mut writer, &plan, until, &found)?;
         let version = self.publish(&mut writer);
         drop(writer);
-        let allocations = found.into_iter().map(allocation).collect();
+        let allocations = found.into_iter().map(response::allocation).collect();
         Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }
 

@@ -11,8 +11,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_proto::v1;
-
 use super::assume::AssumePlan;
 use crate::{Error, Service, limits};
 use nodesift_cache::{Generation, Placed, Plan, Snapshot, Writer};
@@ -193,14 +191,6 @@ fn does_not_fit(pod: &PodAnswer, node: &str) -> Error {
         None => "no reason given".to_owned(),
     };
     Error::DoesNotFit { pod: pod.pod.clone(), node: node.to_owned(), why }
-}
-
-/// What a claim gets, as a message.
-pub(super) fn allocation(allocation: ClaimAllocation) -> v1::ClaimAllocation {
-    let ClaimAllocation { claim, uid: _, result, devices: _, extended } = allocation;
-    let (name, uid) = claim.map(|claim| (claim.key(), claim.uid.to_string())).unwrap_or_default();
-    let (spec, request_mappings) = extended.map(|extended| (extended.spec, extended.mappings)).unwrap_or_default();
-    v1::ClaimAllocation { claim: name, uid, allocation: result, spec, request_mappings }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::node_index::node_index;
 use crate::Age;
 use crate::error::{code_name, status_of, truncated};
 use nodesift_cache::{NodeNames, Row, Snapshot};
+use nodesift_engine::allocation::ClaimAllocation;
 use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
@@ -26,6 +27,14 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
         assumed: Vec::new(),
         forgotten: Vec::new(),
     }
+}
+
+/// What a claim gets, as a message.
+pub(super) fn allocation(allocation: ClaimAllocation) -> v1::ClaimAllocation {
+    let ClaimAllocation { claim, uid: _, result, devices: _, extended } = allocation;
+    let (name, uid) = claim.map(|claim| (claim.key(), claim.uid.to_string())).unwrap_or_default();
+    let (spec, request_mappings) = extended.map(|extended| (extended.spec, extended.mappings)).unwrap_or_default();
+    v1::ClaimAllocation { claim: name, uid, allocation: result, spec, request_mappings }
 }
 
 /// The form of sets of nodes.

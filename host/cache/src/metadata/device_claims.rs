@@ -11,9 +11,9 @@ use super::requests::DEVICE_CLASS_PREFIX;
 use crate::limits::{BINDING_TIMEOUT_S, CONFIGURATION_BYTES};
 use nodesift_object::DeviceClass;
 use nodesift_object::claim::{
-    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, DeviceConfiguration, EXTENDED_RESOURCE_ANNOTATION,
-    ResourceClaim,
+    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, EXTENDED_RESOURCE_ANNOTATION, ResourceClaim,
 };
+use nodesift_object::device_configuration::DeviceConfiguration;
 
 /// A ResourceClaim.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, Color};
 
-use super::results::NativeFigures;
+use super::native::NativeFigures;
 use crate::terminal::Paint;
 
 /// A figure with an upper bound.

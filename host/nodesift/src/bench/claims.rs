@@ -17,7 +17,8 @@ use anyhow::{Context as _, anyhow};
 
 use super::client::Job;
 use super::cluster::Cluster;
-use super::results::{NativeFigures, nanos};
+use super::native::NativeFigures;
+use super::results::nanos;
 use super::socket::{self, Served};
 use super::{native, targets};
 use crate::measure::claims::{self, ClaimBed, Reads};

@@ -9,14 +9,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail};
+use serde::Serialize;
 
 use super::cluster::Cluster;
-use super::results::NativeFigures;
 use crate::exit::Failure;
 use crate::measure::NativeTimes;
 
 /// The program's file name.
 const NAME: &str = "nodesift-native";
+
+/// What `nodesift-native` measures of a pod; none without it.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct NativeFigures {
+    /// Cold with native predicates in the same engine.
+    pub(super) native_ns: Option<u64>,
+    /// Cold in the sandbox, in the same rounds.
+    pub(super) sandboxed_ns: Option<u64>,
+    /// `sandboxed_ns` divided by `native_ns`.
+    pub(super) sandboxed_by_native: Option<f64>,
+}
 
 /// What to do if the program is missing.
 pub(super) const MISSING: &str = "nodesift-native is not in the folder of this program; build both with `cargo build --release --workspace --bins`, or use --native PATH";

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::claims::results::{ClaimFigures, ClaimResults, DeviceFigures};
+use super::native::NativeFigures;
 use super::targets::Targets;
 use crate::measure::pods::PodTimes;
 use crate::measure::{Template, Testbed};
@@ -38,17 +39,6 @@ pub(super) struct PodFigures {
     pub(super) other_row_changed_ns: u64,
     #[serde(flatten)]
     pub(super) native: NativeFigures,
-}
-
-/// What `nodesift-native` measures of a pod; none without it.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct NativeFigures {
-    /// Cold with native predicates in the same engine.
-    pub(super) native_ns: Option<u64>,
-    /// Cold in the sandbox, in the same rounds.
-    pub(super) sandboxed_ns: Option<u64>,
-    /// `sandboxed_ns` divided by `native_ns`.
-    pub(super) sandboxed_by_native: Option<f64>,
 }
 
 /// One cluster. Times are in nanoseconds.

@@ -113,7 +113,8 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::{ClusterFigures, NativeFigures, PodFigures};
+    use super::super::native::NativeFigures;
+    use super::super::results::{ClusterFigures, PodFigures};
     use super::super::targets;
     use super::*;
     use nodesift_fixtures::synthetic::Shape;

@@ -7,12 +7,13 @@ use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, I
 use wasmtime::{Store, Trap};
 
 use super::object::{AccountedObject, NoAnswer};
+use super::state::{Running, State};
 use super::types::{Needs, RawNeeds, RawRuling, RawSums};
 use crate::backtrace;
 use crate::deadline::Deadline;
 use crate::fault::{Fault, FaultKind};
 use crate::instance::{cause_of, kind_of};
-use crate::limited::{self, Limited};
+use crate::limited;
 use crate::limits::{ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_TIME};
 use crate::memory::MemoryBudget;
 use crate::slots::Slot;
@@ -38,44 +39,6 @@ impl Exports {
         let index = component.get_export_index(None, interface).ok_or_else(|| lacks(interface))?;
         let function = |name| component.get_export_index(Some(&index), name).ok_or_else(|| lacks(name));
         Ok(Self { configure: function("configure")?, pod: function("pod")?, node: function("node")? })
-    }
-}
-
-/// The object of the running call, and what may be read of it.
-pub(super) struct Running {
-    pub(super) object: Arc<dyn AccountedObject>,
-    pub(super) needs: Arc<Needs>,
-}
-
-/// The host state of an instance.
-pub(super) struct State {
-    deadline: Deadline,
-    memory: MemoryBudget,
-    /// What the running call may take, for what a fault says.
-    budget: Duration,
-    memory_bytes: usize,
-    /// None outside `pod` and `node`.
-    running: Option<Running>,
-}
-
-impl State {
-    /// The object of the running call.
-    ///
-    /// # Errors
-    ///
-    /// [`NoAnswer::NoObject`] outside `pod` and `node`; the error ends the guest's call.
-    pub(super) fn running(&self) -> Result<&Running, NoAnswer> {
-        self.running.as_ref().ok_or(NoAnswer::NoObject)
-    }
-}
-
-impl Limited for State {
-    fn deadline(&mut self) -> &mut Deadline {
-        &mut self.deadline
-    }
-
-    fn memory(&mut self) -> &mut MemoryBudget {
-        &mut self.memory
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use nodesift_policy::Policy;
-use nodesift_proto::v1::pod;
+use nodesift_proto::v1::{self, pod};
 use serde_json::{Value, json};
 
 use super::*;

@@ -12,8 +12,8 @@ use nodesift_proto::v1::{self, pod};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 
-use super::super::client::{dial_unix, known, request};
 use super::super::grpc::{Call, Connection, MESSAGE_HEAD};
+use super::super::requests::{dial_unix, known, request};
 use crate::measure::Times;
 
 /// Pods with claims that are to be placed.

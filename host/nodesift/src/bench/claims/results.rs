@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::results::NativeFigures;
+use super::super::native::NativeFigures;
 use super::super::targets::ClaimTargets;
 
 /// The results of one cluster with devices.

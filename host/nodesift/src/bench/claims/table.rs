@@ -72,7 +72,7 @@ fn by_cluster(results: &ClaimResults, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::results::NativeFigures;
+    use super::super::super::native::NativeFigures;
     use super::super::super::targets;
     use super::super::results::{ClaimFigures, DeviceFigures};
     use super::*;
