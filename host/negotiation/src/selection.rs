@@ -8,7 +8,7 @@ use crate::desk::Undo;
 use crate::effect::{Defect, Effect, Failure, Progress};
 use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, VALID_MOST};
 use crate::message::{Allocate, Call, CallId, Deallocate, MalformedAnswer, PartyAllocated, PartyFailed, cut};
-use crate::negotiation::{Allocation, Phase, Selection};
+use crate::negotiation::{Allocation, Phase, Seat, Selection};
 use crate::request::{ClaimState, ClaimUid, Node, Refusal, Select};
 use crate::subject::Suitability;
 use crate::turn::Turn;
@@ -136,17 +136,26 @@ impl Turn<'_> {
         self.note_may_be_asked(party);
     }
 
+    /// The position of the seat whose allocation has this call; none where no allocation runs, or the call is another party's.
+    fn position_of(&mut self, party: &Arc<str>, call: CallId) -> Option<usize> {
+        let is_asked = |seat: &Seat| seat.call.as_ref().is_some_and(|known| known.id == call);
+        let position = match &self.it.phase {
+            Phase::Allocating { .. } => self.it.seats.iter().position(is_asked)?,
+            _ => return None,
+        };
+        if self.it.seats.get(position).is_some_and(|seat| seat.party != *party) {
+            self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
+            return None;
+        }
+        Some(position)
+    }
+
     /// A party has allocated.
     pub(crate) fn note_allocated(&mut self, party: &Arc<str>, said: &PartyAllocated) {
-        let Phase::Allocating { nodes } = &self.it.phase else { return };
-        let Some(seat) =
-            self.it.seats.iter_mut().find(|seat| seat.call.as_ref().is_some_and(|call| call.id == said.id))
-        else {
+        let Some(position) = self.position_of(party, said.id) else { return };
+        let (Phase::Allocating { nodes }, Some(seat)) = (&self.it.phase, self.it.seats.get_mut(position)) else {
             return;
         };
-        if seat.party != *party {
-            return self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
-        }
         let foreign_node = said.nodes.iter().find(|node| !nodes.contains(node));
         let foreign_claim = said.claims.iter().find(|claim| !seat.claims.contains(claim));
         let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
@@ -217,15 +226,10 @@ impl Turn<'_> {
 
     /// A party cannot allocate.
     pub(crate) fn note_failed(&mut self, party: &Arc<str>, said: &PartyFailed) {
-        let Phase::Allocating { nodes } = &self.it.phase else { return };
-        let Some(seat) =
-            self.it.seats.iter_mut().find(|seat| seat.call.as_ref().is_some_and(|call| call.id == said.id))
-        else {
+        let Some(position) = self.position_of(party, said.id) else { return };
+        let (Phase::Allocating { nodes }, Some(seat)) = (&self.it.phase, self.it.seats.get_mut(position)) else {
             return;
         };
-        if seat.party != *party {
-            return self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign));
-        }
         let Some(call) = seat.call.as_mut() else { return };
         match &said.claim {
             Some(claim) if seat.claims.contains(claim) => call.failed.push(claim.clone()),
