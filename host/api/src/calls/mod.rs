@@ -29,4 +29,6 @@ mod overlay;
 pub(crate) mod reprieve;
 pub(crate) mod request;
 pub mod response;
+#[cfg(test)]
+mod testing;
 pub(crate) mod yunikorn;

@@ -2,27 +2,23 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use nodesift_policy::Policy;
 use nodesift_proto::v1::pod;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::{self as cache, SharedWriter};
 use nodesift_engine::Engine;
-use nodesift_sandbox::Runtime;
 
 /// Races for the last room.
 const RACES: u32 = 10_000;
 /// Threads in each race, each with a pod of its own.
 const RACERS: usize = 8;
-/// Time per call of a predicate: the tests are about races, and a busy machine is slow.
-const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// A service over these nodes and pods, with the predicates of this name.
 fn service(predicates: &[&str], nodes: &[Value], pods: &[Value]) -> Service {
@@ -32,12 +28,7 @@ fn service(predicates: &[&str], nodes: &[Value], pods: &[Value]) -> Service {
     nodes.iter().for_each(|node| writer.apply_node(&metadata::node(&serde_json::from_value(node.clone()).unwrap())));
     pods.iter().for_each(|pod| writer.apply_pod(metadata::pod_record(&decoded(pod), &schedulers)));
     writer.publish();
-    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-    let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
-    let mut policy = policy.select(predicates).unwrap();
-    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
-    let runtime = Runtime::start(None).unwrap();
-    let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
+    let (active, runtime) = testing::active(predicates);
     let engine = Arc::new(Engine::new(reader, active, runtime));
     Service::new(engine, SharedWriter::new(writer.into()), Readiness::default(), Settings::default())
 }

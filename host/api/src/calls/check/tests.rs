@@ -2,35 +2,25 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
-use std::time::Duration;
 
-use nodesift_policy::Policy;
 use nodesift_proto::v1::{self, pod};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::metadata::{self, SliceRecord};
 use nodesift_cache::{self as cache, SharedWriter};
 use nodesift_engine::Engine;
 use nodesift_sandbox::Runtime;
 
-/// Time per call of a predicate: the tests are not about time, and a busy machine is slow.
-const CALL_TIME: Duration = Duration::from_secs(10);
-
 /// A service with these predicates over the nodes `n` and `m` with one device each and `k` with none. The claims and pods of these
 /// names ask for one device; the pod `x` asks for an extended resource, and `none` for nothing.
 fn service(predicates: &[&str], names: &[&str]) -> Service {
     let (mut writer, reader) = cache::new();
-    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-    let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
-    let mut policy = policy.select(predicates).unwrap();
-    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
-    let runtime = Runtime::start(None).unwrap();
-    let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
+    let (active, runtime) = testing::active(predicates);
     let selection = active.selection();
 
     for name in ["n", "m", "k"] {

@@ -1,0 +1,22 @@
+//! The policy of tests of calls that evaluate. Start at [`active`].
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use nodesift_engine::ActivePolicy;
+use nodesift_policy::Policy;
+use nodesift_sandbox::Runtime;
+
+/// Time per call of a predicate: the tests are not about time, and a busy machine is slow.
+const CALL_TIME: Duration = Duration::from_secs(10);
+
+/// These predicates of the default policy.
+pub(super) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
+    let mut policy = policy.select(predicates).unwrap();
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
+    let runtime = Runtime::start(None).unwrap();
+    (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
+}
