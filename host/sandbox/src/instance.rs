@@ -1,5 +1,6 @@
 //! One instance of a component with its own store, and the conversion of wasmtime errors to faults.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -136,6 +137,12 @@ pub(super) struct Instance {
     /// Its memory after `configure`, in bytes.
     configured_bytes: usize,
     slots: [Option<Slot>; 2],
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance").field("calls", &self.calls).finish_non_exhaustive()
+    }
 }
 
 impl Instance {

@@ -92,10 +92,14 @@ impl Instances {
         }
     }
 
-    /// Takes an instance back after a good call, if it may be called again.
+    /// Takes an instance back after a good call, if it may be called again. Others are dropped beside the requests.
     pub(super) fn put_back(&self, mut instance: Instance) {
         match self.grants.lifetime {
-            Lifetime::PerCall => {}
+            Lifetime::PerCall => {
+                if let Some(spares) = &self.spares {
+                    spares.discard(instance);
+                }
+            }
             Lifetime::Reused => self.push(instance, IDLE_INSTANCES),
             Lifetime::Recycled => {
                 let may_be_called = instance.calls() < REUSED_CALLS && instance.grown_bytes() <= REUSED_GROWTH_BYTES;

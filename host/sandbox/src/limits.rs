@@ -100,8 +100,9 @@ pub const MODULE_SLOTS: u32 = 32;
 /// How long a call waits for an instance, if its request does not end before.
 pub const SLOT_WAIT: Duration = Duration::from_secs(1);
 
-/// Instances of these modules that wait for a call, together: those that no call has used, and those that are reused. Half of them
-/// are for modules that have none yet. They have slots of their own, so that waiting ones keep no call from an instance.
+/// Instances of these modules that wait for a call, together: those that no call has used, those that are reused, and used ones that
+/// are being dropped. Half of them are for modules that have none yet. They have slots of their own, so that they keep no call from
+/// an instance.
 pub const SPARE_SLOTS: u32 = 32;
 
 /// Instances of one module that wait: as many as calls at once in most sidecars.

@@ -1,4 +1,4 @@
-//! The thread that makes spare instances beside the requests, and the slots that waiting instances take. Start at [`Maker`].
+//! The thread that makes spare instances beside the requests and drops used ones, and the slots that both take. Start at [`Maker`].
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use rustix::process::nice;
 
+use super::instance::Instance;
 use super::slots::{Slot, Slots};
 use crate::limits::{SPARE_NICE, SPARE_SLOTS};
 
@@ -28,11 +29,20 @@ pub(super) struct Spares {
 #[derive(Debug, Default)]
 struct Queue {
     modules: VecDeque<Weak<dyn Spared>>,
+    /// Instances that have been called and are not called again. Each holds a slot.
+    used: Vec<Instance>,
     is_closed: bool,
 }
 
+/// What the thread does.
+#[derive(Debug)]
+enum Work {
+    Drop(Vec<Instance>),
+    Fill(Weak<dyn Spared>),
+}
+
 impl Spares {
-    /// A slot for an instance that waits; none where all are in use. Half of them are for modules that have none yet.
+    /// A slot for an instance that waits, or is to be dropped; none where all are in use. Half of them are for modules that have none yet.
     pub(super) fn slot(&self, is_first: bool) -> Option<Slot> {
         let is_granted = is_first || self.slots.free() > SPARE_SLOTS / 2;
         is_granted.then(|| self.slots.take(Instant::now))?
@@ -48,12 +58,31 @@ impl Spares {
         }
     }
 
-    /// The next module that asks; none once the thread shall end.
-    fn next(&self) -> Option<Weak<dyn Spared>> {
+    /// Drops an instance on the thread: giving its memory back takes longer than many a call. Here, where no slot is free.
+    pub(super) fn discard(&self, mut instance: Instance) {
+        let Some(slot) = self.slot(false) else { return };
+        instance.hold([Some(slot), None]);
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queue.is_closed {
+            queue.used.push(instance);
+            drop(queue);
+            self.asked.notify_one();
+        }
+    }
+
+    /// What is next for the thread; none once it shall end.
+    fn next(&self) -> Option<Work> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.asked.wait_while(queue, |queue| queue.modules.is_empty() && !queue.is_closed);
-        let mut queue = waited.unwrap_or_else(PoisonError::into_inner);
-        if queue.is_closed { None } else { queue.modules.pop_front() }
+        let is_idle = |queue: &mut Queue| queue.modules.is_empty() && queue.used.is_empty() && !queue.is_closed;
+        let mut queue = self.asked.wait_while(queue, is_idle).unwrap_or_else(PoisonError::into_inner);
+        if queue.is_closed {
+            return None;
+        }
+        // Slots first: a spare may take them.
+        if queue.used.is_empty() {
+            return queue.modules.pop_front().map(Work::Fill);
+        }
+        Some(Work::Drop(std::mem::take(&mut queue.used)))
     }
 }
 
@@ -76,9 +105,14 @@ impl Maker {
             move || {
                 // Requests go first: they can make their own. Without that, it only competes with them.
                 let _ = nice(SPARE_NICE);
-                while let Some(module) = spares.next() {
-                    if let Some(module) = module.upgrade() {
-                        module.fill();
+                while let Some(work) = spares.next() {
+                    match work {
+                        Work::Drop(used) => drop(used),
+                        Work::Fill(module) => {
+                            if let Some(module) = module.upgrade() {
+                                module.fill();
+                            }
+                        }
                     }
                 }
             }
