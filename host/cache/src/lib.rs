@@ -53,6 +53,6 @@ pub use objects::{
 pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use write::{
-    AllocationChange, AllocationEvent, AssumeError, Assumption, Metrics, Overdue, Placed, Plan, SharedWriter, Writer,
-    new,
+    AllocationChange, AllocationEvent, AssumeError, Assumption, CurrentAccountant, Metrics, Overdue, Placed, Plan,
+    SharedWriter, UnknownAccounts, Writer, new,
 };

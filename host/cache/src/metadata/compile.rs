@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
+    AccountedFacts, Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
+    pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::pod_claims;
@@ -85,7 +86,23 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
         claims: if selection.pod_claims { pod_claims::of_pod(pod).map(Arc::new) } else { None },
+        accounted: accounted(pod, selection),
     }
+}
+
+/// What an accounting component alone reads of a pod.
+fn accounted(pod: &Pod, selection: &Selection) -> Option<Arc<AccountedFacts>> {
+    let owners = owners(pod).iter().filter(|_| selection.account_owners);
+    let facts = AccountedFacts {
+        owners: owners.map(|owner| (owner_facts(owner), owner.controller)).collect(),
+        containers: if selection.account_containers { amounts(&requests::of_containers(pod)) } else { Vec::new() },
+    };
+    (facts != AccountedFacts::default()).then(|| Arc::new(facts))
+}
+
+/// All owners of a pod, in order.
+pub(super) fn owners(pod: &Pod) -> &[OwnerReference] {
+    &pod.metadata.owner_references
 }
 
 fn invalid_preferred(affinity: &Affinity) -> Option<Box<(Vec<PodAffinityTerm>, Vec<PodAffinityTerm>)>> {

@@ -89,12 +89,14 @@ pub struct PodRecord {
 impl PodRecord {
     /// What predicates read about the pod: its facts, with what its account says that it takes.
     pub fn whole_facts(&self) -> Arc<PodFacts> {
+        self.whole_facts_by(self.account.as_ref())
+    }
+
+    /// As [`Self::whole_facts`], by an account in the place of its own.
+    pub fn whole_facts_by(&self, account: Option<&Arc<Account>>) -> Arc<PodFacts> {
         let facts = self.unpinned_facts();
-        match &self.account {
-            Some(account) => {
-                let (requests, usage) = (account.requests.clone(), account.usage.clone());
-                Arc::new(PodFacts { requests, usage, ..Arc::unwrap_or_clone(facts) })
-            }
+        match account {
+            Some(account) => Arc::new(Arc::unwrap_or_clone(facts).accounted_as(account)),
             None => facts,
         }
     }
@@ -172,6 +174,12 @@ impl PodRecord {
             Ownership::ForeignStatic => Ownership::ForeignStatic,
             Ownership::Own | Ownership::Foreign => Ownership::of(&self.facts.scheduler_name, own_schedulers),
         }
+    }
+
+    /// The same pod with another account.
+    #[must_use]
+    pub fn accounted(&self, account: Option<Arc<Account>>) -> Self {
+        Self { account, ..self.clone() }
     }
 
     /// The same pod under another ownership.
@@ -259,6 +267,17 @@ pub struct PodFacts {
     pub owner: Option<Arc<OwnerFacts>>,
     /// Claims and extended resources as `pod-claims` shows them; none where the pod asks for neither, or they are not selected.
     pub claims: Option<Arc<PodClaims>>,
+    /// What an accounting component alone reads; none where it is not selected, or there is nothing.
+    pub accounted: Option<Arc<AccountedFacts>>,
+}
+
+/// What an accounting component reads of a pod beyond what predicates read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct AccountedFacts {
+    /// `metadata.ownerReferences`, in order, each with whether it is the controller. Empty where they are not selected.
+    pub owners: Vec<(OwnerFacts, bool)>,
+    /// The sums of `resources.requests` over `spec.containers`; units as in [`Amounts`]. Empty where they are not selected.
+    pub containers: Amounts,
 }
 
 /// Fields of a pod's spec that only predicates with the interface `pod-spec` read.
@@ -335,6 +354,12 @@ pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
 }
 
 impl PodFacts {
+    /// The same facts, with what an account says that the pod takes.
+    #[must_use]
+    pub fn accounted_as(self, account: &Account) -> Self {
+        Self { requests: account.requests.clone(), usage: account.usage.clone(), ..self }
+    }
+
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&Arc<str>> {
         value_of(&self.labels, key)

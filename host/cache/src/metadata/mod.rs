@@ -37,7 +37,7 @@ mod storage;
 mod template;
 pub mod volumes;
 
-pub use account::{Account, Sums};
+pub use account::{Account, AccountFault, Accountant, Accounted, AccountedNode, Sums};
 pub use compile::{is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting};
 pub use device_claims::{
     AllocationRecord, ClaimRecord, ClassRecord, Configurations, DeviceBinding, device_class, resource_claim,
@@ -46,7 +46,9 @@ pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord,
 };
-pub use facts::{Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
+pub use facts::{
+    AccountedFacts, Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
+};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};

@@ -20,6 +20,11 @@ pub struct Selection {
     pub node_info: bool,
     /// Whether what `node-images` shows is compiled.
     pub node_images: bool,
+    /// Whether all owners of pods are compiled, for an accounting component. With it, pods of different owners have no facts in
+    /// common.
+    pub account_owners: bool,
+    /// Whether the sums of pods' containers are compiled, for an accounting component.
+    pub account_containers: bool,
 }
 
 impl Selection {
@@ -37,6 +42,8 @@ impl Selection {
             && (self.pod_claims || !other.pod_claims)
             && (self.node_info || !other.node_info)
             && (self.node_images || !other.node_images)
+            && (self.account_owners || !other.account_owners)
+            && (self.account_containers || !other.account_containers)
     }
 
     /// All of both.
@@ -50,13 +57,15 @@ impl Selection {
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
             node_images: self.node_images || other.node_images,
+            account_owners: self.account_owners || other.account_owners,
+            account_containers: self.account_containers || other.account_containers,
         }
     }
 
     /// The part that is compiled of nodes.
     #[must_use]
     pub fn of_nodes(&self) -> Self {
-        Self { pod_spec: false, pod_owner: false, pod_claims: false, config_maps: Arc::default(), ..self.clone() }
+        Self { node_info: self.node_info, node_images: self.node_images, ..Self::annotations(&self.annotation_keys) }
     }
 
     /// The part that is compiled of pods.
@@ -73,6 +82,8 @@ impl Selection {
             (self.pod_claims, "pod-claims"),
             (self.node_info, "node-info"),
             (self.node_images, "node-images"),
+            (self.account_owners, "object-owners"),
+            (self.account_containers, "object-requests"),
         ];
         all.into_iter().filter(|(is_selected, _)| *is_selected).map(|(_, interface)| interface)
     }
@@ -103,7 +114,13 @@ mod tests {
     #[test]
     fn together_they_cover_each_of_them_and_a_kind_has_its_own_part() {
         let first = Selection { pod_spec: true, node_info: true, ..Selection::annotations(&["a".to_owned()]) };
-        let second = Selection { pod_owner: true, pod_claims: true, ..Selection::annotations(&["b".to_owned()]) };
+        let second = Selection {
+            pod_owner: true,
+            pod_claims: true,
+            account_owners: true,
+            account_containers: true,
+            ..Selection::annotations(&["b".to_owned()])
+        };
         let both = first.with(&second);
         assert!(both.covers(&first) && both.covers(&second) && !first.covers(&second) && !second.covers(&first));
         assert_eq!(both.of_nodes().with(&both.of_pods()), both);
@@ -113,7 +130,14 @@ mod tests {
         }
         assert_eq!(
             both.interfaces().collect::<Vec<_>>(),
-            ["pod-spec", "pod-owner or cluster-controllers", "pod-claims", "node-info"]
+            [
+                "pod-spec",
+                "pod-owner or cluster-controllers",
+                "pod-claims",
+                "node-info",
+                "object-owners",
+                "object-requests"
+            ]
         );
         assert_eq!(both.of_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
     }

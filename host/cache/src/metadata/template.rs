@@ -57,16 +57,23 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         labels,
         annotations,
         terminating: _,
-        // Of the owners only the controller.
+        // Of the owners only the controller, unless all are selected, see below.
         owner_references: _,
     } = metadata;
     // A pool compiles for more than one selection: what was written for one must not look like what is for another.
     content.write_u8(
-        u8::from(selection.pod_spec) | u8::from(selection.pod_owner) << 1 | u8::from(selection.pod_claims) << 2,
+        u8::from(selection.pod_spec)
+            | u8::from(selection.pod_owner) << 1
+            | u8::from(selection.pod_claims) << 2
+            | u8::from(selection.account_owners) << 3
+            | u8::from(selection.account_containers) << 4,
     );
     (namespace, labels, compile::controller(pod)).hash(&mut content);
     if selection.pod_owner {
         compile::controlling(pod).hash(&mut content);
+    }
+    if selection.account_owners {
+        write_all(compile::owners(pod), |owner, content| owner.hash(content), &mut content);
     }
     if selection.pod_claims {
         (&spec.resource_claims, &status.resource_claim_statuses).hash(&mut content);

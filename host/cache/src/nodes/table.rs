@@ -21,7 +21,7 @@ use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, Generation, Row};
 use crate::devices::{DeviceTable, Devices, NodeRows};
-use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord};
+use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord, Sums};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
@@ -373,8 +373,8 @@ impl NodeTable {
     }
 
     /// Replaces what the node adds to named sums.
-    pub(crate) fn set_sums(&mut self, row: Row, node: &NodeFacts) -> bool {
-        self.named_sums.set_own(row, &node.sums)
+    pub(crate) fn set_own_sums(&mut self, row: Row, sums: &Sums) -> bool {
+        self.named_sums.set_own(row, sums)
     }
 
     /// Has columns of the sums of these names, and of no others; `pods_on` are the pods of a node, by its name.

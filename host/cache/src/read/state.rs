@@ -1,5 +1,6 @@
 //! Everything known at one moment, for dumps. The writer collects it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,4 +18,6 @@ pub struct State {
     pub pods: Vec<Arc<PodRecord>>,
     /// UIDs of the assumed pods, with the time at which each assumption expires.
     pub assumed: FxHashMap<Arc<str>, Instant>,
+    /// Names of the nodes of which it is not known what they add to sums, each with the reason.
+    pub unknown_sums: BTreeMap<Arc<str>, Arc<str>>,
 }

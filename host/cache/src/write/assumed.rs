@@ -194,6 +194,15 @@ impl Assumed {
         }
     }
 
+    /// Replaces pods as the watch shows them, those of which this gives another state.
+    pub(super) fn recount_shown(&mut self, anew: impl Fn(&Arc<PodRecord>) -> Option<Arc<PodRecord>>) {
+        for shown in self.by_uid.values_mut().filter_map(|assumption| assumption.shown.as_mut()) {
+            if let Some(other) = anew(shown) {
+                *shown = other;
+            }
+        }
+    }
+
     fn gauge(&self) {
         self.metrics.assumed.set(i64::try_from(self.by_uid.len()).unwrap_or(i64::MAX));
     }
@@ -322,6 +331,7 @@ impl Writer {
 
     /// Plans for a pod; `shown` says that the watch has shown it.
     fn plan_pod(&self, pod: &Arc<PodRecord>, shown: bool, node: &str) -> Result<Plan, AssumeError> {
+        let pod = &*self.accounted(pod);
         let (placed, shown) = match (self.assumption(&pod.uid), &pod.node_name) {
             (Some(assumption), _) if *assumption.node == *node => (Placed::Renewed, assumption.shown.clone()),
             (Some(assumption), _) => (Placed::Moved, assumption.shown.clone()),

@@ -1,5 +1,7 @@
 //! What is held of an object, compared with what a source says of it.
 
+use std::sync::Arc;
+
 use super::Writer;
 use crate::metadata::{ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, StorageRecord};
 use nodesift_object::Workload;
@@ -8,7 +10,9 @@ impl Writer {
     /// Whether this is what is held of a node.
     pub fn holds_node(&self, node: &NodeFacts) -> bool {
         let Some(row) = self.nodes.row(&node.name) else { return false };
-        self.advertised.of(&node.name) == node.allocatable.as_slice() && self.nodes.holds(row, node, &self.dictionaries)
+        self.advertised.of(&node.name) == node.allocatable.as_slice()
+            && self.nodes.holds(row, node, &self.dictionaries)
+            && self.holds_sums(node, row)
     }
 
     /// Whether this is what is held of a pod: of an assumed one, what the watch has shown of it. Its ownership stays what it was
@@ -22,9 +26,11 @@ impl Writer {
             owned = pod.owned(held.ownership);
             &owned
         };
+        let pod = Arc::new(pod.clone());
+        let pod = self.accounted(&pod);
         match self.assumption(&pod.uid) {
-            Some(assumption) => assumption.shows(pod),
-            None => *held == *pod,
+            Some(assumption) => assumption.shows(&pod),
+            None => held == *pod,
         }
     }
 

@@ -12,12 +12,14 @@
 //! | `gone` | UIDs of pods that were deleted or have ended |
 //! | `allocations` | changes of pods on nodes as a stream |
 //! | `ownership` | which pods are foreign, under another policy |
+//! | `accounts` | what pods and nodes take, by the accountant of a policy |
 //! | `sums` | which named sums there are |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | what is held of an object, compared with a source |
 //! | `metrics` | counters of assumptions |
 //! | `failpoint`, `defect` | where a test can interrupt a change or break a cell |
 
+mod accounts;
 mod allocations;
 mod assumed;
 mod claims;
@@ -39,6 +41,7 @@ mod writer;
 #[cfg(test)]
 pub(crate) mod model;
 
+pub use accounts::{CurrentAccountant, UnknownAccounts};
 pub use allocations::{AllocationChange, AllocationEvent};
 pub use assumed::{AssumeError, Assumption, Overdue, Placed, Plan};
 pub use metrics::Metrics;

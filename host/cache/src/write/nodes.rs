@@ -45,6 +45,7 @@ impl Writer {
         self.repair_nodes(self.placement.unfinished());
         self.placement.take_unfinished();
         let Some(row) = self.nodes.row(name) else { return };
+        self.accounts.forget_node(name);
         let name: &Arc<str> = &Arc::from(name);
         let begun = self.placement.begin([name]);
         self.devices.node_changed(name);
@@ -86,7 +87,8 @@ impl Writer {
         if self.set_allocatable(row, node) {
             self.record(NodeInterface::Resources, row);
         }
-        if self.nodes.set_sums(row, node) {
+        let sums = self.sums_of(node, row);
+        if self.nodes.set_own_sums(row, &sums) {
             self.record(NodeInterface::Resources, row);
         }
         if self.nodes.set_capacity(row, &node.capacity, &mut self.dictionaries) {

@@ -118,6 +118,7 @@ impl Writer {
     /// assumption about the pod ends where the pod is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = self.with_first_ownership(pod.into());
+        let pod = self.accounted(&pod).into_owned();
         let pod = self.reconcile(pod);
         self.gone.revive(&pod.uid);
         self.put_pod(&pod);
@@ -149,6 +150,7 @@ impl Writer {
     /// Adds a pod as it is to count, or replaces what counts of it.
     pub(super) fn put_pod(&mut self, pod: &Arc<PodRecord>) {
         let pod: &Arc<PodRecord> = &self.ownership.of(pod);
+        self.note_pod(pod);
         // Whatever it changes, the next snapshot is of this generation or a later one.
         let since = self.generation.next();
         let Displaced { earlier, unchanged, namesake } = self.pods.insert(pod, since);
@@ -171,6 +173,7 @@ impl Writer {
             if self.was_shown(&namesake) {
                 self.gone.note(&namesake.uid);
             }
+            self.accounts.forget_pod(&namesake.uid);
             self.assumed.end(&namesake.uid, End::Conflict);
             self.advance_generation();
             self.place(Delta::Remove, &namesake);
@@ -193,6 +196,7 @@ impl Writer {
     /// Removes a pod from everything that counts it.
     pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.by_uid(uid) else { return };
+        self.accounts.forget_pod(uid);
         self.release_pod(uid);
         // As in `put_pod`.
         let since = self.generation.next();

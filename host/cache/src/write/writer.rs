@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
+use super::accounts::Accounts;
 use super::allocations::{AllocationChange, Allocations};
 use super::assumed::Assumed;
 use super::failpoint::step;
@@ -66,6 +67,7 @@ pub struct Writer {
     pub(super) gone: Gone,
     pub(super) ownership: OwnSchedulers,
     pub(super) allocations: Allocations,
+    pub(super) accounts: Accounts,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
@@ -145,6 +147,7 @@ impl Writer {
             gone: Gone::default(),
             ownership: OwnSchedulers::default(),
             allocations: Allocations::default(),
+            accounts: Accounts::default(),
             changes: Arc::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),
@@ -250,7 +253,8 @@ impl Writer {
     /// Publishes, and collects every node and pod. The writer is locked only while references are collected.
     pub fn state(&mut self) -> State {
         self.publish();
-        State { snapshot: self.latest.load_full(), pods: self.pods.all(), assumed: self.assumed.deadlines() }
+        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_accounts().nodes.clone());
+        State { snapshot: self.latest.load_full(), pods: self.pods.all(), assumed, unknown_sums }
     }
 
     /// Publishes, and collects the pods on one node and those nominated for it; `None` where the node is not known.
@@ -260,7 +264,8 @@ impl Writer {
         snapshot.node_row(node)?;
         let nominated = snapshot.nominated(node).iter().cloned();
         let pods = self.placement.on(node).iter().cloned().chain(nominated).collect();
-        Some(State { snapshot, pods, assumed: self.assumed.deadlines() })
+        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_accounts().nodes.clone());
+        Some(State { snapshot, pods, assumed, unknown_sums })
     }
 
     /// Starts the next generation: something changed that is no fact of any row.

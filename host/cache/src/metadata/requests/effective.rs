@@ -48,6 +48,13 @@ pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
     sums
 }
 
+/// Requests of `spec.containers` alone.
+pub(super) fn of_containers(pod: &Pod) -> ResourceList {
+    let mut sums = ResourceList::default();
+    pod.spec.containers.iter().for_each(|container| add(&mut sums, &container.resources.requests));
+    sums
+}
+
 /// Sums over the containers, each by `requests`: those that run together, sidecars included, or the most that is needed at
 /// any moment of the start, whichever is greater, resource by resource.
 fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container) -> Cow<'a, ResourceList>) -> ResourceList {

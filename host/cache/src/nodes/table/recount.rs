@@ -51,7 +51,6 @@ impl NodeTable {
             && self.created.get(row) == Some(&node.created)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
-            && self.named_sums.own(row) == Some(&node.sums)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
             && dictionaries.taints.value(self.taints.code(row)).is_some_and(|held| **held == node.taints)
             && dictionaries.features.value(self.features.code(row)).is_some_and(|held| **held == node.features)

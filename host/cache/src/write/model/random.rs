@@ -72,7 +72,7 @@ pub(crate) fn random_account(random: &mut fastrand::Rng) -> Option<Arc<Account>>
     };
     random.bool().then(|| {
         let (requests, usage, sums) = (amounts(random), amounts(random), random_sums(random).into());
-        Arc::new(Account { requests, usage, sums, flags: Arc::default() })
+        Arc::new(Account { requests, usage, sums, ..Account::default() })
     })
 }
 

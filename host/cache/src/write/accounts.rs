@@ -1,0 +1,270 @@
+//! What pods and nodes take, by the accountant of the policy. Another policy may have another one.
+//!
+//! Who compiles an object asks the accountant, without the writer's lock. The writer asks once more about what it applies, and mostly
+//! gets what was said already: so an object that was compiled before the accountant was replaced counts as the others do. Start at
+//! [`Writer::set_accountant`], then [`Writer::recount_accounts`].
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::Writer;
+use crate::columns::Row;
+use crate::columns::change_log::NodeInterface;
+use crate::metadata::{Account, Accountant, AccountedNode, NodeFacts, PodRecord, Sums};
+
+/// The accountant of the policy, shared by the writer and those who compile objects for it. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct CurrentAccountant(Arc<RwLock<Option<Arc<dyn Accountant>>>>);
+
+impl CurrentAccountant {
+    /// The accountant; none where the policy has none.
+    pub fn get(&self) -> Option<Arc<dyn Accountant>> {
+        self.0.read().clone()
+    }
+
+    fn set(&self, accountant: Option<Arc<dyn Accountant>>) {
+        *self.0.write() = accountant;
+    }
+}
+
+/// Objects of which no account is known, each with the reason.
+#[derive(Debug, Clone, Default)]
+pub struct UnknownAccounts {
+    /// Pods by UID.
+    pub pods: BTreeMap<Arc<str>, Arc<str>>,
+    /// Nodes by name.
+    pub nodes: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// Who accounts, and what is not known.
+#[derive(Debug, Default)]
+pub(super) struct Accounts {
+    current: CurrentAccountant,
+    /// Whether there has been an accountant; otherwise objects count as they were compiled.
+    is_decided: bool,
+    unknown: UnknownAccounts,
+}
+
+impl Accounts {
+    /// A pod as it counts. `earlier` is what counts of it so far.
+    fn of<'a>(
+        &self,
+        pod: &'a Arc<PodRecord>,
+        earlier: impl FnOnce() -> Option<Arc<PodRecord>>,
+    ) -> Cow<'a, Arc<PodRecord>> {
+        if !self.is_decided {
+            return Cow::Borrowed(pod);
+        }
+        let said = self.current.get().map(|accountant| (accountant.pods(&[&pod.facts]).pop(), accountant));
+        let account = match said {
+            Some((Some(Ok(account)), _)) => account,
+            Some((Some(Err(text)), accountant)) => {
+                let earlier = if accountant.keeps_last() { earlier() } else { None };
+                let last = earlier.as_ref().and_then(|earlier| earlier.account.as_deref());
+                Some(Arc::new(Account::unknown(&pod.facts, last.filter(|last| last.is_given()), &text)))
+            }
+            Some((None, _)) | None => None,
+        };
+        match (&account, &pod.account) {
+            (None, None) => Cow::Borrowed(pod),
+            (Some(account), Some(known)) if Arc::ptr_eq(account, known) => Cow::Borrowed(pod),
+            _ => Cow::Owned(Arc::new(pod.accounted(account))),
+        }
+    }
+
+    /// What a node adds to sums. `earlier` is what it adds so far. The error has what counts, and why it is not known.
+    fn of_node(&self, node: &AccountedNode, earlier: Option<&Sums>) -> Result<Sums, (Sums, Arc<str>)> {
+        let Some(accountant) = self.current.get() else { return Ok(Sums::default()) };
+        let said = accountant.nodes(std::slice::from_ref(node)).pop().unwrap_or_else(|| Ok(Sums::default()));
+        said.map_err(|text| (earlier.filter(|_| accountant.keeps_last()).cloned().unwrap_or_default(), text))
+    }
+
+    /// Forgets that nothing is known of a pod.
+    pub(super) fn forget_pod(&mut self, uid: &str) {
+        self.unknown.pods.remove(uid);
+    }
+
+    /// Forgets that nothing is known of a node.
+    pub(super) fn forget_node(&mut self, name: &str) {
+        self.unknown.nodes.remove(name);
+    }
+}
+
+/// Who accounts.
+impl Writer {
+    /// Sets the first accountant, before anything is applied.
+    pub fn set_accountant(&mut self, accountant: Option<Arc<dyn Accountant>>) {
+        if let Some(accountant) = accountant {
+            self.declare_sums(accountant.sums());
+            self.accounts.current.set(Some(accountant));
+            self.accounts.is_decided = true;
+        }
+    }
+
+    /// The accountant, for those who compile objects.
+    pub fn accountant(&self) -> &CurrentAccountant {
+        &self.accounts.current
+    }
+
+    /// Accounts for every pod and node anew, by the accountant of another policy. Returns how many pods have another account. All of it
+    /// appears in the next publication. The writer should be asked once the accountant knows most: what it does not know runs here.
+    pub fn recount_accounts(&mut self, accountant: Option<Arc<dyn Accountant>>) -> usize {
+        let names = accountant.as_ref().map(|accountant| accountant.sums().to_vec()).unwrap_or_default();
+        self.accounts.current.set(accountant);
+        self.accounts.is_decided = true;
+        self.accounts.unknown = UnknownAccounts::default();
+        // A name that both have keeps its column, and the pods below change it.
+        self.declare_sums(&names);
+        let mut changed = 0;
+        for pod in self.pods.all() {
+            let next = self.accounted(&pod).into_owned();
+            if next.account == pod.account {
+                self.note_pod(&next);
+            } else {
+                changed += 1;
+                self.put_pod(&next);
+            }
+        }
+        self.account_for_shown(None);
+        let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        (0..rows).for_each(|row| self.account_for_row(Row(row)));
+        changed
+    }
+}
+
+/// Accounts of pods.
+impl Writer {
+    /// A pod as it counts by the accountant.
+    pub(super) fn accounted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
+        self.accounts.of(pod, || self.pods.by_uid(&pod.uid))
+    }
+
+    /// Accounts for assumed pods as the watch shows them, for one or all.
+    fn account_for_shown(&mut self, uid: Option<&str>) {
+        let (accounts, pods) = (&self.accounts, &self.pods);
+        self.assumed.recount_shown(|shown| match uid.is_none_or(|uid| *shown.uid == *uid) {
+            true => Some(accounts.of(shown, || pods.by_uid(&shown.uid)).into_owned()),
+            false => None,
+        });
+    }
+
+    /// Notes whether the account of a pod that counts is known.
+    pub(super) fn note_pod(&mut self, pod: &PodRecord) {
+        let fault = pod.account.as_ref().and_then(|account| account.fault.as_ref());
+        if let Some(fault) = fault {
+            self.accounts.unknown.pods.insert(Arc::clone(&pod.uid), Arc::clone(&fault.text));
+        } else if !self.accounts.unknown.pods.is_empty() {
+            self.accounts.unknown.pods.remove(&pod.uid);
+        }
+    }
+
+    /// What has the accountant account anew for the pod of this UID. It needs no lock, and may take as long as a call of a component;
+    /// afterwards [`Self::account_again`] has the outcome count. `None` where there is nothing to do.
+    pub fn forgetting_pod(&self, uid: &str) -> Option<Box<dyn FnOnce() + Send>> {
+        let (accountant, pod) = (self.accounts.current.get()?, self.pods.by_uid(uid)?);
+        Some(Box::new(move || {
+            accountant.forget_pod(&pod.facts);
+            accountant.pods(&[&pod.facts]);
+        }))
+    }
+
+    /// Has a pod count by what the accountant says of it now.
+    pub fn account_again(&mut self, uid: &str) {
+        if let Some(pod) = self.pods.by_uid(uid) {
+            let next = self.accounted(&pod).into_owned();
+            self.put_pod(&next);
+            self.account_for_shown(Some(uid));
+        }
+    }
+}
+
+/// Sums of nodes.
+impl Writer {
+    /// Has the node of a row count by what the accountant says of it now.
+    fn account_for_row(&mut self, row: Row) {
+        let Some((name, node)) = self.accounted_node(row) else { return };
+        let sums = self.node_sums(&name, &node, row);
+        if self.nodes.set_own_sums(row, &sums) {
+            self.record(NodeInterface::Resources, row);
+        }
+    }
+
+    /// What an accountant reads of each node.
+    pub fn accounted_nodes(&self) -> Vec<AccountedNode> {
+        let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        (0..rows).filter_map(|row| self.accounted_node(Row(row))).map(|(_, node)| node).collect()
+    }
+
+    /// The name of the node of a row, and what an accountant reads of it.
+    fn accounted_node(&self, row: Row) -> Option<(Arc<str>, AccountedNode)> {
+        let name = Arc::clone(self.nodes.index().name(row)?);
+        let annotations = self.nodes.annotations().rows().get(row).cloned().unwrap_or_default();
+        let allocatable = self.advertised.of(&name).to_vec();
+        Some((name, AccountedNode { annotations, allocatable }))
+    }
+
+    /// What the node of a row adds to sums. Whether that is known is noted.
+    pub(super) fn sums_of(&mut self, node: &NodeFacts, row: Row) -> Sums {
+        match self.accounts.is_decided {
+            true => self.node_sums(&node.name, &AccountedNode::of(node), row),
+            false => Arc::clone(&node.sums),
+        }
+    }
+
+    fn node_sums(&mut self, name: &Arc<str>, node: &AccountedNode, row: Row) -> Sums {
+        match self.accounts.of_node(node, self.nodes.named_sums().own(row)) {
+            Ok(sums) => {
+                self.accounts.forget_node(name);
+                sums
+            }
+            Err((sums, text)) => {
+                self.accounts.unknown.nodes.insert(Arc::clone(name), text);
+                sums
+            }
+        }
+    }
+
+    /// Whether a node adds this to sums, as far as it is known.
+    pub(super) fn holds_sums(&self, node: &NodeFacts, row: Row) -> bool {
+        let held = self.nodes.named_sums().own(row);
+        if !self.accounts.is_decided {
+            return held == Some(&node.sums);
+        }
+        let said = self.accounts.of_node(&AccountedNode::of(node), held);
+        let is_known = !self.accounts.unknown.nodes.contains_key(&node.name);
+        said.is_ok() == is_known && held == Some(&said.unwrap_or_else(|(sums, _)| sums))
+    }
+
+    /// As [`Self::forgetting_pod`], of the node of this name.
+    pub fn forgetting_node(&self, name: &str) -> Option<Box<dyn FnOnce() + Send>> {
+        let accountant = self.accounts.current.get()?;
+        let (_, node) = self.accounted_node(self.nodes.row(name)?)?;
+        Some(Box::new(move || {
+            accountant.forget_node(&node);
+            accountant.nodes(std::slice::from_ref(&node));
+        }))
+    }
+
+    /// Has a node count by what the accountant says of it now.
+    pub fn account_for_node_again(&mut self, name: &str) {
+        if let Some(row) = self.nodes.row(name) {
+            self.account_for_row(row);
+        }
+    }
+}
+
+/// What is not known.
+impl Writer {
+    /// How many objects there are of which no account is known.
+    pub fn unknown_account_count(&self) -> usize {
+        self.accounts.unknown.pods.len() + self.accounts.unknown.nodes.len()
+    }
+
+    /// Objects of which no account is known.
+    pub fn unknown_accounts(&self) -> &UnknownAccounts {
+        &self.accounts.unknown
+    }
+}
