@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use nodesift_cache::CurrentAccountant;
 use nodesift_cache::metadata::{
-    self, ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, Pool, Selection, SliceRecord, StorageRecord,
+    self, Accountant, AccountedNode, ClaimRecord, ClassRecord, Labels, NodeFacts, PodFacts, PodRecord, Pool, Selection,
+    SliceRecord, StorageRecord,
 };
 use nodesift_object::{Kind, Object, Workload};
 
@@ -167,13 +169,21 @@ pub struct Compiler {
     own_schedulers: Arc<[String]>,
     selection: Selection,
     pool: Pool,
+    accountant: CurrentAccountant,
 }
 
 impl Compiler {
     /// A compiler with an empty pool. `own_schedulers` are the scheduler names of the policy: the pods of any other are
     /// foreign.
     pub fn new(own_schedulers: &[String]) -> Self {
-        Self { own_schedulers: own_schedulers.into(), selection: Selection::default(), pool: Pool::default() }
+        let (selection, pool, accountant) = (Selection::default(), Pool::default(), CurrentAccountant::default());
+        Self { own_schedulers: own_schedulers.into(), selection, pool, accountant }
+    }
+
+    /// Has this account for pods and nodes, while it has an accountant.
+    #[must_use]
+    pub fn accounting_by(self, accountant: &CurrentAccountant) -> Self {
+        Self { accountant: accountant.clone(), ..self }
     }
 
     /// Keeps this as well. Without it, only what every policy may read is kept.
@@ -187,8 +197,23 @@ impl Compiler {
         &self.selection
     }
 
-    /// Compiles an object.
+    /// Compiles an object, and accounts for it.
     pub fn compile(&self, object: &Object) -> Compiled {
+        let mut compiled = self.compile_unaccounted(object);
+        self.account(std::slice::from_mut(&mut compiled));
+        compiled
+    }
+
+    /// Accounts for objects that have been compiled without. Pods of one template are accounted for once.
+    pub(crate) fn account(&self, objects: &mut [Compiled]) {
+        if let Some(accountant) = self.accountant.get() {
+            account_for_pods(&*accountant, objects);
+            account_for_nodes(&*accountant, objects);
+        }
+    }
+
+    /// Compiles an object. [`Self::account`] is left to the caller, who has more of them.
+    pub(crate) fn compile_unaccounted(&self, object: &Object) -> Compiled {
         let record = match object {
             Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection))),
             Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
@@ -202,6 +227,35 @@ impl Compiler {
             Object::Storage(object) => Record::Storage(Box::new(metadata::storage(object))),
         };
         Compiled { identity: identity(object, &record), record }
+    }
+}
+
+/// Gives pods their accounts. The account of one that is not known is left to whoever knows the last one.
+fn account_for_pods(accountant: &dyn Accountant, objects: &mut [Compiled]) {
+    let pods = objects.iter_mut().filter_map(|object| match &mut object.record {
+        Record::Pod(pod) => Some(pod),
+        _ => None,
+    });
+    let mut pods: Vec<&mut Arc<PodRecord>> = pods.collect();
+    let facts: Vec<Arc<PodFacts>> = pods.iter().map(|pod| Arc::clone(&pod.facts)).collect();
+    let accounts = accountant.pods(&facts.iter().collect::<Vec<_>>());
+    for (pod, account) in pods.iter_mut().zip(accounts) {
+        if let Ok(Some(account)) = account {
+            Arc::make_mut(pod).account = Some(account);
+        }
+    }
+}
+
+/// Gives nodes what they add to sums.
+fn account_for_nodes(accountant: &dyn Accountant, objects: &mut [Compiled]) {
+    let nodes = objects.iter_mut().filter_map(|object| match &mut object.record {
+        Record::Node(node) => Some(&mut **node),
+        _ => None,
+    });
+    let mut nodes: Vec<&mut NodeFacts> = nodes.collect();
+    let read: Vec<AccountedNode> = nodes.iter().map(|node| AccountedNode::of(node)).collect();
+    for (node, sums) in nodes.iter_mut().zip(accountant.nodes(&read)) {
+        node.sums = sums.unwrap_or_default();
     }
 }
 

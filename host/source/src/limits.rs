@@ -53,6 +53,13 @@ pub const FEED_RETRY_FIRST: Duration = Duration::from_millis(100);
 /// Longest backoff of a change that fails.
 pub const FEED_RETRY_MOST: Duration = Duration::from_secs(60);
 
+/// Pods, and nodes, of which no account is known, that wait for another attempt at a time. Where there are more, the accountant fails
+/// for everything, and the others follow once these are known.
+pub const FEED_UNACCOUNTED: usize = 1024;
+
+/// Of these, how many are attempted in one turn: each may take as long as a call that never ends is given.
+pub const FEED_UNACCOUNTED_TURN: usize = 8;
+
 /// Failures that one turn of the feed logs one by one: a defect that concerns every object would flood the log.
 pub const FEED_ERRORS_LOGGED: usize = 10;
 
@@ -161,3 +168,7 @@ pub const KUBE_MESSAGE_CHARS: usize = 300;
 
 /// Least time between two log lines about objects of one kind that do not decode; those between are counted.
 pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);
+
+/// Objects of a file that are compiled before they are accounted for and applied: as many as an accounting component is called about
+/// in one turn.
+pub const LOAD_BATCH: usize = 64;

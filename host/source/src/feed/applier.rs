@@ -19,15 +19,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ledger::{Evidence, Ledger, VersionCheck};
 use super::metrics::Metrics;
+use super::perform::{check, perform, unlisted};
 use super::pulse::Pulse;
 use super::queue::{Batch, Merged, Round, Step};
 use super::retry::Retries;
 use super::target::{ApplyError, Target};
+use super::unaccounted::{AccountedId, Unaccounted};
 use crate::change::{Compiled, Identity, ObjectChange, ObjectId, Record};
-use crate::limits::{FEED_ERRORS_LOGGED, FEED_PULSE, FEED_PULSE_PODS, FEED_RETRY_FIRST};
+use crate::limits::{FEED_ERRORS_LOGGED, FEED_PULSE, FEED_RETRY_FIRST};
 use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
-use nodesift_object::version::{advance, is_newer};
+use nodesift_object::version::advance;
 
 /// What a turn has published.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub(super) struct Applier<T> {
     target: Arc<Mutex<T>>,
     ledger: Arc<Mutex<Ledger>>,
     retries: Retries,
+    unaccounted: Unaccounted,
     /// Per kind the UIDs of its first list that are not applied yet.
     unsynced: FxHashMap<Kind, FxHashSet<Arc<str>>>,
     /// Kinds of whose first list every object has been applied.
@@ -70,6 +73,7 @@ impl<T: Target> Applier<T> {
             target,
             ledger,
             retries: Retries::default(),
+            unaccounted: Unaccounted::default(),
             unsynced: FxHashMap::default(),
             synced: FxHashSet::default(),
             rounds: FxHashMap::default(),
@@ -95,6 +99,7 @@ impl<T: Target> Applier<T> {
         let ledger = Arc::clone(&self.ledger);
         let mut ledger = ledger.lock();
         self.logged = 0;
+        let again = self.account_anew(&batch, &ledger, now);
         {
             // Another holder may need it for long: this thread is alive all the same, but publishes nothing.
             let mut target = loop {
@@ -122,6 +127,8 @@ impl<T: Target> Applier<T> {
             for (change, failures) in self.retries.take_due(now) {
                 self.attempt(change, failures, Evidence::List, &mut ledger, &mut target, now);
             }
+            again.iter().for_each(|id| target.account_again(id));
+            self.follow_unaccounted(&target, &again, now);
             self.observe(batch.versions, &mut target);
             self.publish(&mut target, now);
             self.measure(&ledger, &target);
@@ -144,7 +151,7 @@ impl<T: Target> Applier<T> {
 
     /// When a retry is due; `None` where none waits.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.retries.next_due().into_iter().chain(self.publish_due).min()
+        self.retries.next_due().into_iter().chain(self.unaccounted.next_due()).chain(self.publish_due).min()
     }
 
     /// Beats while nothing is to be done. Publication needs the writer, which nobody holds for as long as this waits for it.
@@ -156,7 +163,45 @@ impl<T: Target> Applier<T> {
     /// What is wrong at the moment, for operators.
     pub(super) fn remark(&self) -> Option<String> {
         let unpublished = self.publish_due.map(|_| "publishing is retried".to_owned());
-        self.retries.remark().or(unpublished)
+        let remarks: Vec<String> =
+            self.retries.remark().or(unpublished).into_iter().chain(self.unaccounted.remark()).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    /// Has the accountant account anew for objects that are to be looked at again, and for those whose retry is due, without the
+    /// target's lock. Returns them.
+    fn account_anew(&self, batch: &Batch, ledger: &Ledger, now: Instant) -> Vec<AccountedId> {
+        let mut again = self.unaccounted.due(now);
+        again.extend(batch.steps.iter().filter_map(|step| match step {
+            Step::Object(ObjectChange::Requeued((Kind::Pod, uid))) => Some((Kind::Pod, Arc::clone(uid))),
+            Step::Object(ObjectChange::Requeued((Kind::Node, uid))) => {
+                let mut nodes = ledger.all(Kind::Node);
+                nodes.find(|(_, held)| held.uid == *uid).map(|(name, _)| (Kind::Node, Arc::clone(name)))
+            }
+            _ => None,
+        }));
+        for id in &again {
+            let work = self.target.lock().forgetting(id);
+            self.pulse.beat(self.publish_due.is_none());
+            // What the accountant does wrong is its own fault; a panic would be a defect of this program, and must not end the feed.
+            if work.is_some_and(|work| catch_unwind(AssertUnwindSafe(work)).is_err()) {
+                self.metrics.panics.inc();
+            }
+        }
+        again
+    }
+
+    /// Follows which accounts are not known after a turn in which these were attempted.
+    fn follow_unaccounted(&mut self, target: &T, attempted: &[AccountedId], now: Instant) {
+        let new = self.unaccounted.follow(target.unaccounted(), attempted, now);
+        for unknown in new.iter().take(FEED_ERRORS_LOGGED) {
+            let ((kind, _), key, reason) = (&unknown.id, &unknown.key, &unknown.reason);
+            tracing::warn!(%kind, %key, %reason, "account not known");
+        }
+        if new.len() > FEED_ERRORS_LOGGED {
+            tracing::warn!(objects = new.len(), "more accounts not known; not logged one by one in this turn");
+        }
+        self.metrics.unaccounted.set(gauge(self.unaccounted.len()));
     }
 
     /// Has the target note the versions that are reached, for kinds of which nothing waits for a retry: a snapshot that names
@@ -404,95 +449,6 @@ impl<T: Target> Applier<T> {
             self.metrics.set_objects(kind, gauge(count));
         }
     }
-}
-
-/// What is held of a kind, is not in its list, and is not newer than the list; each at the version of the list. Beats every
-/// so many pods.
-fn unlisted<T: Target>(
-    kind: Kind,
-    version: &Arc<str>,
-    listed: &FxHashSet<Arc<str>>,
-    ledger: &Ledger,
-    target: &T,
-    beat: &dyn Fn(),
-) -> Vec<Identity> {
-    let deleted = |key: &str, uid: &Arc<str>, held: &str| {
-        (!listed.contains(uid) && !is_newer(held, version)).then(|| Identity {
-            kind,
-            key: Arc::from(key),
-            uid: Arc::clone(uid),
-            version: Arc::clone(version),
-        })
-    };
-    if kind != Kind::Pod {
-        return ledger.all(kind).filter_map(|(key, held)| deleted(key, &held.uid, &held.version)).collect();
-    }
-    let pods = target.pods();
-    let key = |pod: &nodesift_cache::metadata::PodRecord| format!("{}/{}", pod.namespace, pod.name);
-    let mut found = Vec::new();
-    for pods in pods.chunks(FEED_PULSE_PODS) {
-        beat();
-        found.extend(pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, &pod.resource_version)));
-    }
-    found
-}
-
-/// The version check of a change, and the UID of another object that is held under its key and that it would replace.
-fn check<T: Target>(
-    change: &ObjectChange,
-    evidence: Evidence,
-    ledger: &Ledger,
-    target: &T,
-) -> (VersionCheck, Option<Arc<str>>) {
-    let Some(identity) = change.identity() else { return (VersionCheck::Newer, None) };
-    let pod = if identity.kind == Kind::Pod { target.pod(&identity.uid, &identity.key) } else { None };
-    let held = match &pod {
-        Some(pod) => Some((&pod.uid, &*pod.resource_version)),
-        None => ledger.held(identity.kind, &identity.key).map(|held| (&held.uid, &*held.version)),
-    };
-    let displaced = held.map(|(uid, _)| uid).filter(|uid| **uid != identity.uid).map(Arc::clone);
-    let held = held.map(|(uid, version)| (&**uid, version));
-    let check = match change {
-        ObjectChange::Applied(_) => ledger.check(identity, held, evidence),
-        ObjectChange::Repaired(_) => ledger.check(identity, held, Evidence::Audit),
-        ObjectChange::Deleted(_) => ledger.check_deletion(identity, held),
-        ObjectChange::Requeued(_) => VersionCheck::Newer,
-    };
-    (check, displaced)
-}
-
-/// Applies one change to the target and notes it in the ledger.
-fn perform<T: Target>(
-    change: &ObjectChange,
-    leaves_tombstone: bool,
-    displaced: Option<Arc<str>>,
-    ledger: &mut Ledger,
-    target: &mut T,
-) -> Result<(), ApplyError> {
-    match change {
-        ObjectChange::Applied(object) | ObjectChange::Repaired(object) => {
-            let identity = &object.identity;
-            let ended = matches!(object.record, Record::EndedPod);
-            let leaves_tombstone = ended && (leaves_tombstone || target.pod(&identity.uid, "").is_some());
-            // Before it is applied: if that panics, the retry no longer finds the displaced object.
-            if let Some(uid) = displaced.filter(|_| !ended) {
-                ledger.removed(&Identity { uid, ..identity.clone() });
-            }
-            target.apply(object)?;
-            if leaves_tombstone {
-                target.note_ended(&identity.uid);
-                ledger.removed(identity);
-            } else if !ended {
-                ledger.applied(identity);
-            }
-        }
-        ObjectChange::Deleted(deleted) => {
-            target.remove(deleted)?;
-            ledger.removed(deleted);
-        }
-        ObjectChange::Requeued((kind, uid)) => target.recount(*kind, uid)?,
-    }
-    Ok(())
 }
 
 /// The message of a panic.

@@ -2,27 +2,43 @@
 
 use super::target::Target;
 use crate::change::{Compiled, Compiler, Identity};
+use crate::limits::LOAD_BATCH;
 use nodesift_cache::Writer;
 use nodesift_object::Object;
 
-/// Compiles objects into an empty cache, one by one, and publishes all of them as one snapshot.
+/// Compiles objects into an empty cache, some at a time, and publishes all of them as one snapshot.
 #[derive(Debug)]
 pub struct Loader<'a> {
     compiler: &'a Compiler,
     cache: &'a mut Writer,
+    /// Compiled and neither accounted for nor applied.
+    compiled: Vec<Compiled>,
 }
 
 impl<'a> Loader<'a> {
     /// A loader that has applied nothing yet.
     pub fn new(compiler: &'a Compiler, cache: &'a mut Writer) -> Self {
-        Self { compiler, cache }
+        Self { compiler, cache, compiled: Vec::new() }
     }
 
     /// Applies an object. A file holds all of its cluster, so every object's version counts as seen.
     pub fn apply(&mut self, object: &Object) {
-        let object: Compiled = self.compiler.compile(object);
+        self.compiled.push(self.compiler.compile_unaccounted(object));
+        if self.compiled.len() >= LOAD_BATCH {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let mut compiled = std::mem::take(&mut self.compiled);
+        self.compiler.account(&mut compiled);
+        compiled.drain(..).for_each(|object| self.apply_compiled(&object));
+        self.compiled = compiled;
+    }
+
+    fn apply_compiled(&mut self, object: &Compiled) {
         let Identity { kind, key, version, .. } = &object.identity;
-        match Target::apply(self.cache, &object) {
+        match Target::apply(self.cache, object) {
             Ok(()) => {}
             Err(error) => tracing::error!(%kind, %key, %error, "object not applied"),
         }
@@ -30,7 +46,8 @@ impl<'a> Loader<'a> {
     }
 
     /// Publishes everything that was applied.
-    pub fn publish(self) {
+    pub fn publish(mut self) {
+        self.flush();
         self.cache.publish();
     }
 }

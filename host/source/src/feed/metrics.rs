@@ -42,6 +42,7 @@ pub struct Metrics {
     pub(super) panics: Counter,
     pub(super) published: Counter,
     pub(super) retrying: Gauge,
+    pub(super) unaccounted: Gauge,
     pub(super) duration: Histogram,
 }
 
@@ -57,6 +58,7 @@ impl Default for Metrics {
             panics: Counter::default(),
             published: Counter::default(),
             retrying: Gauge::default(),
+            unaccounted: Gauge::default(),
             // 250 ns to 65 ms: most changes take a microsecond, removing a full node some hundred.
             duration: Histogram::new(exponential_buckets(250e-9, 4.0, 10)),
         }
@@ -99,6 +101,11 @@ impl Metrics {
             "nodesift_feed_retrying_objects",
             "Objects whose change failed and waits for a retry",
             all.retrying.clone(),
+        );
+        registry.register(
+            "nodesift_feed_unaccounted_objects",
+            "Pods and nodes of which no account is known, and about which the accounting component is asked again",
+            all.unaccounted.clone(),
         );
         registry.register(
             "nodesift_feed_reconcile_duration_seconds",

@@ -13,8 +13,10 @@
 //! | `queue` | undelivered changes, at most one per object and one list per kind: the feed's backpressure |
 //! | `worker` | the thread: waits, takes a batch, lets the applier take its turn, wakes waiters |
 //! | `applier` | one turn: version check, apply, retry, publish |
+//! | `perform` | one change: compared with the ledger, applied, noted in it |
 //! | `ledger` | which resourceVersion of each object is applied; tombstones of deleted objects |
 //! | `retry` | changes that failed, and when each is attempted again |
+//! | `unaccounted` | objects of which no account is known, and when the accountant is asked again |
 //! | `target` | the trait that the applier writes to, and its implementation for the cache's writer |
 //! | `waiters` | who waits for the next change of an object |
 //! | `load` | the same without a thread, for files |
@@ -30,10 +32,12 @@ mod intake;
 mod ledger;
 mod load;
 mod metrics;
+mod perform;
 mod pulse;
 mod queue;
 mod retry;
 mod target;
+mod unaccounted;
 mod waiters;
 mod worker;
 

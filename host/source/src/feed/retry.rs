@@ -81,8 +81,7 @@ impl Retries {
 
     /// Adds a change that has failed, for the `failures`th time; returns the backoff until its next attempt.
     pub(super) fn put(&mut self, change: ObjectChange, failures: u32, now: Instant) -> Duration {
-        let delay = FEED_RETRY_FIRST.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
-        let delay = delay.min(FEED_RETRY_MOST);
+        let delay = backoff(failures);
         self.waiting.insert(change.id(), Waiting { change, failures, due: now + delay });
         delay
     }
@@ -97,6 +96,12 @@ impl Retries {
             more => format!("{more} objects are retried, {kind} {key} most often"),
         })
     }
+}
+
+/// The wait after so many failures.
+pub(super) fn backoff(failures: u32) -> Duration {
+    let delay = FEED_RETRY_FIRST.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
+    delay.min(FEED_RETRY_MOST)
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::unaccounted::{AccountedId, Unknown};
 use crate::change::{Compiled, Identity, Record};
+use crate::limits::FEED_UNACCOUNTED;
 use nodesift_cache::Writer;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_object::Kind;
@@ -52,6 +54,17 @@ pub(super) trait Target: Send + 'static {
     fn pods(&self) -> Vec<Arc<PodRecord>>;
     /// How many pods are held.
     fn pod_count(&self) -> usize;
+    /// What has the accountant account anew for an object, without the target's lock; it may take a while. `None` where there is
+    /// nothing to do.
+    fn forgetting(&self, _: &AccountedId) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
+    /// Has an object count by what the accountant says of it now.
+    fn account_again(&mut self, _: &AccountedId) {}
+    /// Objects of which no account is known, at most [`FEED_UNACCOUNTED`] pods and as many nodes.
+    fn unaccounted(&self) -> Vec<Unknown> {
+        Vec::new()
+    }
     /// Notes that everything of a kind up to a resourceVersion has been applied.
     fn observe(&mut self, kind: Kind, version: &Arc<str>);
     /// Publishes a snapshot of everything applied so far.
@@ -138,6 +151,36 @@ impl Target for Writer {
 
     fn pod_count(&self) -> usize {
         Writer::pods(self).len()
+    }
+
+    fn forgetting(&self, (kind, id): &AccountedId) -> Option<Box<dyn FnOnce() + Send>> {
+        match kind {
+            Kind::Pod => self.forgetting_pod(id),
+            Kind::Node => self.forgetting_node(id),
+            _ => None,
+        }
+    }
+
+    fn account_again(&mut self, (kind, id): &AccountedId) {
+        match kind {
+            Kind::Pod => Writer::account_again(self, id),
+            Kind::Node => self.account_for_node_again(id),
+            _ => {}
+        }
+    }
+
+    fn unaccounted(&self) -> Vec<Unknown> {
+        let unknown = self.unknown_accounts();
+        let key = |uid: &str| {
+            let pod = Writer::pods(self).by_uid(uid);
+            pod.map_or_else(|| uid.to_owned(), |pod| format!("{}/{}", pod.namespace, pod.name))
+        };
+        let of = |kind, (id, reason): (&Arc<str>, &Arc<str>)| {
+            let key = if kind == Kind::Pod { key(id) } else { id.to_string() };
+            Unknown { id: (kind, Arc::clone(id)), key, reason: Arc::clone(reason) }
+        };
+        let pods = unknown.pods.iter().take(FEED_UNACCOUNTED).map(|entry| of(Kind::Pod, entry));
+        pods.chain(unknown.nodes.iter().take(FEED_UNACCOUNTED).map(|entry| of(Kind::Node, entry))).collect()
     }
 
     fn observe(&mut self, kind: Kind, version: &Arc<str>) {

@@ -86,7 +86,7 @@ fn page_one_by_one(kind: Kind, text: &str, compiler: &Compiler) -> Result<Page, 
     let mut page = Page { head: list.metadata.unwrap_or_default().into(), ..Page::default() };
     for (index, item) in list.items.unwrap_or_default().into_iter().enumerate() {
         match decode(kind, item.get()) {
-            Ok(object) => page.objects.push(compiler.compile(&object)),
+            Ok(object) => page.objects.push(compiler.compile_unaccounted(&object)),
             Err(wrong) => page.unreadable.push(Unreadable::new(index, item.get(), wrong.to_string())),
         }
     }
@@ -194,7 +194,7 @@ impl<'de> Visitor<'de> for Items<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(object) = items.next_element_seed(self.kind)? {
-            self.objects.push(self.compiler.compile(&object));
+            self.objects.push(self.compiler.compile_unaccounted(&object));
         }
         Ok(())
     }
