@@ -145,6 +145,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -102,6 +102,11 @@ impl Breaker {
 }
 
 impl Admitted<'_> {
+    /// Whether it is a call during a quarantine.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.is_retry
+    }
+
     /// The call has ended, with this fault if any.
     pub(crate) fn end(mut self, fault: Option<&Fault>) -> Change {
         let outcome = match fault {

@@ -7,6 +7,7 @@
 //! breaker     quarantine of a predicate that keeps failing
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! subject     the pod of a query
+//! accounting  the accounting component of the policy: what pods take of their nodes
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -19,6 +20,7 @@
 //! Start with [`Engine::answer`]. Every query takes the same path, pod by pod: evaluate all rows, evaluate the nominated rows
 //! again, cut by limit.
 
+pub mod accounting;
 pub mod allocation;
 mod answer;
 mod breaker;
@@ -48,6 +50,7 @@ use nodesift_sandbox::{Pulse, Runtime};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+pub use accounting::{AccountingSettings, ActiveAccounting, OnAccountError};
 pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices};
 pub use breaker::{Breaker, Quarantine};
 pub use clock::Clock;
@@ -63,7 +66,7 @@ pub use policy::{
     StepFailure,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
-pub use scenarios::overlay::{OverlayPart, OverlaySpec};
+pub use scenarios::overlay::{OverlayPart, OverlaySpec, accounted};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError};
 pub use scenarios::reprieve_run::ReprieveOutcome;

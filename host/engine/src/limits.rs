@@ -161,3 +161,17 @@ pub const SELECTOR_RETRY: Duration = Duration::from_secs(1);
 
 /// Claims that an explanation names as holding the devices of one request: enough to know whom to ask.
 pub(crate) const EXPLAINED_HOLDERS: usize = 3;
+
+/// Faults of an accounting component, one after the other without a good call between them, from which on they count for its breaker:
+/// it fails for everything, and not for a few objects.
+pub const ACCOUNTING_FAULTS_IN_A_ROW: u32 = 16;
+
+/// Facts of pods of which an accounting component's accounts are known before those are dropped that nobody holds; later at a quarter
+/// more than were left.
+pub const KNOWN_ACCOUNTS_SWEEP_MIN: usize = 1 << 12;
+
+/// States of nodes of which an accounting component's sums are known before all are forgotten: more than a cluster has nodes.
+pub const KNOWN_NODE_SUMS: usize = 1 << 16;
+
+/// Series of the gauge of sums of nodes, which a policy asks for: two sums of 5,000 nodes. What is beyond it is left out.
+pub const NODE_SUM_SERIES: usize = 10_000;

@@ -15,13 +15,14 @@ pub(crate) mod replace;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use nodesift_cache::metadata::Selection;
+use nodesift_cache::metadata::{Accountant, Selection};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
 use nodesift_sandbox::wire::allocation::Allocation;
 use nodesift_sandbox::{Facts, Interface, Level, Line, Module, Verdict, printable};
 
 use crate::Context;
+use crate::accounting::ActiveAccounting;
 use crate::breaker::{Breaker, Change};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
 use crate::predicate_metrics::PredicateCounts;
@@ -46,6 +47,8 @@ pub struct ActivePolicy {
     pub config_maps: Arc<[String]>,
     /// What evaluates the selectors of devices; none where no predicate reads devices.
     pub selectors: Option<Arc<Selectors>>,
+    /// What says what pods take of their nodes; none where that is what the API says.
+    pub accounting: Option<Arc<ActiveAccounting>>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
@@ -55,10 +58,10 @@ pub struct ActivePolicy {
 }
 
 impl ActivePolicy {
-    /// What is compiled of nodes and pods for its predicates beyond what every policy reads.
+    /// What is compiled of nodes and pods for its predicates and its accounting component beyond what every policy reads.
     pub fn selection(&self) -> Selection {
         let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));
-        Selection {
+        let of_predicates = Selection {
             annotation_keys: Arc::clone(&self.annotation_keys),
             pod_spec: reads(Interface::PodSpec),
             config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
@@ -66,6 +69,25 @@ impl ActivePolicy {
             pod_claims: reads(Interface::PodClaims),
             node_info: reads(Interface::NodeInfo),
             node_images: reads(Interface::NodeImages),
+            ..Selection::default()
+        };
+        match &self.accounting {
+            Some(accounting) => of_predicates.with(&accounting.selection()),
+            None => of_predicates,
+        }
+    }
+
+    /// Its accounting component, as the cache's writer calls it.
+    pub fn accountant(&self) -> Option<Arc<dyn Accountant>> {
+        self.accounting.as_ref().map(|accounting| Arc::clone(accounting) as Arc<dyn Accountant>)
+    }
+
+    /// Whether pods take the same by both policies.
+    pub fn accounts_as(&self, other: &Self) -> bool {
+        match (&self.accounting, &other.accounting) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
         }
     }
 }

@@ -6,6 +6,7 @@ use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::{self, PodFacts, PodRecord};
 use nodesift_object::Pod;
 
+use crate::accounting::Asked;
 use crate::facts::{Batch, Context};
 use crate::policy::ActivePolicy;
 use crate::selectors::Selectors;
@@ -24,6 +25,8 @@ pub(crate) struct Subject {
     /// `spec.nodeName`.
     pub(crate) node_name: Option<Arc<str>>,
     pub(crate) facts: Arc<PodFacts>,
+    /// Why no node fits it, where what it takes is not known.
+    pub(crate) refusal: Option<Arc<str>>,
     /// When its evaluation began, in seconds since 1970-01-01T00:00:00Z.
     pub(crate) now: i64,
     /// The annotations that the policy lists.
@@ -37,13 +40,19 @@ pub(crate) struct Subject {
 impl Subject {
     /// A pod of the cache, for predicates of a policy, evaluated at a time.
     pub(crate) fn of_record(record: &PodRecord, policy: &ActivePolicy, now: i64) -> Self {
+        // By this policy, whatever the cache has: the pod may be of a later state of it than the snapshot.
+        let Asked { account, refusal } = match &policy.accounting {
+            Some(accounting) => accounting.ask(&record.facts, record.account.as_ref()),
+            None => Asked::default(),
+        };
         Self {
             name: [&*record.namespace, "/", &record.name].concat(),
             pod: Arc::clone(&record.name),
             uid: if record.object_uid().is_empty() { Arc::default() } else { Arc::clone(&record.uid) },
             priority: record.priority,
             node_name: record.node_name.clone(),
-            facts: record.whole_facts(),
+            facts: record.whole_facts_by(account.as_ref()),
+            refusal,
             now,
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
@@ -54,6 +63,15 @@ impl Subject {
     /// A pod that need not be in the cache, for predicates of a policy, evaluated at a time.
     pub(crate) fn of_object(pod: &Pod, policy: &ActivePolicy, now: i64) -> Self {
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
+        let facts = Arc::new(metadata::pod_selecting(pod, &policy.selection()));
+        let Asked { account, refusal } = match &policy.accounting {
+            Some(accounting) => accounting.ask(&facts, None),
+            None => Asked::default(),
+        };
+        let facts = match &account {
+            Some(account) => Arc::new(Arc::unwrap_or_clone(facts).accounted_as(account)),
+            None => facts,
+        };
         Self {
             name: pod.key(),
             pod: Arc::from(pod.metadata.name.as_str()),
@@ -61,7 +79,8 @@ impl Subject {
             priority: pod.spec.priority.unwrap_or(0),
             node_name,
             now,
-            facts: Arc::new(metadata::pod_selecting(pod, &policy.selection())),
+            facts,
+            refusal,
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
             selectors: policy.selectors.clone(),
@@ -73,6 +92,7 @@ impl Subject {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
+        let context = context.refusing(self.refusal.clone());
         let context = context.showing(Arc::clone(&self.annotation_keys));
         context.showing_config_maps(Arc::clone(&self.config_maps)).selecting(self.selectors.clone())
     }

@@ -90,9 +90,10 @@ pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> an
     open_with(origin, |reader| recalled(reader, &policy, document))
 }
 
-/// Compiles objects for a cache in which predicates of a policy read.
-pub(crate) fn compiler_of(policy: &ActivePolicy) -> Compiler {
-    Compiler::new(&policy.scheduler_names).selecting(&policy.selection())
+/// Compiles objects for a cache in which predicates of a policy read, and which counts by its accounting component.
+pub(crate) fn compiler_of(policy: &ActivePolicy, writer: &mut cache::Writer) -> Compiler {
+    writer.set_accountant(policy.accountant());
+    Compiler::new(&policy.scheduler_names).selecting(&policy.selection()).accounting_by(writer.accountant())
 }
 
 /// Why no policy that was remembered is used, or the policy.
@@ -105,7 +106,7 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     let (mut writer, reader) = cache::new();
     let engine = engine(reader)?;
     let policy = engine.policy();
-    let compiler = compiler_of(&policy);
+    let compiler = compiler_of(&policy, &mut writer);
     let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
     let mut take = |object| {
         loader.apply(&object);

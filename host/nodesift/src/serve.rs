@@ -160,6 +160,7 @@ async fn serve(
     metrics::build(&mut registry);
     metrics::process(&mut registry);
     engine::predicate_metrics::register(&engine, &mut registry);
+    engine::accounting::metrics::register(&engine, &mut registry);
     engine::shadow::metrics::register(&engine, &mut registry);
     writer.lock().set_metrics(cache::Metrics::register(&mut registry));
     cache::MemoryStats::register(&writer, &mut registry);
@@ -186,7 +187,9 @@ async fn serve(
     }
     // Readiness must wait for every kind before the server accepts requests.
     let watching = match &connection {
-        Some(connection) => live::follow(connection, &engine, &feed, &readiness, (&freshness, &health, &requests)),
+        Some(connection) => {
+            live::follow(connection, (&engine, &writer), &feed, &readiness, (&freshness, &health, &requests))
+        }
         None => live::nothing(),
     };
     let live::Followed { live, first, kinds, list } = watching;

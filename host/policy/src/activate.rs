@@ -21,14 +21,15 @@ use std::thread::{self, ScopedJoinHandle};
 
 use crate::problem::Problem;
 use crate::pulled::PulledFolder;
-use crate::spec::{ModuleSource, Place, Policy, PolicyError, PredicateSpec};
+use crate::spec::{AccountingSpec, ModuleSource, NamedModule, Place, Policy, PolicyError, PredicateSpec};
 pub(crate) use digest::Digest;
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
 pub(crate) use module::Module;
 pub use module::ModuleFile;
 use nodesift_engine::selectors::Selectors;
-use nodesift_engine::{ActivePolicy, ActivePredicate, Origin};
+use nodesift_engine::{AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, Origin};
+use nodesift_sandbox::accounting::AccountingGrants;
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
 use nodesift_sandbox::{Grants, LoadError, Runtime};
 pub use oci::OciError;
@@ -98,10 +99,14 @@ pub fn with_module_errors(error: PolicyError, runtime: &Runtime, pulled: &Pulled
     PolicyError::Invalid { name, problems, rest }
 }
 
-/// The predicates of an invalid document whose entries have no problem.
+/// What of an invalid document has a module, and entries without a problem.
 pub(crate) fn sound_part(problems: &[Problem], rest: &Policy) -> Policy {
-    let is_sound = |spec: &&PredicateSpec| !problems.iter().any(|problem| is_inside(&problem.field, &spec.place));
-    Policy { predicates: rest.predicates.iter().filter(is_sound).cloned().collect(), ..rest.clone() }
+    let is_sound = |place: &Place| !problems.iter().any(|problem| is_inside(&problem.field, place));
+    Policy {
+        predicates: rest.predicates.iter().filter(|spec| is_sound(&spec.place)).cloned().collect(),
+        accounting: rest.accounting.clone().filter(|spec| is_sound(&spec.place)),
+        ..rest.clone()
+    }
 }
 
 /// Whether a field is that of a predicate's entry, or in it.
@@ -206,6 +211,11 @@ impl<'a> Activation<'a> {
                 }
             }
         }
+        let accounting = policy.accounting.as_ref().and_then(|spec| {
+            let loaded = self.accounting(spec, self.digests.get(policy.predicates.len()).and_then(Option::as_ref));
+            let located = |error| Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
+            loaded.map_err(|error| errors.push(located(error))).ok()
+        });
         let mut errors = errors.into_iter();
         if let Some(first) = errors.next() {
             return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
@@ -215,7 +225,7 @@ impl<'a> Activation<'a> {
             let first = Located { document: policy.document.clone(), place: None, error };
             ActivateErrors { first: Box::new(first), others: Vec::new() }
         })?;
-        Ok(Activated { policy: ActivePolicy { selectors, ..active(policy, predicates) }, made })
+        Ok(Activated { policy: ActivePolicy { selectors, accounting, ..active(policy, predicates) }, made })
     }
 
     /// What evaluates the selectors of devices, where a predicate reads devices: that of the active policy with all that it knows,
@@ -234,15 +244,56 @@ impl<'a> Activation<'a> {
         Ok(Some(Arc::new(Selectors::new(device_selector))))
     }
 
-    fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
+    /// The bytes of a module, which has to have this digest too if it is given.
+    fn module(&self, spec: NamedModule<'_>, expected: Option<&Digest>) -> Result<Module, ActivateError> {
         let module = match Module::of(spec, self.pulled) {
             Err(error) if error.is_not_here() => Module::pull(spec, self.pulled, self.is_over)?,
             outcome => outcome?,
         };
-        let grants = grants(spec);
         if expected.is_some_and(|expected| *expected != module.digest) {
-            return Err(ActivateError::Changed { name: spec.name.clone(), path: spec.module.to_string() });
+            return Err(ActivateError::Changed { name: spec.name.to_owned(), path: spec.module.to_string() });
         }
+        Ok(module)
+    }
+
+    /// The accounting component: that of the active policy with all that it knows, where it is the same.
+    fn accounting(
+        &self,
+        spec: &AccountingSpec,
+        expected: Option<&Digest>,
+    ) -> Result<Arc<ActiveAccounting>, ActivateError> {
+        let module = self.module(spec.named_module(), expected)?;
+        let grants = AccountingGrants {
+            allow: spec.allow.clone(),
+            annotations: spec.annotation_keys.clone(),
+            args: spec.args.to_string(),
+            ..AccountingGrants::default()
+        };
+        let settings = AccountingSettings {
+            digest: module.digest,
+            on_error: spec.on_error,
+            ignored_namespaces: spec.ignored_namespaces.clone(),
+            gauges: spec.gauges.clone(),
+        };
+        let known = self.active.and_then(|active| active.accounting.as_ref());
+        let is_same =
+            |known: &&Arc<ActiveAccounting>| *known.settings() == settings && *known.component().grants() == grants;
+        if let Some(known) = known.filter(is_same) {
+            return Ok(Arc::clone(known));
+        }
+        let component = self.runtime.load_accounting(&module.bytes, grants);
+        let component = component.map_err(|error| ActivateError::Accounting(Box::new(error)))?;
+        let known: Vec<String> = component.needs().sums.iter().map(ToString::to_string).collect();
+        let unknown: Vec<String> = spec.gauges.iter().filter(|name| !known.contains(name)).cloned().collect();
+        match unknown.is_empty() {
+            true => Ok(Arc::new(ActiveAccounting::new(component, settings))),
+            false => Err(ActivateError::Gauges { unknown, known }),
+        }
+    }
+
+    fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
+        let module = self.module(spec.named_module(), expected)?;
+        let grants = grants(spec);
         let digest = module.digest;
         let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
         let predicate = |module| of_module(spec, digest, Arc::new(module));
@@ -272,6 +323,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         annotation_keys: policy.annotation_keys.clone().into(),
         config_maps: policy.config_maps.clone().into(),
         selectors: None,
+        accounting: None,
         on_unsupported: policy.on_unsupported,
         rollback_on_quarantine: policy.rollback_on_quarantine,
         origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },

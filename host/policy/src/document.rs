@@ -15,7 +15,9 @@ use crate::tree::{self, Reader, Tree};
 pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
 pub(crate) const SPEC_FIELDS: &[&str] =
-    &["schedulerNames", "predicates", "modules", "facts", "onUnsupported", "rollbackOnQuarantine"];
+    &["schedulerNames", "predicates", "accounting", "modules", "facts", "onUnsupported", "rollbackOnQuarantine"];
+pub(crate) const ACCOUNTING_FIELDS: &[&str] =
+    &["module", "annotations", "args", "allow", "onError", "ignoreNamespaces", "gauges"];
 pub(crate) const MODULES_FIELDS: &[&str] = &["keys"];
 pub(crate) const KEY_FIELDS: &[&str] = &["path", "pem"];
 pub(crate) const FACTS_FIELDS: &[&str] = &["annotations", "configMaps"];
@@ -44,6 +46,8 @@ pub struct Spec {
     pub scheduler_names: Option<Texts>,
     /// The predicates that run, in evaluation order. Required, checked later.
     pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
+    /// What says what pods take of their nodes.
+    pub accounting: Option<At<Accounting>>,
     /// `modules.keys`: who may sign modules of registries.
     pub keys: Option<At<Vec<Option<At<Key>>>>>,
     /// `facts.annotations`: keys of the annotations that predicates may read.
@@ -92,7 +96,26 @@ pub struct Predicate {
     pub mode: Option<At<String>>,
 }
 
-/// `module` of a predicate.
+/// `spec.accounting`.
+#[derive(Debug)]
+pub struct Accounting {
+    /// Where its module is. Required, checked later.
+    pub module: Option<At<Module>>,
+    /// Keys of the annotations that it may read.
+    pub annotations: Option<Texts>,
+    /// Its arguments: a map, which the module receives as JSON.
+    pub args: Option<At<Value>>,
+    /// Names of the only interfaces that it may import.
+    pub allow: Option<Texts>,
+    /// What counts of a pod of which no account is known: `Keep`, `Standard` or `Refuse`.
+    pub on_error: Option<At<String>>,
+    /// Namespaces whose pods take nothing.
+    pub ignore_namespaces: Option<Texts>,
+    /// Names of the sums that are shown as gauges.
+    pub gauges: Option<Texts>,
+}
+
+/// `module` of a predicate, or of `accounting`.
 #[derive(Debug)]
 pub struct Module {
     /// The path of a component file.
@@ -202,6 +225,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
     let (facts, path) = fields.get("facts");
     let facts = facts.and_then(|map| reader.fields(map, &path, FACTS_FIELDS));
     let predicates = reader.list(fields.get("predicates"));
+    let (accounting_map, accounting_path) = fields.get("accounting");
     let (modules, path) = fields.get("modules");
     let modules = modules.and_then(|map| reader.fields(map, &path, MODULES_FIELDS));
     let keys = modules.and_then(|modules| reader.list(modules.get("keys")));
@@ -211,6 +235,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
             let read = list.value.iter().map(|(map, path)| Some(map.with(predicate(reader, map, path)?)));
             list.with(read.collect())
         }),
+        accounting: accounting_map.and_then(|map| Some(map.with(accounting(reader, map, &accounting_path)?))),
         keys: keys.map(|list| {
             let read = list.value.iter().map(|(map, path)| Some(map.with(key(reader, map, path)?)));
             list.with(read.collect())
@@ -244,6 +269,23 @@ fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicat
         on_error: reader.text(fields.get("onError")),
         limits: limits_map.and_then(|map| limits(reader, map, &limits_path)).unwrap_or_default(),
         mode: reader.text(fields.get("mode")),
+    })
+}
+
+fn accounting(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Accounting> {
+    let fields = reader.fields(map, path, ACCOUNTING_FIELDS)?;
+    if fields.get("module").0.is_none() {
+        reader.refuse(map, &fields.get("module").1, MISSING);
+    }
+    let (module_map, module_path) = fields.get("module");
+    Some(Accounting {
+        module: module_map.and_then(|map| Some(map.with(module(reader, map, &module_path)?))),
+        annotations: reader.texts(fields.get("annotations")),
+        args: reader.value(fields.get("args")),
+        allow: reader.texts(fields.get("allow")),
+        on_error: reader.text(fields.get("onError")),
+        ignore_namespaces: reader.texts(fields.get("ignoreNamespaces")),
+        gauges: reader.texts(fields.get("gauges")),
     })
 }
 

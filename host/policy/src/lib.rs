@@ -51,6 +51,6 @@ pub use problem::Problem;
 pub use pulled::{PullError, PulledFolder};
 pub use schema::schema;
 pub use spec::{
-    API_VERSION, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText, PredicateSpec,
-    RegistryModule, SelectError, SpecLimits,
+    API_VERSION, AccountingSpec, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText,
+    PredicateSpec, RegistryModule, SelectError, SpecLimits,
 };

@@ -121,3 +121,6 @@ pub const SHADOW_FILES_LOOK: Duration = Duration::from_secs(1);
 /// Interval at which the shadow's thread looks for a new active policy while nothing is asked: until then, answers are not
 /// compared.
 pub const SHADOW_LOOK: Duration = Duration::from_millis(100);
+
+/// Namespaces whose pods an accounting component ignores: those of a cluster's own services are some.
+pub const IGNORED_NAMESPACES_MAX: usize = 256;

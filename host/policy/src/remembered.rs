@@ -22,7 +22,7 @@ use crate::activate::{ActivateError, Digest, Module};
 use crate::file::{self, FileError};
 use crate::limits::REMEMBERED_BYTES;
 use crate::pulled::PulledFolder;
-use crate::spec::{ModuleSource, Policy, PolicyError};
+use crate::spec::{ModuleSource, NamedModule, Policy, PolicyError};
 use nodesift_engine::ActivePolicy;
 use nodesift_registry::{digest_text, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
@@ -105,6 +105,9 @@ struct Manifest {
     document_digest: String,
     /// By the name of the predicate. Built-ins are those of the program.
     modules: BTreeMap<String, String>,
+    /// The digest of the accounting component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accounting: Option<String>,
 }
 
 impl StateFolder {
@@ -144,22 +147,21 @@ impl StateFolder {
         make(&modules).map_err(|source| RememberError::Write { path: modules.clone(), source })?;
         let mut digests = BTreeMap::new();
         for (spec, predicate) in policy.predicates.iter().zip(&active.predicates) {
-            if matches!(spec.module, ModuleSource::Builtin) {
-                continue;
+            if !matches!(spec.module, ModuleSource::Builtin) {
+                self.write_module(spec.named_module(), &predicate.digest)?;
+                digests.insert(spec.name.clone(), digest_text(&predicate.digest));
             }
-            let path = self.module(&predicate.digest);
-            if !is_whole(&path, &predicate.digest) {
-                let module = Module::of(spec, &self.pulled).map_err(RememberError::Module)?;
-                if module.digest != predicate.digest {
-                    return Err(RememberError::Changed { name: spec.name.clone() });
-                }
-                write(&path, &module.bytes)?;
-            }
-            digests.insert(spec.name.clone(), digest_text(&predicate.digest));
+        }
+        let mut accounting_digest = None;
+        if let (Some(spec), Some(accounting)) = (&policy.accounting, &active.accounting) {
+            let digest = &accounting.settings().digest;
+            self.write_module(spec.named_module(), digest)?;
+            accounting_digest = Some(digest_text(digest));
         }
         let document = active.origin.document.to_string();
         let document_digest = digest_text(&Sha256::digest(&document).into());
-        let manifest = Manifest { source: active.origin.source.clone(), document, document_digest, modules: digests };
+        let (source, modules, accounting) = (active.origin.source.clone(), digests, accounting_digest);
+        let manifest = Manifest { source, document, document_digest, modules, accounting };
         let path = self.path.join(ACTIVE);
         let text = serde_json::to_vec_pretty(&manifest);
         let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
@@ -172,11 +174,24 @@ impl StateFolder {
         self.clean()
     }
 
+    /// Writes a module, unless it is there.
+    fn write_module(&self, named: NamedModule<'_>, digest: &Digest) -> Result<(), RememberError> {
+        let path = self.module(digest);
+        if is_whole(&path, digest) {
+            return Ok(());
+        }
+        let module = Module::of(named, &self.pulled).map_err(RememberError::Module)?;
+        if module.digest != *digest {
+            return Err(RememberError::Changed { name: named.name.to_owned() });
+        }
+        write(&path, &module.bytes)
+    }
+
     /// Removes modules that neither policy names.
     fn clean(&self) -> Result<(), RememberError> {
-        let named = |name: &str| manifest(&self.path.join(name)).ok().flatten().map(|manifest| manifest.modules);
-        let wanted: BTreeSet<String> =
-            [ACTIVE, PREVIOUS].iter().filter_map(|name| named(name)).flatten().map(|(_, digest)| digest).collect();
+        let manifests = [ACTIVE, PREVIOUS].iter().filter_map(|name| manifest(&self.path.join(name)).ok().flatten());
+        let digests = |manifest: Manifest| manifest.modules.into_values().chain(manifest.accounting);
+        let wanted: BTreeSet<String> = manifests.flat_map(digests).collect();
         let folder = self.path.join(MODULES);
         let failed = |source| RememberError::Write { path: folder.clone(), source };
         for entry in fs::read_dir(&folder).map_err(failed)? {
@@ -197,7 +212,7 @@ impl StateFolder {
     pub fn recall(&self, builtins: &[&str]) -> Result<Option<Remembered>, RecallError> {
         let path = self.path.join(ACTIVE);
         let Some(manifest) = manifest(&path)? else { return Ok(None) };
-        let Manifest { source, document, document_digest, modules } = manifest;
+        let Manifest { source, document, document_digest, modules, accounting } = manifest;
         if document_digest != digest_text(&Sha256::digest(&document).into()) {
             return Err(RecallError::Damaged { path, reason: "the document does not have its digest".to_owned() });
         }
@@ -209,6 +224,13 @@ impl StateFolder {
                 return Err(RecallError::Damaged { path, reason });
             };
             // Its digest is compared when it is loaded.
+            spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
+        }
+        if let Some(spec) = &mut policy.accounting {
+            let Some(digest) = accounting.and_then(|digest| read_digest(&digest)) else {
+                let reason = "no module of the accounting component".to_owned();
+                return Err(RecallError::Damaged { path, reason });
+            };
             spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
         }
         Ok(Some(Remembered { policy, document }))

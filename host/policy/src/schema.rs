@@ -6,9 +6,13 @@
 
 use serde_json::{Value, json};
 
-use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, KEYS_MAX, PREDICATES_MAX};
+use crate::limits::{
+    ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, IGNORED_NAMESPACES_MAX, KEYS_MAX, PREDICATES_MAX,
+};
 use crate::spec::{API_VERSION, KIND};
 use nodesift_sandbox::Interface;
+use nodesift_sandbox::accounting::ObjectInterface;
+use nodesift_sandbox::limits::{ACCOUNTING_ANNOTATIONS, ACCOUNTING_SUMS};
 
 /// A quantity as Kubernetes writes it, or a number.
 const QUANTITY: &str = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
@@ -62,6 +66,7 @@ fn spec() -> Value {
                 "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
                 "items": predicate(),
             },
+            "accounting": accounting(),
             "modules": modules(),
             "facts": {
                 "description": "What is kept of objects for predicates",
@@ -136,6 +141,45 @@ fn predicate() -> Value {
     })
 }
 
+fn accounting() -> Value {
+    json!({
+        "description": "A module of your own that says what pods take of their nodes, in the place of what the API says",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["module"],
+        "properties": {
+            "module": module(),
+            "annotations": {
+                "description": "Keys of the annotations that it may read; a module that reads others is refused",
+                "type": "array", "maxItems": ACCOUNTING_ANNOTATIONS, "uniqueItems": true,
+                "items": {"type": "string", "pattern": ANNOTATION_KEY},
+            },
+            "args": {"description": "Its arguments", "type": "object"},
+            "allow": {
+                "description": "The only interfaces that the module may import; all where the field is left out",
+                "type": "array", "uniqueItems": true,
+                "items": {"enum": ObjectInterface::ALL.map(ObjectInterface::name).as_slice()},
+            },
+            "onError": {
+                "description": "What counts of a pod where a call fails or its annotations are broken: Keep its last account, or \
+                                without one what the API says (the default); Standard, always what the API says; Refuse, as Keep, \
+                                and no node fits the pod itself",
+                "enum": ["Keep", "Standard", "Refuse"],
+            },
+            "ignoreNamespaces": {
+                "description": "Namespaces whose pods take nothing, whatever the module would say",
+                "type": "array", "maxItems": IGNORED_NAMESPACES_MAX, "uniqueItems": true,
+                "items": {"type": "string", "minLength": 1},
+            },
+            "gauges": {
+                "description": "Sums of the module that are shown as gauges by node, nodesift_node_sum",
+                "type": "array", "maxItems": ACCOUNTING_SUMS, "uniqueItems": true,
+                "items": {"type": "string", "minLength": 1},
+            },
+        },
+    })
+}
+
 fn modules() -> Value {
     json!({
         "description": "What holds for all modules that are pulled from registries",
@@ -177,7 +221,7 @@ fn mode() -> Value {
 
 fn module() -> Value {
     json!({
-        "description": "Where the module of your own predicate is; a built-in has none",
+        "description": "Where the module of your own is; a built-in has none",
         "type": "object",
         "additionalProperties": false,
         "properties": {

@@ -152,6 +152,11 @@ impl Accounting {
         &self.needs
     }
 
+    /// What the policy gives it.
+    pub fn grants(&self) -> &AccountingGrants {
+        &self.grants
+    }
+
     /// The interfaces of which it imports at least one function, sorted.
     pub fn imports(&self) -> &[ObjectInterface] {
         &self.manifest.imports

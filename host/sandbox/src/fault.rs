@@ -34,6 +34,8 @@ pub enum FaultKind {
     RequestDeadline,
     /// The pod asks for what no predicate evaluates, or the predicate for devices that gives none; the detail names it.
     Unsupported,
+    /// What the pod takes of its node is not known, and the policy refuses such pods; the detail says why.
+    Unaccounted,
     /// The epoch clock has stopped, so the call could not be interrupted: it was not made.
     ClockStopped,
 }
@@ -50,9 +52,12 @@ impl FaultKind {
             | Self::OutputTooLarge
             | Self::MalformedVerdict
             | Self::Configure => true,
-            Self::Quarantined | Self::Overloaded | Self::RequestDeadline | Self::Unsupported | Self::ClockStopped => {
-                false
-            }
+            Self::Quarantined
+            | Self::Overloaded
+            | Self::RequestDeadline
+            | Self::Unsupported
+            | Self::Unaccounted
+            | Self::ClockStopped => false,
         }
     }
 
@@ -70,6 +75,7 @@ impl FaultKind {
             Self::Overloaded => "Overloaded",
             Self::RequestDeadline => "RequestDeadline",
             Self::Unsupported => "Unsupported",
+            Self::Unaccounted => "Unaccounted",
             Self::ClockStopped => "ClockStopped",
         }
     }

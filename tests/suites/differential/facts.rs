@@ -136,6 +136,7 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Ignore,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -62,6 +62,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -307,6 +307,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -155,7 +155,9 @@ impl Service {
             ));
         }
         let policy = self.engine().policy();
-        Ok(metadata::pod_record_selecting(pod, &policy.scheduler_names, &policy.selection()))
+        let record = metadata::pod_record_selecting(pod, &policy.scheduler_names, &policy.selection());
+        // Here, so that the writer mostly knows it while it is locked.
+        Ok(nodesift_engine::accounted(record, &policy))
     }
 
     /// The UID that the cache has for a pod, or would have.

@@ -3,6 +3,9 @@
 //! pod must not simply fit. It gets the fault [`FaultKind::Unsupported`] under the plugin's name, and the policy says what becomes of
 //! the nodes: rejected unless `spec.onUnsupported` is `Ignore`.
 //!
+//! So does a pod of which the accounting component of the policy does not know what it takes, where the policy refuses such pods: the
+//! fault is [`FaultKind::Unaccounted`] then, under the name `accounting`.
+//!
 //! Start at [`Unsupported::of`]. A pod without claims costs one comparison, and one lookup per request where a DeviceClass
 //! serves anything.
 
@@ -23,9 +26,14 @@ use crate::policy::OnError;
 /// kube-scheduler's plugin that decides about claims. Faults and failures are reported under its name.
 const PREDICATE: &str = "DynamicResources";
 
+/// What a pod is rejected under whose account is not known, where the policy refuses such pods.
+const ACCOUNTING: &str = "accounting";
+
 /// What the nodes of a batch would have to be evaluated for.
 #[derive(Debug, Clone)]
 pub(crate) struct Unsupported {
+    /// Under which name it is reported.
+    predicate: &'static str,
     fault: Fault,
     /// One entry per row of the batch: 1 where the pod needs what is not evaluated, else 0. `None`: every row.
     rows: Option<Vec<u16>>,
@@ -34,13 +42,18 @@ pub(crate) struct Unsupported {
 impl Unsupported {
     /// What the context's pod asks for and no predicate evaluates, over the context's batch; `None` where there is nothing.
     pub(crate) fn of(context: &Context) -> Option<Self> {
+        if let Some(text) = context.refusal() {
+            let fault = Fault::new(FaultKind::Unaccounted, text);
+            return Some(Self { predicate: ACCOUNTING, fault, rows: None });
+        }
         // A predicate of the policy evaluates it.
         if context.selectors().is_some() {
             return None;
         }
         let claims = &context.pod().resource_claims;
         if !claims.is_empty() {
-            return Some(Self { fault: fault("spec.resourceClaims", claims), rows: None });
+            let fault = fault("spec.resourceClaims", claims);
+            return Some(Self { predicate: PREDICATE, fault, rows: None });
         }
         let snapshot = context.snapshot();
         if !snapshot.device_classes_serve_any() {
@@ -70,31 +83,39 @@ impl Unsupported {
             });
             names.extend(is_needed.then_some(name));
         }
-        (!names.is_empty())
-            .then(|| Self { fault: fault("resources that only a DeviceClass serves", &names), rows: Some(rows) })
+        (!names.is_empty()).then(|| {
+            let fault = fault("resources that only a DeviceClass serves", &names);
+            Self { predicate: PREDICATE, fault, rows: Some(rows) }
+        })
+    }
+
+    /// The failure policy. That about unsupported pods does not decide about accounts, of which the policy says that it refuses them.
+    fn policy(&self, on_unsupported: OnError) -> OnError {
+        if self.predicate == ACCOUNTING { OnError::Reject } else { on_unsupported }
     }
 
     /// The fault as reported under a failure policy.
     pub(crate) fn report(&self, on_unsupported: OnError) -> FaultReport {
-        FaultReport { predicate: PREDICATE.into(), fault: self.fault.clone(), effect: effect_of(on_unsupported) }
+        let effect = effect_of(self.policy(on_unsupported));
+        FaultReport { predicate: self.predicate.into(), fault: self.fault.clone(), effect }
     }
 
     /// The verdict that the failure policy gives over the context's batch, which has `rows` rows.
     pub(crate) fn verdict(&self, on_unsupported: OnError, rows: usize, scope: Scope) -> PredicateVerdict {
-        let verdict = match on_unsupported {
+        let verdict = match self.policy(on_unsupported) {
             OnError::Ignore => Verdict::FitsAll,
             OnError::Reject => {
                 let codes = self.rows.clone().unwrap_or_else(|| vec![1; rows]);
-                rejecting(format!("predicate {PREDICATE:?} failed: {}", self.fault), codes)
+                rejecting(format!("predicate {:?} failed: {}", self.predicate, self.fault), codes)
             }
         };
-        PredicateVerdict { predicate: PREDICATE.into(), verdict: Arc::new(verdict), scope }
+        PredicateVerdict { predicate: self.predicate.into(), verdict: Arc::new(verdict), scope }
     }
 
     /// Whether the failure policy rejects the row at a place of the batch.
     pub(crate) fn rejects(&self, on_unsupported: OnError, place: usize) -> bool {
         let is_needed = self.rows.as_ref().is_none_or(|rows| rows.get(place) == Some(&1));
-        on_unsupported == OnError::Reject && is_needed
+        self.policy(on_unsupported) == OnError::Reject && is_needed
     }
 }
 

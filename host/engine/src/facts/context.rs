@@ -33,6 +33,8 @@ pub struct Context {
     config_maps: Option<Arc<[String]>>,
     /// What evaluates the selectors of devices, where the policy reads any.
     selectors: Option<Arc<Selectors>>,
+    /// Why no row fits the pod, where what it takes is not known.
+    refusal: Option<Arc<str>>,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
@@ -57,6 +59,7 @@ impl Context {
             annotation_keys: None,
             config_maps: None,
             selectors: None,
+            refusal: None,
             owner: (Arc::default(), Arc::default()),
             deadline: None,
             now: 0,
@@ -112,6 +115,17 @@ impl Context {
         Self { deadline, ..self }
     }
 
+    /// Says why no row fits the pod.
+    #[must_use]
+    pub(crate) fn refusing(self, refusal: Option<Arc<str>>) -> Self {
+        Self { refusal, ..self }
+    }
+
+    /// Why no row fits the pod; none where predicates decide.
+    pub(crate) fn refusal(&self) -> Option<&Arc<str>> {
+        self.refusal.as_ref()
+    }
+
     /// When the request ends for which the facts are read.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
@@ -140,8 +154,9 @@ impl Context {
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
-        let (selectors, owner) = (self.selectors.clone(), self.owner.clone());
-        Self { annotation_keys, config_maps, selectors, owner, deadline: self.deadline, now: self.now, ..context }
+        let (selectors, refusal, owner) = (self.selectors.clone(), self.refusal.clone(), self.owner.clone());
+        let (deadline, now) = (self.deadline, self.now);
+        Self { annotation_keys, config_maps, selectors, refusal, owner, deadline, now, ..context }
     }
 
     /// Calls with the facts over all rows.

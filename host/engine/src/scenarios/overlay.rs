@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::policy::ActivePolicy;
 use crate::query::PodRef;
 use crate::{Engine, Error};
 use nodesift_cache::metadata::{self, NodeFacts, PodFacts, PodRecord};
@@ -125,7 +126,7 @@ impl Engine {
             PodRef::Whole(pod) => {
                 let policy = self.policy();
                 let record = metadata::pod_record_selecting(pod, &policy.scheduler_names, &policy.selection());
-                return Ok(Arc::new(record));
+                return Ok(Arc::new(accounted(record, &policy)));
             }
             PodRef::Version { pod, resource_version } => {
                 let found = match self.record(pod) {
@@ -142,6 +143,17 @@ impl Engine {
             PodRef::Name { namespace, name } => self.cache.pods().by_name(namespace, name),
         };
         record.ok_or_else(|| Error::UnknownPod { pod: pod.to_string() })
+    }
+}
+
+/// A record with what it takes by a policy.
+pub fn accounted(record: PodRecord, policy: &ActivePolicy) -> PodRecord {
+    match &policy.accounting {
+        Some(accounting) => {
+            let account = accounting.ask(&record.facts, None).account;
+            record.accounted(account)
+        }
+        None => record,
     }
 }
 

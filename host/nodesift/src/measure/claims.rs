@@ -73,7 +73,7 @@ impl ClaimBed {
         shape: DeviceShape,
         mut applied: impl FnMut(),
     ) -> Result<Self, TestbedError> {
-        let compiler = compiler_of(policy);
+        let compiler = compiler_of(policy, &mut writer);
         let mut loader = Loader::new(&compiler, &mut writer);
         let mut held = 0;
         for json in shape.nodes() {

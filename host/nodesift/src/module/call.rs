@@ -36,7 +36,7 @@ impl World {
     ) -> Self {
         let policy = Arc::new(nodesift_policy::with_module(policy, module));
         let (mut writer, reader) = cache::new();
-        let compiler = cluster::compiler_of(&policy);
+        let compiler = cluster::compiler_of(&policy, &mut writer);
         let mut loader = Loader::new(&compiler, &mut writer);
         objects.into_iter().for_each(|object| loader.apply(object.borrow()));
         loader.publish();

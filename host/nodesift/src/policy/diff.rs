@@ -47,6 +47,7 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
         sorted(&a.scheduler_names) == sorted(&b.scheduler_names)
             && a.selection() == b.selection()
             && a.config_maps == b.config_maps
+            && a.accounts_as(b)
     };
     let other = match reads_alike(&active, &next) {
         true => Other::Alternative(engine.alternative(next)),

@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::exit::Failure;
 use crate::limits::POLICY_SYNC_LOOK;
 use nodesift_api::Readiness;
+use nodesift_cache::SharedWriter;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_source::audit::{Kinds, List};
@@ -53,7 +54,7 @@ pub(super) struct Followed {
 /// Lists and watches every kind that the policy's predicates read. Readiness waits until each list is complete and applied.
 pub(super) fn follow(
     connection: &Connection,
-    engine: &Engine,
+    (engine, writer): (&Engine, &SharedWriter),
     feed: &Feed,
     readiness: &Readiness,
     (freshness, health, metrics): (&Freshness, &Health, &Metrics),
@@ -62,7 +63,7 @@ pub(super) fn follow(
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
     let server = Arc::new(connection.server.clone());
-    let compiler = Compiler::new(&policy.scheduler_names);
+    let compiler = Compiler::new(&policy.scheduler_names).accounting_by(writer.lock().accountant());
     let following = Following::new(&server, &compiler, &deliver, (freshness, health), metrics);
     let live = Live { following: following.clone(), feed: feed.clone() };
     for kind in needs(&policy) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::live::{Live, Unsynced, needs};
 use crate::cluster;
@@ -72,16 +72,22 @@ pub(super) fn follow(
             step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
         })
     });
-    let prepare = Box::new(Ready { live, of_files: engine.policy().selection() });
+    let prepare = Box::new(Ready { live, writer: Arc::clone(writer), of_files: engine.policy().selection() });
     let prepared = Arc::new(Held(first));
     let pulled = cluster::pulled_folder(files.state);
     let state_folder = files.state.map(|path| StateFolder::new(path, &pulled));
     let writer = Arc::clone(writer);
-    let recount = Box::new(move |own_schedulers: &[String]| {
+    let recount = Box::new(move |before: &ActivePolicy, next: &ActivePolicy| {
+        let started = Instant::now();
         let mut writer = writer.lock();
-        let changed = writer.recount_ownership(own_schedulers);
+        let accounted = match before.accounts_as(next) {
+            true => 0,
+            false => writer.recount_accounts(next.accountant()),
+        };
+        let foreign = writer.recount_ownership(&next.scheduler_names);
         writer.publish();
-        tracing::info!(pods = changed, "pods of other schedulers are foreign now");
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(changed_sides = foreign, other_accounts = accounted, ms, "pods count as another policy says");
     });
     let engine = Arc::clone(engine);
     let policy = reload::start(Follow { engine, source, prepare, prepared, recount, metrics, pulled, state_folder })?;
@@ -123,6 +129,11 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     if let Some(name) = next.config_maps.iter().find(is_unread) {
         return refused(None, format!("spec.facts.configMaps has {name}, which the active policy does not list"));
     }
+    if !active.accounts_as(next) {
+        let reason = "spec.accounting is not that of the active policy: pods would take something else, which cannot be compared on one \
+                      snapshot";
+        return refused(None, reason.to_owned());
+    }
     let (kept, selection) = (active.selection(), next.selection());
     if !kept.covers(&selection.of_nodes()) || !kept.covers(&selection.of_pods()) {
         let interface = selection.interfaces().find(|wanted| !kept.interfaces().any(|kept| kept == *wanted));
@@ -151,6 +162,7 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
 struct Ready {
     /// None where the cluster comes from files.
     live: Option<Live>,
+    writer: SharedWriter,
     /// What has been kept of the objects in files.
     of_files: Selection,
 }
@@ -168,12 +180,13 @@ impl Prepared for Held {
 impl Prepare for Ready {
     fn prepare(
         &self,
-        _: &ActivePolicy,
+        active: &ActivePolicy,
         next: &ActivePolicy,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let Some(live) = &self.live else {
             self.check_files(next)?;
+            self.account(active, next, is_over);
             return Ok(Arc::new(Held(None)));
         };
         let lease = live.lease(next);
@@ -182,6 +195,7 @@ impl Prepare for Ready {
             Unsynced::Over => Unprepared::Over,
             Unsynced::Missing(missing) => Unprepared::Unacceptable(unsynced(&lease, next, &missing, time)),
         })?;
+        self.account(active, next, is_over);
         Ok(Arc::new(Held(Some(lease))))
     }
 }
@@ -193,6 +207,18 @@ fn refused(reason: String) -> Unprepared {
 }
 
 impl Ready {
+    /// Has another accounting component account for everything that is held, without the writer's lock: then the writer only has to
+    /// count.
+    fn account(&self, active: &ActivePolicy, next: &ActivePolicy, is_over: &dyn Fn() -> bool) {
+        if let Some(accounting) = next.accounting.as_ref().filter(|_| !active.accounts_as(next)) {
+            let (pods, nodes) = {
+                let writer = self.writer.lock();
+                (writer.pods().all(), writer.accounted_nodes())
+            };
+            accounting.prepare(&pods, &nodes, is_over);
+        }
+    }
+
     /// Files are read once. They hold all kinds, but what no predicate read has been dropped.
     fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
         // Of ConfigMaps all are there.
@@ -212,7 +238,7 @@ impl Ready {
         }
         let dropped = dropped.join(", ");
         Err(refused(format!(
-            "spec.facts.annotations adds [{dropped}], which were dropped when the files were read: {RESTART}"
+            "spec.facts.annotations or spec.accounting adds [{dropped}], which were dropped when the files were read: {RESTART}"
         )))
     }
 }

@@ -6,9 +6,10 @@ use std::fmt;
 use super::oci::OciError;
 use crate::file::FileError;
 use crate::pulled::PullError;
-use crate::spec::{Place, Policy, PredicateSpec};
+use crate::spec::{ACCOUNTING, NamedModule, Place, Policy};
 use nodesift_registry::RegistryError;
 use nodesift_sandbox::LoadError;
+use nodesift_sandbox::accounting::AccountingError;
 
 /// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
 #[derive(Debug)]
@@ -18,8 +19,8 @@ pub struct ActivateErrors {
 }
 
 impl ActivateErrors {
-    /// The error of one predicate.
-    pub(crate) fn of(policy: &Policy, spec: &PredicateSpec, error: ActivateError) -> Self {
+    /// The error of one predicate, or of the accounting component.
+    pub(crate) fn of(policy: &Policy, spec: NamedModule<'_>, error: ActivateError) -> Self {
         let first = Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
         Self { first: Box::new(first), others: Vec::new() }
     }
@@ -69,7 +70,7 @@ impl fmt::Display for Located {
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
     /// The policy names a built-in that does not exist.
-    #[error("predicate {name}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", .known.join(", "))]
+    #[error("{}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", whose(.name), .known.join(", "))]
     UnknownBuiltin {
         /// The name in the policy.
         name: String,
@@ -77,7 +78,7 @@ pub enum ActivateError {
         known: Vec<&'static str>,
     },
     /// The module's file cannot be read.
-    #[error("predicate {name}: module {path}: {source}")]
+    #[error("{}: module {path}: {source}", whose(.name))]
     Read {
         /// The predicate.
         name: String,
@@ -89,7 +90,7 @@ pub enum ActivateError {
     /// The file's SHA-256 is not the one in the policy. The file's own is not told: the policy may name any file that this
     /// process can read.
     #[error(
-        "predicate {name}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`"
+        "{}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`", whose(.name)
     )]
     Digest {
         /// The predicate.
@@ -100,7 +101,7 @@ pub enum ActivateError {
         expected: String,
     },
     /// The file has other content than when its digest was taken.
-    #[error("predicate {name}: module {path} has changed while the policy was loaded")]
+    #[error("{}: module {path} has changed while the policy was loaded", whose(.name))]
     Changed {
         /// The predicate.
         name: String,
@@ -108,7 +109,7 @@ pub enum ActivateError {
         path: String,
     },
     /// The OCI artifact gives no component with the digest in the policy.
-    #[error("predicate {name}: module {module}: {source}")]
+    #[error("{}: module {module}: {source}", whose(.name))]
     Oci {
         /// The predicate.
         name: String,
@@ -118,7 +119,7 @@ pub enum ActivateError {
         source: OciError,
     },
     /// A registry does not give the module, or it is not signed as the policy wants it.
-    #[error("predicate {name}: module {module}: {source}")]
+    #[error("{}: module {module}: {source}", whose(.name))]
     Pull {
         /// The predicate.
         name: String,
@@ -133,6 +134,17 @@ pub enum ActivateError {
     /// The sandbox refuses the component that evaluates the selectors of devices: a defect of this program.
     #[error("the selectors of devices cannot be evaluated; please report this: {0}")]
     Selectors(LoadError),
+    /// The policy lists gauges of sums that the accounting component does not make.
+    #[error("{ACCOUNTING}: `gauges` lists {}, which the component does not add up; it adds up {}", .unknown.join(", "), .known.join(", "))]
+    Gauges {
+        /// Those that are not made.
+        unknown: Vec<String>,
+        /// Those that are.
+        known: Vec<String>,
+    },
+    /// The sandbox refuses the accounting component.
+    #[error("{ACCOUNTING}: {0}")]
+    Accounting(Box<AccountingError>),
     /// The sandbox refuses the module.
     #[error("predicate {name}: {source}")]
     Load {
@@ -154,6 +166,7 @@ impl ActivateError {
             | Self::Oci { name, .. }
             | Self::Pull { name, .. }
             | Self::Load { name, .. } => Some(name),
+            Self::Accounting(_) | Self::Gauges { .. } => Some(ACCOUNTING),
             Self::Panicked | Self::Selectors(_) => None,
         }
     }
@@ -179,7 +192,7 @@ impl ActivateError {
     /// The step that failed, as [`StepFailure`](nodesift_engine::StepFailure) names it.
     pub fn step(&self) -> &'static str {
         match self {
-            Self::UnknownBuiltin { .. } => "document",
+            Self::UnknownBuiltin { .. } | Self::Gauges { .. } => "document",
             Self::Read { .. } | Self::Changed { .. } => "read",
             Self::Oci { source: OciError::Digest(_) | OciError::Corrupt(_), .. } | Self::Digest { .. } => "verify",
             Self::Oci { .. } => "read",
@@ -190,22 +203,42 @@ impl ActivateError {
                 _ => "pull",
             },
             Self::Panicked | Self::Selectors(_) => "internal",
-            Self::Load { source, .. } => match source {
-                LoadError::Size { .. }
-                | LoadError::Declarations { .. }
-                | LoadError::NotAComponent(_)
-                | LoadError::Compile(_)
-                | LoadError::CompileTime(_)
-                | LoadError::CompileWait(_)
-                | LoadError::CompileMemory { .. } => "compile",
-                LoadError::ContractVersion { .. }
-                | LoadError::UnknownImports(_)
-                | LoadError::ForbiddenImports(_)
-                | LoadError::Contract(_) => "link",
-                LoadError::Step { step, .. } | LoadError::SlowStart { step, .. } => step,
+            Self::Load { source, .. } => load_step(source),
+            Self::Accounting(error) => match &**error {
+                AccountingError::Load(source) => load_step(source),
+                AccountingError::ContractVersion { .. }
+                | AccountingError::UnknownImports(_)
+                | AccountingError::ForbiddenImports(_)
+                | AccountingError::Contract(_) => "link",
+                AccountingError::Refused(_) | AccountingError::NotGranted(_) | AccountingError::SlowStart(_) => {
+                    "configure"
+                }
             },
         }
     }
+}
+
+/// The step at which the sandbox refuses a component.
+fn load_step(error: &LoadError) -> &'static str {
+    match error {
+        LoadError::Size { .. }
+        | LoadError::Declarations { .. }
+        | LoadError::NotAComponent(_)
+        | LoadError::Compile(_)
+        | LoadError::CompileTime(_)
+        | LoadError::CompileWait(_)
+        | LoadError::CompileMemory { .. } => "compile",
+        LoadError::ContractVersion { .. }
+        | LoadError::UnknownImports(_)
+        | LoadError::ForbiddenImports(_)
+        | LoadError::Contract(_) => "link",
+        LoadError::Step { step, .. } | LoadError::SlowStart { step, .. } => step,
+    }
+}
+
+/// Whose module it is: a predicate's, or that of the accounting component.
+fn whose(name: &str) -> String {
+    if name == ACCOUNTING { name.to_owned() } else { format!("predicate {name}") }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
 use crate::pulled::{PullError, PulledFolder};
-use crate::spec::{InstanceLife, ModuleSource, PredicateSpec};
+use crate::spec::{InstanceLife, ModuleSource, NamedModule, PredicateSpec};
 use nodesift_registry::digest_text;
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
@@ -50,22 +50,22 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Reads the module of a predicate, and compares its digest with the one in the policy. One of a registry has to be in the folder.
-    pub(crate) fn of(spec: &PredicateSpec, pulled: &PulledFolder) -> Result<Self, ActivateError> {
-        let (path, expected) = match &spec.module {
+    /// Reads a module, and compares its digest with the one in the policy. One of a registry has to be in the folder.
+    pub(crate) fn of(spec: NamedModule<'_>, pulled: &PulledFolder) -> Result<Self, ActivateError> {
+        let (path, expected) = match spec.module {
             ModuleSource::Builtin => return builtin(spec),
             ModuleSource::Registry(module) => return Self::of_registry(spec, || pulled.component(module)),
             ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
             ModuleSource::Path { path, digest } => (path, digest),
         };
         let shown = || path.display().to_string();
-        let read = |source| ActivateError::Read { name: spec.name.clone(), path: shown(), source };
+        let read = |source| ActivateError::Read { name: spec.name.to_owned(), path: shown(), source };
         let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
         let digest: Digest = Sha256::digest(&bytes).into();
         match expected {
             Some(expected) if *expected != digest => {
                 let expected = digest_text(expected);
-                Err(ActivateError::Digest { name: spec.name.clone(), path: shown(), expected })
+                Err(ActivateError::Digest { name: spec.name.to_owned(), path: shown(), expected })
             }
             _ => Ok(Self { bytes: Cow::Owned(bytes), digest }),
         }
@@ -73,22 +73,22 @@ impl Module {
 
     /// The same, pulled from its registry.
     pub(crate) fn pull(
-        spec: &PredicateSpec,
+        spec: NamedModule<'_>,
         pulled: &PulledFolder,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, ActivateError> {
-        match &spec.module {
+        match spec.module {
             ModuleSource::Registry(module) => Self::of_registry(spec, || pulled.pull(module, is_over)),
             _ => Self::of(spec, pulled),
         }
     }
 
     fn of_registry(
-        spec: &PredicateSpec,
+        spec: NamedModule<'_>,
         get: impl FnOnce() -> Result<Vec<u8>, PullError>,
     ) -> Result<Self, ActivateError> {
         let failed = |source| ActivateError::Pull {
-            name: spec.name.clone(),
+            name: spec.name.to_owned(),
             module: spec.module.to_string(),
             source: Box::new(source),
         };
@@ -98,9 +98,14 @@ impl Module {
     }
 }
 
-fn from_layout(spec: &PredicateSpec, layout: &Path, reference: &str, digest: &Digest) -> Result<Module, ActivateError> {
+fn from_layout(
+    spec: NamedModule<'_>,
+    layout: &Path,
+    reference: &str,
+    digest: &Digest,
+) -> Result<Module, ActivateError> {
     let bytes = oci::component(layout, reference, digest).map_err(|source| ActivateError::Oci {
-        name: spec.name.clone(),
+        name: spec.name.to_owned(),
         module: spec.module.to_string(),
         source,
     })?;
@@ -108,11 +113,11 @@ fn from_layout(spec: &PredicateSpec, layout: &Path, reference: &str, digest: &Di
     Ok(Module { bytes: Cow::Owned(bytes), digest })
 }
 
-fn builtin(spec: &PredicateSpec) -> Result<Module, ActivateError> {
+fn builtin(spec: NamedModule<'_>) -> Result<Module, ActivateError> {
     let mut builtins = nodesift_bundle::BUILTINS.iter().zip(&*BUILTINS);
     let (builtin, digest) =
         builtins.find(|(builtin, _)| builtin.name == spec.name).ok_or_else(|| ActivateError::UnknownBuiltin {
-            name: spec.name.clone(),
+            name: spec.name.to_owned(),
             known: nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect(),
         })?;
     Ok(Module { bytes: Cow::Borrowed(builtin.bytes), digest: *digest })

@@ -76,6 +76,9 @@ fn spec() -> Value {
     let module = &mut predicates["items"]["properties"]["module"]["properties"];
     module["path"]["description"] = json!("A component file in every replica, by its whole path");
     module["layout"]["description"] = json!("A folder with an OCI image layout in every replica, by its whole path");
+    let module = &mut spec["properties"]["accounting"]["properties"]["module"]["properties"];
+    module["path"]["description"] = json!("A component file in every replica, by its whole path");
+    module["layout"]["description"] = json!("A folder with an OCI image layout in every replica, by its whole path");
     let key = &mut spec["properties"]["modules"]["properties"]["keys"]["items"]["properties"];
     key["path"]["description"] = json!("A file with a public key in PEM in every replica, by its whole path");
     spec

@@ -46,8 +46,9 @@ pub enum Unprepared {
     Over,
 }
 
-/// Decides anew which pods are foreign, by these schedulers, and publishes.
-pub type Recount = dyn Fn(&[String]) + Send;
+/// Counts pods as the second policy says, where the first one was active: which are foreign, and what they take. All of it is published at
+/// once.
+pub type Recount = dyn Fn(&ActivePolicy, &ActivePolicy) + Send;
 
 /// Why this process cannot serve a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -152,14 +153,14 @@ impl Reading {
     /// Whether this is the active policy.
     pub(super) fn is(&self, active: &ActivePolicy) -> bool {
         let is_same_text = self.text.as_ref().is_ok_and(|text| *text.text == *active.origin.document);
-        let loaded = active.predicates.iter().map(|predicate| Some(predicate.digest));
+        let accounting = active.accounting.iter().map(|accounting| Some(accounting.settings().digest));
+        let loaded = active.predicates.iter().map(|predicate| Some(predicate.digest)).chain(accounting);
         is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().copied().eq(loaded))
     }
 
     /// Whether a registry decides too what the policy is.
     pub(super) fn names_registries(&self) -> bool {
-        let is_remote =
-            |policy: &Policy| policy.predicates.iter().any(|spec| matches!(spec.module, ModuleSource::Registry(_)));
+        let is_remote = |policy: &Policy| policy.modules().any(|spec| matches!(spec.module, ModuleSource::Registry(_)));
         self.policy().is_some_and(is_remote)
     }
 
@@ -210,14 +211,16 @@ impl Reading {
     }
 }
 
-/// Makes a policy active. Where it names other schedulers than the active one, pods change sides with it.
+/// Makes a policy active. Where it names other schedulers than the active one, pods change sides with it; where it accounts otherwise,
+/// they take something else.
 pub(super) fn replace(engine: &Engine, next: ActivePolicy, recount: &Recount) -> Retired {
     let sorted = |policy: &ActivePolicy| policy.scheduler_names.iter().cloned().collect::<BTreeSet<_>>();
-    if sorted(&engine.policy()) == sorted(&next) {
+    let before = engine.policy();
+    if sorted(&before) == sorted(&next) && before.accounts_as(&next) {
         return engine.replace_policy(next);
     }
-    let names = next.scheduler_names.clone();
-    engine.replace_policy_and_recount(next, &mut || recount(&names))
+    let counting = next.clone();
+    engine.replace_policy_and_recount(next, &mut || recount(&before, &counting))
 }
 
 /// The digests of all modules; each is read, and no two are in memory at once.
@@ -226,7 +229,7 @@ fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>
         Err(error) if error.is_not_here() => Ok(None),
         module => Ok(Some(module?.digest)),
     };
-    policy.predicates.iter().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
+    policy.modules().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
 }
 
 /// For log lines.

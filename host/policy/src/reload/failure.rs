@@ -46,7 +46,7 @@ fn of_document(error: &PolicyError) -> Vec<StepFailure> {
         return vec![failure("read", None, error.to_string())];
     };
     let of = |field: &str, policy: &Policy| {
-        policy.predicates.iter().find(|spec| is_inside(field, &spec.place)).map(|spec| spec.name.clone())
+        policy.modules().find(|named| is_inside(field, named.place)).map(|named| named.name.to_owned())
     };
     let problems = problems.iter();
     problems.map(|problem| failure("document", of(&problem.field, rest), problem.to_string())).collect()

@@ -32,7 +32,7 @@ pub struct Follow {
     pub prepare: Box<dyn Prepare>,
     /// What is ready for the active one.
     pub prepared: Arc<dyn Prepared>,
-    /// Decides anew which pods are foreign, where another policy names other schedulers.
+    /// Counts pods anew, where another policy names other schedulers or accounts otherwise.
     pub recount: Box<Recount>,
     /// Where reloads are counted.
     pub metrics: Metrics,

@@ -47,7 +47,7 @@ impl Files {
 
     /// The same document with the modules of this policy.
     pub(crate) fn of(&self, policy: &Policy) -> Self {
-        let modules = policy.predicates.iter().flat_map(|predicate| predicate.module.files()).collect();
+        let modules = policy.modules().flat_map(|named| named.module.files()).collect();
         Self { root: self.root.clone(), modules }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! A value that is wrong is reported and replaced by a default, so that the rest is checked too. Start at [`check`].
 
+mod accounting;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -124,8 +126,11 @@ impl Checker<'_> {
                 self.refuse(spec, "spec.predicates", reason);
             }
         }
+        if let Some(accounting) = &spec.value.accounting {
+            policy.accounting = self.accounting(accounting, "spec.accounting");
+        }
         if let Some(keys) = &spec.value.annotations {
-            policy.annotation_keys = self.annotation_keys(keys);
+            policy.annotation_keys = self.annotation_keys(keys, "spec.facts.annotations", ANNOTATION_KEYS_MAX);
         }
         if let Some(names) = &spec.value.config_maps {
             policy.config_maps = self.config_maps(names);
@@ -178,12 +183,12 @@ impl Checker<'_> {
         None
     }
 
-    fn annotation_keys(&mut self, keys: &Texts) -> Vec<String> {
-        if keys.value.len() > ANNOTATION_KEYS_MAX {
-            let reason = format!("{} annotation keys; at most {ANNOTATION_KEYS_MAX} are allowed", keys.value.len());
-            self.refuse(keys, "spec.facts.annotations", reason);
+    fn annotation_keys(&mut self, keys: &Texts, field: &str, most: usize) -> Vec<String> {
+        if keys.value.len() > most {
+            let reason = format!("{} annotation keys; at most {most} are allowed", keys.value.len());
+            self.refuse(keys, field, reason);
         }
-        let field = |index| format!("spec.facts.annotations[{index}]");
+        let field = |index| format!("{field}[{index}]");
         for (index, key) in readable(&keys.value) {
             if let Err(reason) = annotation_key::check(&key.value) {
                 self.refuse(key, &field(index), format!("{:?} is not an annotation key: {reason}", key.value));

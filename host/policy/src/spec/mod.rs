@@ -20,8 +20,8 @@ mod read;
 mod select;
 
 pub use policy::{
-    API_VERSION, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, Key, ModuleSource, PLURAL, Place, Policy, PredicateSpec,
-    RegistryModule, SpecLimits, VERSION,
+    ACCOUNTING, API_VERSION, AccountingSpec, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, Key, ModuleSource,
+    NamedModule, PLURAL, Place, Policy, PredicateSpec, RegistryModule, SpecLimits, VERSION,
 };
 pub(crate) use policy::{OCI_INDEX, blob};
 pub use read::{PolicyError, PolicyText};

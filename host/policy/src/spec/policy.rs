@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use nodesift_engine::{Mode, OnError, Phases};
+use nodesift_engine::{Mode, OnAccountError, OnError, Phases};
 use nodesift_registry::{Address, PublicKey, hex};
 use nodesift_sandbox::Interface;
+use nodesift_sandbox::accounting::ObjectInterface;
 
 /// The `apiVersion` of policy documents.
 pub const API_VERSION: &str = "nodesift.dev/v1alpha1";
@@ -36,6 +37,8 @@ pub struct Policy {
     pub scheduler_names: Vec<String>,
     /// `spec.predicates`, at least one, in evaluation order; names are unique.
     pub predicates: Vec<PredicateSpec>,
+    /// `spec.accounting`: what says what pods take of their nodes; none where that is what the API says.
+    pub accounting: Option<AccountingSpec>,
     /// `spec.facts.annotations`: keys of the annotations that predicates may read, sorted by bytes, without duplicates. At
     /// most [`ANNOTATION_KEYS_MAX`](crate::limits::ANNOTATION_KEYS_MAX); empty where the document lists none.
     pub annotation_keys: Vec<String>,
@@ -72,6 +75,63 @@ pub struct PredicateSpec {
     /// The resources that one call may use.
     pub limits: SpecLimits,
 }
+
+/// The accounting component of a policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AccountingSpec {
+    /// Where it is written.
+    pub place: Place,
+    /// Where its module is; never a built-in.
+    pub module: ModuleSource,
+    /// Keys of the annotations that it may read, sorted, each once.
+    pub annotation_keys: Vec<String>,
+    /// The arguments that it is configured with: always a JSON object, empty where the document has none.
+    pub args: Value,
+    /// The only interfaces that it may import; `None` allows all.
+    pub allow: Option<Vec<ObjectInterface>>,
+    /// What counts of a pod of which no account is known.
+    pub on_error: OnAccountError,
+    /// Namespaces whose pods take nothing, sorted, each once.
+    pub ignored_namespaces: Vec<String>,
+    /// Sums that are shown as gauges, sorted, each once.
+    pub gauges: Vec<String>,
+}
+
+impl Policy {
+    /// All modules: those of the predicates in their order, then that of the accounting component.
+    pub fn modules(&self) -> impl Iterator<Item = NamedModule<'_>> {
+        let predicates = self.predicates.iter().map(PredicateSpec::named_module);
+        predicates.chain(self.accounting.iter().map(AccountingSpec::named_module))
+    }
+}
+
+/// A module and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedModule<'a> {
+    /// The predicate's name, or [`ACCOUNTING`].
+    pub name: &'a str,
+    /// Where its entry is.
+    pub place: &'a Place,
+    /// Where the module is.
+    pub module: &'a ModuleSource,
+}
+
+impl PredicateSpec {
+    /// Its module.
+    pub fn named_module(&self) -> NamedModule<'_> {
+        NamedModule { name: &self.name, place: &self.place, module: &self.module }
+    }
+}
+
+impl AccountingSpec {
+    /// Its module.
+    pub fn named_module(&self) -> NamedModule<'_> {
+        NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module }
+    }
+}
+
+/// What messages call the accounting component.
+pub const ACCOUNTING: &str = "accounting";
 
 /// How long an instance of a custom module lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -170,6 +170,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         annotation_keys: annotation_keys().into(),
         config_maps: [CONFIG_MAP.to_owned()].into(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -39,6 +39,7 @@ fn service() -> (Service, SharedWriter) {
         annotation_keys: Arc::default(),
         config_maps: Arc::default(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

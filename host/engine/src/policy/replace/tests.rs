@@ -18,6 +18,7 @@ fn policy(scheduler: &str) -> ActivePolicy {
         annotation_keys: [].into(),
         config_maps: [].into(),
         selectors: None,
+        accounting: None,
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

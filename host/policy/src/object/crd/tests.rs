@@ -57,6 +57,11 @@ fn the_definition_has_the_fields_of_the_reader() {
             "spec.facts.x",
         ),
         (
+            "/properties/spec/properties/accounting",
+            json!({"apiVersion": "", "kind": "", "spec": {"accounting": {"module": {"path": "/a"}, "x": 1}}}),
+            "spec.accounting.x",
+        ),
+        (
             "/properties/spec/properties/predicates/items",
             of_predicate(json!({"name": "a", "x": 1})),
             "spec.predicates[0].x",

@@ -1,0 +1,304 @@
+//! The accounting component of a policy: what pods take of their nodes, and what nodes add to sums.
+//!
+//! ```text
+//! known    what was said of facts, for as long as they are in use
+//! metrics  calls, quarantine, and sums of nodes as gauges
+//! object   what a component reads of a pod or node, from its facts
+//! ```
+//!
+//! A pod's account follows from its facts alone, so that pods of one template are accounted for once. Start at [`ActiveAccounting`],
+//! which the cache's writer calls as an [`Accountant`].
+
+mod known;
+pub mod metrics;
+mod object;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use nodesift_cache::metadata::{
+    Account, Accountant, Accounted, AccountedNode, PodFacts, PodRecord, Pool, Selection, Sums,
+};
+use nodesift_sandbox::accounting::{AccountedObject, Accounting, ObjectInterface, Ruling};
+use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::limits::ACCOUNTING_BATCH;
+use rustc_hash::FxHashMap;
+
+use crate::breaker::{Admitted, Breaker, Change, Quarantine};
+use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
+use known::Known;
+use object::{NodeObject, PodObject};
+
+/// What counts of a pod of which no account is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnAccountError {
+    /// Its last account; without one, what the API says.
+    #[default]
+    Keep,
+    /// What the API says.
+    Standard,
+    /// As [`Self::Keep`], and no node fits the pod while it is asked about.
+    Refuse,
+}
+
+/// A loaded accounting component. It is shared with the policy before, if that had the same.
+#[derive(Debug)]
+pub struct ActiveAccounting {
+    component: Accounting,
+    settings: AccountingSettings,
+    /// Equal accounts are kept once.
+    pool: Pool,
+    known: Known,
+    /// Faults since the last call that had none.
+    faults_in_a_row: AtomicU32,
+    breaker: Breaker,
+    /// Calls about objects so far.
+    calls: AtomicU64,
+}
+
+/// What a policy says of an accounting component beside what it grants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccountingSettings {
+    /// The SHA-256 of the component.
+    pub digest: [u8; 32],
+    /// The failure policy.
+    pub on_error: OnAccountError,
+    /// Namespaces whose pods take nothing, sorted.
+    pub ignored_namespaces: Vec<String>,
+    /// The sums that are shown as gauges, by node.
+    pub gauges: Vec<String>,
+}
+
+/// What is said of a pod in question.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// What it takes; none where that is what the API says.
+    pub(crate) account: Option<Arc<Account>>,
+    /// Why no node fits it.
+    pub(crate) refusal: Option<Arc<str>>,
+}
+
+impl ActiveAccounting {
+    /// A component that has not been called.
+    pub fn new(component: Accounting, settings: AccountingSettings) -> Self {
+        let (pool, known, breaker) = (Pool::default(), Known::default(), Breaker::default());
+        let (faults_in_a_row, calls) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { component, settings, pool, known, faults_in_a_row, breaker, calls }
+    }
+
+    /// The component.
+    pub fn component(&self) -> &Accounting {
+        &self.component
+    }
+
+    /// What the policy says of it beside what it grants.
+    pub fn settings(&self) -> &AccountingSettings {
+        &self.settings
+    }
+
+    /// How many objects it was called about so far.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is called at all.
+    pub fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    /// Its quarantine, if it fails for everything.
+    pub fn quarantine(&self) -> Option<Quarantine> {
+        self.breaker.quarantine()
+    }
+
+    /// What is compiled of nodes and pods for it beyond what every policy reads.
+    pub(crate) fn selection(&self) -> Selection {
+        let reads = |interface| self.component.imports().contains(&interface);
+        let keys = self.component.needs().annotations.iter().map(ToString::to_string);
+        Selection {
+            annotation_keys: keys.collect(),
+            account_owners: reads(ObjectInterface::Owners),
+            account_containers: reads(ObjectInterface::Requests),
+            ..Selection::default()
+        }
+    }
+
+    /// Has it account for these pods and nodes now, so that it knows them when the writer asks. Ends early once that `is_over`.
+    pub fn prepare(&self, pods: &[Arc<PodRecord>], nodes: &[AccountedNode], is_over: &dyn Fn() -> bool) {
+        for pods in pods.chunks(ACCOUNTING_BATCH) {
+            if is_over() {
+                return;
+            }
+            self.pods(&pods.iter().map(|pod| &pod.facts).collect::<Vec<_>>());
+        }
+        for nodes in nodes.chunks(ACCOUNTING_BATCH) {
+            if is_over() {
+                return;
+            }
+            self.nodes(nodes);
+        }
+    }
+
+    /// What a pod in question takes, by its facts, and by the account that it has in the cache.
+    pub(crate) fn ask(&self, facts: &Arc<PodFacts>, held: Option<&Arc<Account>>) -> Asked {
+        let said = self.pods(&[facts]).pop().unwrap_or(Ok(None));
+        match said {
+            Ok(account) => Asked { account, refusal: None },
+            Err(text) => Asked {
+                account: held.filter(|_| self.keeps_last()).cloned(),
+                refusal: (self.settings.on_error == OnAccountError::Refuse).then_some(text),
+            },
+        }
+    }
+
+    /// Calls the component about pods, whatever is known. The flag says whether the same would be said again.
+    fn call_pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<(Accounted, bool)> {
+        let object = |facts: &&Arc<PodFacts>| Arc::new(PodObject(Arc::clone(facts))) as Arc<dyn AccountedObject>;
+        self.call(
+            pods.iter().map(object).collect(),
+            |objects| self.component.pods(objects),
+            |ruling| match ruling {
+                Ruling::Standard => Ok(None),
+                Ruling::Account(account) => {
+                    let flags = account.flags;
+                    let account = Account::new(account.requests, account.usage, account.sums, flags);
+                    Ok(Some(self.pool.account(account)))
+                }
+                Ruling::Broken(text) => Err(text.into()),
+            },
+        )
+    }
+
+    /// As [`Self::call_pods`], about nodes.
+    fn call_nodes(&self, nodes: &[&AccountedNode]) -> Vec<(Result<Sums, Arc<str>>, bool)> {
+        let object = |node: &&AccountedNode| Arc::new(NodeObject((*node).clone())) as Arc<dyn AccountedObject>;
+        self.call(
+            nodes.iter().map(object).collect(),
+            |objects| self.component.nodes(objects),
+            |sums| match sums {
+                Ok(sums) => Ok(self.pool.sums(&sums.into())),
+                Err(text) => Err(text.into()),
+            },
+        )
+    }
+
+    /// Calls the component about objects, as far as the breaker admits.
+    fn call<R, T>(
+        &self,
+        objects: Vec<Arc<dyn AccountedObject>>,
+        call: impl FnOnce(&[Arc<dyn AccountedObject>]) -> Vec<Result<R, Fault>>,
+        read: impl Fn(R) -> Result<T, Arc<str>>,
+    ) -> Vec<(Result<T, Arc<str>>, bool)> {
+        let mut admitted = Vec::with_capacity(objects.len());
+        let mut called = Vec::with_capacity(objects.len());
+        for object in objects {
+            let admission = self.breaker.admit();
+            called.extend(admission.is_ok().then_some(object));
+            admitted.push(admission);
+        }
+        self.calls.fetch_add(called.len() as u64, Ordering::Relaxed);
+        let mut said = call(&called).into_iter();
+        let outcome = |admission: Result<Admitted<'_>, Fault>| {
+            let admitted = match admission {
+                Err(fault) => return (Err(fault.to_string().into()), false),
+                Ok(admitted) => admitted,
+            };
+            // There is one for each object.
+            match said.next() {
+                Some(Ok(said)) => {
+                    self.end(admitted, None);
+                    (read(said), true)
+                }
+                Some(Err(fault)) => {
+                    self.end(admitted, Some(&fault));
+                    (Err(fault.to_string().into()), fault.kind.is_of_predicate())
+                }
+                None => (Err(Arc::from("it was not called")), false),
+            }
+        };
+        admitted.into_iter().map(outcome).collect()
+    }
+
+    /// A call has ended. Faults open the breaker only where they follow one another: one object that the component fails for must
+    /// not keep it from the others.
+    fn end(&self, admitted: Admitted<'_>, fault: Option<&Fault>) {
+        let in_a_row = match fault {
+            None => {
+                self.faults_in_a_row.store(0, Ordering::Relaxed);
+                0
+            }
+            Some(fault) if fault.kind.is_of_predicate() => self.faults_in_a_row.fetch_add(1, Ordering::Relaxed) + 1,
+            Some(_) => 0,
+        };
+        if !admitted.is_retry() && in_a_row < ACCOUNTING_FAULTS_IN_A_ROW {
+            return;
+        }
+        match admitted.end(fault) {
+            Change::None => {}
+            Change::Opened => tracing::warn!(
+                faults = in_a_row,
+                fault = fault.map(tracing::field::display),
+                "accounting component quarantined: it fails for everything, and is hardly called"
+            ),
+            Change::Closed => {
+                tracing::info!(good_calls = QUARANTINE_GOOD_CALLS, "accounting component called again");
+            }
+        }
+    }
+}
+
+impl Accountant for ActiveAccounting {
+    fn sums(&self) -> &[Arc<str>] {
+        &self.component.needs().sums
+    }
+
+    fn keeps_last(&self) -> bool {
+        self.settings.on_error != OnAccountError::Standard
+    }
+
+    fn pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted> {
+        let is_ignored = |facts: &PodFacts| {
+            let namespaces = &self.settings.ignored_namespaces;
+            namespaces.binary_search_by(|known| known.as_str().cmp(&facts.namespace)).is_ok()
+        };
+        let mut said = self.known.pods(pods);
+        let mut missing: Vec<&Arc<PodFacts>> = Vec::new();
+        // Where in `missing` the facts of each pod are that is not known.
+        let mut places: FxHashMap<*const PodFacts, usize> = FxHashMap::default();
+        for (facts, said) in pods.iter().zip(&mut said).filter(|(_, said)| said.is_none()) {
+            if is_ignored(facts) {
+                *said = Some(Ok(Some(self.pool.account(Account::default()))));
+            } else {
+                places.entry(Arc::as_ptr(facts)).or_insert_with(|| {
+                    missing.push(facts);
+                    missing.len() - 1
+                });
+            }
+        }
+        let called: Vec<(Accounted, bool)> =
+            missing.chunks(ACCOUNTING_BATCH).flat_map(|pods| self.call_pods(pods)).collect();
+        self.known.add_pods(missing.iter().zip(&called).filter(|(_, (_, is_lasting))| *is_lasting));
+        let found = |facts: &Arc<PodFacts>| called.get(*places.get(&Arc::as_ptr(facts))?).map(|(said, _)| said.clone());
+        let said = pods.iter().zip(said).map(|(facts, said)| said.or_else(|| found(facts)).unwrap_or(Ok(None)));
+        said.collect()
+    }
+
+    fn nodes(&self, nodes: &[AccountedNode]) -> Vec<Result<Sums, Arc<str>>> {
+        let said = self.known.nodes(nodes);
+        let missing = nodes.iter().zip(&said).filter(|(_, said)| said.is_none()).map(|(node, _)| node);
+        let missing: Vec<&AccountedNode> = missing.collect();
+        let called: Vec<_> = missing.chunks(ACCOUNTING_BATCH).flat_map(|nodes| self.call_nodes(nodes)).collect();
+        self.known.add_nodes(missing.iter().zip(&called).filter(|(_, (_, is_lasting))| *is_lasting));
+        let mut called = called.into_iter();
+        let next = |said: Option<_>| said.or_else(|| called.next().map(|(said, _)| said));
+        said.into_iter().map(next).map(|said| said.unwrap_or_else(|| Ok(Sums::default()))).collect()
+    }
+
+    fn forget_pod(&self, pod: &Arc<PodFacts>) {
+        self.known.forget_pod(pod);
+    }
+
+    fn forget_node(&self, node: &AccountedNode) {
+        self.known.forget_node(node);
+    }
+}

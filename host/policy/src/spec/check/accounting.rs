@@ -1,0 +1,83 @@
+//! `spec.accounting`. Start at [`Checker::accounting`].
+
+use serde_json::{Map, Value};
+
+use super::super::policy::{AccountingSpec, ModuleSource, Place};
+use super::{Checker, readable, values};
+use crate::document::{Accounting, At, Texts};
+use crate::limits::IGNORED_NAMESPACES_MAX;
+use nodesift_engine::OnAccountError;
+use nodesift_sandbox::accounting::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
+use nodesift_sandbox::limits::ACCOUNTING_ANNOTATIONS;
+
+/// What counts of a pod of which no account is known, as documents write it.
+const ON_ACCOUNT_ERROR: [(&str, OnAccountError); 3] =
+    [("Keep", OnAccountError::Keep), ("Standard", OnAccountError::Standard), ("Refuse", OnAccountError::Refuse)];
+
+impl Checker<'_> {
+    /// The accounting component; none where it has no module that could be read.
+    pub(super) fn accounting(&mut self, at: &At<Accounting>, field: &str) -> Option<AccountingSpec> {
+        let Accounting { module, annotations, args, allow, on_error, ignore_namespaces, gauges } = &at.value;
+        let module = module.as_ref().map(|module| self.module(module, &format!("{field}.module")));
+        let annotations = annotations.as_ref();
+        let annotation_keys = annotations
+            .map(|keys| self.annotation_keys(keys, &format!("{field}.annotations"), ACCOUNTING_ANNOTATIONS))
+            .unwrap_or_default();
+        let args = args.as_ref().map_or_else(|| Value::Object(Map::new()), |args| self.args(args, field));
+        let allow = allow.as_ref().map(|allow| self.object_interfaces(allow, &format!("{field}.allow")));
+        let on_error = on_error.as_ref().map_or(OnAccountError::default(), |on_error| {
+            self.choice(on_error, &format!("{field}.onError"), &ON_ACCOUNT_ERROR)
+        });
+        let ignored = ignore_namespaces.as_ref();
+        let ignored_namespaces =
+            ignored.map(|names| self.namespaces(names, &format!("{field}.ignoreNamespaces"))).unwrap_or_default();
+        let gauges = gauges.as_ref().map(|names| self.gauges(names, &format!("{field}.gauges"))).unwrap_or_default();
+        // What is wrong with a module has been said, and gives the place of a built-in.
+        let module = module.filter(|module| *module != ModuleSource::Builtin)?;
+        let place = Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() };
+        Some(AccountingSpec { place, module, annotation_keys, args, allow, on_error, ignored_namespaces, gauges })
+    }
+
+    fn object_interfaces(&mut self, allow: &Texts, field: &str) -> Vec<ObjectInterface> {
+        let field = |index| format!("{field}[{index}]");
+        self.refuse_repeats(readable(&allow.value), field);
+        let mut allowed = Vec::new();
+        for (index, name) in readable(&allow.value) {
+            match ObjectInterface::from_name(&name.value) {
+                Some(interface) => allowed.push(interface),
+                None => {
+                    let known = ObjectInterface::ALL.map(ObjectInterface::name).join(", ");
+                    let reason = format!(
+                        "{:?} is no interface of {ACCOUNTING_PACKAGE} {ACCOUNTING_VERSION}; there are {known}",
+                        name.value
+                    );
+                    self.refuse(name, &field(index), reason);
+                }
+            }
+        }
+        allowed.sort_unstable();
+        allowed
+    }
+
+    fn gauges(&mut self, names: &Texts, field: &str) -> Vec<String> {
+        self.refuse_repeats(readable(&names.value), |index| format!("{field}[{index}]"));
+        let mut read = values(names);
+        read.sort_unstable();
+        read
+    }
+
+    fn namespaces(&mut self, names: &Texts, field: &str) -> Vec<String> {
+        if names.value.len() > IGNORED_NAMESPACES_MAX {
+            let reason = format!("{} namespaces; at most {IGNORED_NAMESPACES_MAX} are allowed", names.value.len());
+            self.refuse(names, field, reason);
+        }
+        let field = |index| format!("{field}[{index}]");
+        for (index, name) in readable(&names.value).filter(|(_, name)| name.value.is_empty()) {
+            self.refuse(name, &field(index), "empty; a namespace has a name");
+        }
+        self.refuse_repeats(readable(&names.value), field);
+        let mut read = values(names);
+        read.sort_unstable();
+        read
+    }
+}
