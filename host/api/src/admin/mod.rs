@@ -7,6 +7,7 @@
 //! events      GET /v1/events: allocations as they change, as JSON lines
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
+//! accounting  the accounting component in it
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
 //! version     GET /version: version, revision, contract and policy
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
@@ -14,6 +15,7 @@
 //!
 //! Start with [`state`].
 
+mod accounting;
 mod devices;
 pub mod differences;
 pub(crate) mod events;

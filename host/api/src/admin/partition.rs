@@ -18,6 +18,9 @@ pub(super) struct Partition<'a> {
     capacity: Capacity<'a>,
     /// Requests of pods of other schedulers.
     foreign: Sums<'a>,
+    /// Named sums over all nodes; absent without an accounting component.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Sums<'a>>,
     total_nodes: usize,
     /// Allocations: pods of the policy's schedulers on nodes.
     total_containers: usize,
@@ -26,7 +29,7 @@ pub(super) struct Partition<'a> {
 }
 
 /// Sums over nodes or pods, without those that are zero.
-type Sums<'a> = BTreeMap<&'a str, i64>;
+pub(super) type Sums<'a> = BTreeMap<&'a str, i64>;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +59,7 @@ impl<'a> Partition<'a> {
             let (sums, count) =
                 if is_foreign { (&mut foreign, &mut foreign_pod_count) } else { (&mut used, &mut total_containers) };
             *count += 1;
-            for (name, amount) in pod.facts.usage.iter().filter(|(_, amount)| *amount != 0) {
+            for (name, amount) in pod.usage().iter().filter(|(_, amount)| *amount != 0) {
                 let sum = sums.entry(&**name).or_insert(0);
                 *sum = sum.saturating_add(*amount);
             }
@@ -66,16 +69,24 @@ impl<'a> Partition<'a> {
             let percent = i128::from(*used) * 100 / i128::from(*of);
             Some((*name, i64::try_from(percent).unwrap_or(i64::MAX)))
         };
+        let sums = named_sums(snapshot, |column| rows().fold(0, |sum: i64, row| sum.wrapping_add(at(column, row))));
         let utilization = used.iter().filter_map(percent).collect();
         Self {
             name: "default",
             capacity: Capacity { capacity, used_capacity: used, utilization },
             foreign,
+            sums,
             total_nodes: nodes.len(),
             total_containers,
             foreign_pod_count,
         }
     }
+}
+
+/// Named sums, each as `of` its column; `None` where the policy has no accounting component, or that makes no sums.
+pub(super) fn named_sums<'a>(snapshot: &'a Snapshot, of: impl Fn(&Column<i64>) -> i64) -> Option<Sums<'a>> {
+    let named = snapshot.sum_names().filter_map(|name| Some((&**name, of(snapshot.named_sum(name)?))));
+    Some(named.collect::<Sums<'a>>()).filter(|sums| !sums.is_empty())
 }
 
 fn at(column: &Column<i64>, row: Row) -> i64 {

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::accounting::AccountingStatus;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
@@ -52,6 +53,9 @@ struct Status<'a> {
     annotation_keys: &'a [String],
     config_maps: &'a [String],
     predicates: Vec<Predicate<'a>>,
+    /// Absent where pods take what the API says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accounting: Option<AccountingStatus<'a>>,
     /// As written; empty where the predicates were named on the command line.
     document: &'a str,
     /// None since the start of the process.
@@ -110,9 +114,10 @@ struct Verdicts {
     evaluated: u64,
 }
 
+/// Whether a module is called.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Breaker {
+pub(super) struct Breaker {
     /// `closed`, or `open` while the predicate is in quarantine.
     state: &'static str,
     /// How often it has opened.
@@ -179,6 +184,7 @@ impl<'a> Status<'a> {
             annotation_keys: &policy.annotation_keys,
             config_maps: &policy.config_maps,
             predicates: policy.predicates.iter().map(Predicate::of).collect(),
+            accounting: policy.accounting.as_deref().map(AccountingStatus::of),
             document: &policy.origin.document,
             last_reload: last_reload.map(Reload::of),
             last_failure: refusal.map(Failure::of),
@@ -211,7 +217,7 @@ impl<'a> Predicate<'a> {
             faults: predicate.counts.faults(),
             latency: Latency::of(predicate),
             verdicts: Verdicts::of(predicate),
-            breaker: Breaker::of(predicate),
+            breaker: Breaker::of(&predicate.breaker),
             log: Log::of(predicate),
         }
     }
@@ -239,11 +245,12 @@ impl Verdicts {
 }
 
 impl Breaker {
-    fn of(predicate: &ActivePredicate) -> Self {
-        let quarantine = predicate.breaker.quarantine();
+    /// That of a module.
+    pub(super) fn of(breaker: &nodesift_engine::Breaker) -> Self {
+        let quarantine = breaker.quarantine();
         Self {
             state: if quarantine.is_some() { "open" } else { "closed" },
-            opened: predicate.breaker.opened(),
+            opened: breaker.opened(),
             quarantine: quarantine.map(|Quarantine { since, last_fault, retry_in, good_calls }| Open {
                 since: rfc3339(since),
                 last_fault: last_fault.to_string(),

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
 use super::devices::{DeviceCounts, PoolCounts};
-use super::partition::Partition;
+use super::partition::{Partition, named_sums};
 use crate::admission::scope::RequestScope;
 use crate::calls::response;
 use crate::protocols::json::JSON;
@@ -230,6 +230,8 @@ impl Dump {
             allocated: amounts(|sums| sums.allocatable.wrapping_sub(sums.free).wrapping_sub(sums.foreign)),
             occupied: amounts(|sums| sums.foreign),
             available: amounts(|sums| sums.free),
+            sums: named_sums(snapshot, count),
+            account_error: self.state.unknown_sums.get(snapshot.node_name(row)).map(|text| &**text),
             pod_count: count(snapshot.pods()),
             foreign_pod_count: count(snapshot.foreign_pods()),
             devices,
@@ -263,7 +265,7 @@ fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTr
         .collect();
     // Resources that no node advertises have no columns.
     for pod in pods {
-        for (name, amount) in pod.facts.usage.iter().filter(|(name, _)| !snapshot.is_advertised(name)) {
+        for (name, amount) in pod.usage().iter().filter(|(name, _)| !snapshot.is_advertised(name)) {
             let sums = sums.entry(name).or_default();
             sums.free = sums.free.wrapping_sub(*amount);
             sums.foreign = sums.foreign.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
@@ -292,6 +294,12 @@ struct Node<'a> {
     occupied: BTreeMap<&'a str, i64>,
     /// Allocatable minus requested.
     available: BTreeMap<&'a str, i64>,
+    /// Named sums: what the node and the pods on it add; absent without an accounting component.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<BTreeMap<&'a str, i64>>,
+    /// Why it is not known what the node adds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account_error: Option<&'a str>,
     pod_count: i64,
     foreign_pod_count: i64,
     /// Pools of devices that no other node sees; absent where the policy reads no devices.
@@ -314,6 +322,9 @@ pub(super) struct Allocation<'a> {
     /// `nodeId` here and `nodeID` in a node, as in YuniKorn's REST API.
     node_id: &'a str,
     resource: Resources<'a>,
+    /// Absent where the pod takes what the API says.
+    #[serde(flatten)]
+    account: Option<AccountOf<'a>>,
     priority: String,
     /// Whether a core has reported it, and no event has confirmed it.
     assumed: bool,
@@ -345,7 +356,8 @@ impl<'a> Allocation<'a> {
             namespace: &pod.namespace,
             name: &pod.name,
             node_id: pod.node_name.as_deref().unwrap_or_default(),
-            resource: Resources(&pod.facts.usage),
+            resource: Resources(pod.usage()),
+            account: AccountOf::of(pod),
             priority: pod.priority.to_string(),
             assumed,
             terminating: pod.terminating,
@@ -364,6 +376,8 @@ struct PendingPod<'a> {
     name: &'a str,
     /// Its requests.
     resource: Resources<'a>,
+    #[serde(flatten)]
+    account: Option<AccountOf<'a>>,
     priority: String,
     /// `status.nominatedNodeName`.
     #[serde(rename = "nominatedNodeID", skip_serializing_if = "Option::is_none")]
@@ -376,10 +390,42 @@ impl<'a> PendingPod<'a> {
             allocation_key: &pod.uid,
             namespace: &pod.namespace,
             name: &pod.name,
-            resource: Resources(&pod.facts.requests),
+            resource: Resources(pod.requests()),
+            account: AccountOf::of(pod),
             priority: pod.priority.to_string(),
             nominated_node_id: pod.nominated_node.as_deref(),
         }
+    }
+}
+
+/// What an accounting component says of a pod beside the amounts.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountOf<'a> {
+    /// What it adds to the named sums of its node.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    sums: BTreeMap<&'a str, i64>,
+    /// Marks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flags: Vec<&'a str>,
+    /// Why its account is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account_error: Option<&'a str>,
+    /// What counts then: the `last` account, or the `standard` amounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account_is: Option<&'static str>,
+}
+
+impl<'a> AccountOf<'a> {
+    fn of(pod: &'a PodRecord) -> Option<Self> {
+        let account = pod.account.as_deref()?;
+        let fault = account.fault.as_ref();
+        Some(Self {
+            sums: account.sums.iter().map(|(name, amount)| (&**name, *amount)).collect(),
+            flags: account.flags.iter().map(|flag| &**flag).collect(),
+            account_error: fault.map(|fault| &*fault.text),
+            account_is: fault.map(|fault| if fault.is_last { "last" } else { "standard" }),
+        })
     }
 }
 
