@@ -144,10 +144,12 @@ impl ActiveAccounting {
         let said = self.pods(&[facts]).pop().unwrap_or(Ok(None));
         match said {
             Ok(account) => Asked { account, refusal: None },
-            Err(text) => Asked {
-                account: held.filter(|_| self.keeps_last()).cloned(),
-                refusal: (self.settings.on_error == OnAccountError::Refuse).then_some(text),
-            },
+            Err(text) => {
+                let last = held.filter(|held| self.keeps_last() && held.is_given());
+                let account = Account::unknown(facts, last.map(|last| &**last), &text);
+                let refusal = (self.settings.on_error == OnAccountError::Refuse).then_some(text);
+                Asked { account: Some(Arc::new(account)), refusal }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use nodesift_sandbox::Code;
 
 use crate::Error;
 use crate::evaluate::row_set::RowSet;
+use nodesift_cache::metadata::Account;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
 
@@ -51,6 +52,9 @@ pub struct PodAnswer {
     pub predicates: Vec<PredicateAnswer>,
     /// What there is for each request of the pod's claims; empty unless the query has [`Depth::Each`](crate::Depth::Each).
     pub devices: Vec<RequestedDevices>,
+    /// What the accounting component says of the pod; none where it takes what the API says, and unless the query has
+    /// [`Depth::Each`](crate::Depth::Each).
+    pub account: Option<Arc<Account>>,
     /// kube-scheduler's message; only where no node is feasible.
     pub message: Option<Arc<str>>,
     /// How far kube-scheduler's scheduling cycle gets with the pod.

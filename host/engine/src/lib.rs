@@ -367,7 +367,8 @@ impl Engine {
             }
         };
         let answer = evaluated.evaluation.into_answer(query.depth, subject.name, &evaluated.context);
-        Ok(PodAnswer { next: evaluated.next, ..answer })
+        let account = subject.account.filter(|_| query.depth == Depth::Each);
+        Ok(PodAnswer { next: evaluated.next, account, ..answer })
     }
 
     /// Evaluates with and without the store, and compares the results.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nodesift_cache::Snapshot;
-use nodesift_cache::metadata::{self, PodFacts, PodRecord};
+use nodesift_cache::metadata::{self, Account, PodFacts, PodRecord};
 use nodesift_object::Pod;
 
 use crate::accounting::Asked;
@@ -25,6 +25,8 @@ pub(crate) struct Subject {
     /// `spec.nodeName`.
     pub(crate) node_name: Option<Arc<str>>,
     pub(crate) facts: Arc<PodFacts>,
+    /// What the accounting component says of it; none where it takes what the API says.
+    pub(crate) account: Option<Arc<Account>>,
     /// Why no node fits it, where what it takes is not known.
     pub(crate) refusal: Option<Arc<str>>,
     /// When its evaluation began, in seconds since 1970-01-01T00:00:00Z.
@@ -52,6 +54,7 @@ impl Subject {
             priority: record.priority,
             node_name: record.node_name.clone(),
             facts: record.whole_facts_by(account.as_ref()),
+            account,
             refusal,
             now,
             annotation_keys: Arc::clone(&policy.annotation_keys),
@@ -80,6 +83,7 @@ impl Subject {
             node_name,
             now,
             facts,
+            account,
             refusal,
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),

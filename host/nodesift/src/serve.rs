@@ -167,6 +167,9 @@ async fn serve(
     let feed =
         Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
     feed.register(&mut registry);
+    // Files have been loaded without the feed, which asks again about what is not known.
+    let unknown = writer.lock().unknown_accounts().any();
+    unknown.iter().for_each(|(kind, id)| feed.requeue(*kind, id));
     let (clock, pulse) = (Arc::clone(engine.pulse()), Arc::clone(feed.pulse()));
     #[cfg(debug_assertions)]
     tokio::spawn(failpoints::follow(Arc::clone(&clock), Arc::clone(&pulse), Arc::clone(&writer)));

@@ -90,9 +90,9 @@ fn permuted_histories_count_as_a_fresh_count() {
             gone.push(name.clone());
         }
         for name in gone {
-            world.delete(&pods.remove(&name).unwrap());
+            world.delete(&pods.remove(&name).unwrap(), 1_000);
         }
-        let snapshot = world.settle(1_000_000_000);
+        let snapshot = world.settle(2_000);
         let hand = counted_by_hand(&nodes, &pods);
         assert_eq!(taken(&snapshot), hand, "seed {seed}");
         let objects: Vec<Value> = pods.values().chain(nodes.values()).cloned().collect();

@@ -9,4 +9,5 @@
 mod faults;
 mod histories;
 mod reload;
+mod shown;
 mod world;

@@ -58,7 +58,7 @@ pub(super) fn activate(runtime: &Runtime, accounting: Option<&Value>) -> Result<
 }
 
 pub(super) struct World {
-    pub(super) engine: Engine,
+    pub(super) engine: Arc<Engine>,
     pub(super) writer: SharedWriter,
     pub(super) reader: Reader,
     pub(super) compiler: Compiler,
@@ -74,7 +74,7 @@ impl World {
         writer.publish();
         let compiler = Compiler::new(&active.scheduler_names).selecting(&active.selection());
         let compiler = compiler.accounting_by(writer.accountant());
-        let engine = Engine::new(reader.clone(), active, runtime);
+        let engine = Arc::new(Engine::new(reader.clone(), active, runtime));
         let writer = Arc::new(Mutex::new(writer));
         let feed = Feed::start(Arc::clone(&writer), Metrics::default()).unwrap();
         Self { engine, writer, reader, compiler, feed }
@@ -87,14 +87,13 @@ impl World {
         self.feed.deliver(changes.collect());
     }
 
-    pub(super) fn delete(&self, value: &Value) {
+    pub(super) fn delete(&self, value: &Value, version: u64) {
         let Identity { kind, key, uid, .. } = self.compiler.compile(&object(value)).identity;
-        // Beyond all that was applied.
-        let deleted = Identity { kind, key, uid, version: Arc::from("99999999") };
+        let deleted = Identity { kind, key, uid, version: Arc::from(version.to_string()) };
         self.feed.deliver(vec![ObjectChange::Deleted(deleted).into()]);
     }
 
-    /// Waits until everything that was delivered is published, which no earlier call of this may have had as its last.
+    /// Waits until everything that was delivered is published. The version has to be above all of it.
     pub(super) fn settle(&self, version: u64) -> Arc<Snapshot> {
         let version: Arc<str> = Arc::from(version.to_string());
         let bookmark = |kind| Change::Bookmark { kind, version: Arc::clone(&version) };

@@ -75,6 +75,21 @@ pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
     requested.collect()
 }
 
+/// What the accounting component of the policy says of a pod.
+pub(crate) fn account(pod: &PodAnswer) -> Option<v1::PodAccount> {
+    let amounts = |amounts: &[(Arc<str>, i64)]| {
+        let named = amounts.iter().map(|(name, amount)| v1::NamedAmount { name: name.to_string(), amount: *amount });
+        named.collect()
+    };
+    pod.account.as_ref().map(|account| v1::PodAccount {
+        requests: amounts(&account.requests),
+        usage: amounts(&account.usage),
+        sums: amounts(&account.sums),
+        flags: account.flags.iter().map(ToString::to_string).collect(),
+        error: account.fault.as_ref().map(|fault| fault.text.to_string()).unwrap_or_default(),
+    })
+}
+
 /// The response of `Explain`.
 pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
     let naming = Naming::Names(&answer.snapshot);
@@ -90,6 +105,7 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
             .collect(),
         conjunction: Some(pod_answer(&answer.snapshot, naming, pod, v1::Detail::Failures)),
         devices: requested_devices(pod),
+        account: account(pod),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
     v1::ExplainResponse {

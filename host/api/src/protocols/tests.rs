@@ -18,6 +18,7 @@ use crate::calls::changes::Outcomes;
 use crate::calls::explain::Explanation;
 use crate::calls::filter::Filtered;
 use crate::calls::yunikorn::PreFiltered;
+use nodesift_cache::metadata::{Account, AccountFault};
 use nodesift_cache::{self as cache, Row, Snapshot, metadata};
 use nodesift_engine::{
     Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices, RowSet,
@@ -64,6 +65,7 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         failures: groups(random, nodes).into(),
         predicates: (0..random.usize(..3)).map(|_| predicate(random)).collect(),
         devices: (0..random.usize(..3)).map(|_| requested(random)).collect(),
+        account: random.bool().then(|| account(random)),
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
         named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
@@ -72,6 +74,17 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         error: None,
         next: random.bool().then(|| Row(random.u32(..9))),
     }
+}
+
+/// What a pod takes by an accounting component.
+fn account(random: &mut Rng) -> Arc<Account> {
+    let amounts = |random: &mut Rng| {
+        (0..random.usize(..3)).map(|at| (format!("r{at}").into(), random.i64(..))).collect::<Vec<(Arc<str>, i64)>>()
+    };
+    let (requests, usage, sums) = (amounts(random), amounts(random), amounts(random).into());
+    let flags = (0..random.usize(..3)).map(|at| format!("flag-{at}").into()).collect();
+    let fault = random.bool().then(|| AccountFault { text: "\"odd\"".into(), is_last: random.bool() });
+    Arc::new(Account { requests, usage, sums, flags, fault })
 }
 
 /// What there is of devices for a claim.

@@ -14,6 +14,7 @@ use super::Writer;
 use crate::columns::Row;
 use crate::columns::change_log::NodeInterface;
 use crate::metadata::{Account, Accountant, AccountedNode, NodeFacts, PodRecord, Sums};
+use nodesift_object::Kind;
 
 /// The accountant of the policy, shared by the writer and those who compile objects for it. Clones are the same.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +38,14 @@ pub struct UnknownAccounts {
     pub pods: BTreeMap<Arc<str>, Arc<str>>,
     /// Nodes by name.
     pub nodes: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+impl UnknownAccounts {
+    /// One of them: the UID of a pod, or the name of a node; `None` where there is none.
+    pub fn any(&self) -> Option<(Kind, Arc<str>)> {
+        let pod = self.pods.keys().next().map(|uid| (Kind::Pod, Arc::clone(uid)));
+        pod.or_else(|| self.nodes.keys().next().map(|name| (Kind::Node, Arc::clone(name))))
+    }
 }
 
 /// Who accounts, and what is not known.

@@ -71,6 +71,7 @@ impl Evaluation {
         PodAnswer {
             pod,
             devices,
+            account: None,
             nodes: conjunction.rows(),
             feasible: Arc::clone(conjunction.feasible()),
             failures: Arc::clone(conjunction.failures()),

@@ -251,6 +251,7 @@ mod tests {
                 ..Default::default()
             }),
             devices: Vec::new(),
+            account: None,
         };
         let expected = concat!(
             r#"{"pod":"dev/i0","predicate":"NodeName","failures":[]}"#,

@@ -103,11 +103,31 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push('\n');
     }
     text.push_str(&devices(&group.answer().devices, paint));
+    text.push_str(&group.answer().account.as_ref().map(account).unwrap_or_default());
     if !conjunction.claims_to_release.is_empty() {
         let claims = escaped(&conjunction.claims_to_release.join(", "));
         text.push_str(&format!("claims to release: {claims}\n"));
     }
     text
+}
+
+/// What the accounting component says of the pod, in a line.
+fn account(account: &v1::PodAccount) -> String {
+    let amounts = |name: &str, amounts: &[v1::NamedAmount]| {
+        let listed: Vec<String> = amounts.iter().map(|of| format!("{} {}", escaped(&of.name), of.amount)).collect();
+        (!listed.is_empty()).then(|| format!("{name} {}", listed.join(", ")))
+    };
+    let flags = (!account.flags.is_empty()).then(|| format!("flags {}", escaped(&account.flags.join(", "))));
+    let error = (!account.error.is_empty()).then(|| format!("not known: {}", escaped(&account.error)));
+    let parts = [
+        error,
+        amounts("requests", &account.requests),
+        amounts("usage", &account.usage),
+        amounts("sums", &account.sums),
+        flags,
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("account: {}\n", if parts.is_empty() { "takes nothing".to_owned() } else { parts.join("; ") })
 }
 
 /// What there is of devices for each request of the pod's claims: from left to right, each number is a part of the one before. Empty

@@ -6,7 +6,9 @@
 // totals as `partitions`; pending, nominated and orphan pods; the version. Where the policy reads devices, a node has
 // `devices`: per pool that only it sees, how many devices there are, how many of them are `allocated`, how many of those
 // `inFlight` (a core has reported them, and no claim's status shows them yet), and how many are `free`;
-// `clusterDevices` has the same of pools that several nodes may see, each once. GET /v1/events streams changes of
+// `clusterDevices` has the same of pools that several nodes may see, each once. Where the policy has an accounting
+// component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod or node is its
+// `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET /v1/events streams changes of
 // allocations: one JSON object per line, from the generation that the first line names.
 //
 // A request has a time, from its first byte to its answer: 2 seconds unless configured otherwise. Clients shorten it by
@@ -3296,7 +3298,8 @@ type Fault struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Predicate string                 `protobuf:"bytes,1,opt,name=predicate,proto3" json:"predicate,omitempty"`
 	// Deadline, Memory, StackOverflow, Trap, OutputTooLarge, MalformedVerdict, Configure, Quarantined, Overloaded or
-	// ClockStopped; Unsupported where the pod needs what no predicate evaluates.
+	// ClockStopped; Unsupported where the pod needs what no predicate evaluates, Unaccounted where it is not known what the
+	// pod takes and the policy refuses such pods.
 	Fault string `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
 	// A description of the fault.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
@@ -3585,7 +3588,9 @@ type PodExplanation struct {
 	Conjunction *PodAnswer `protobuf:"bytes,3,opt,name=conjunction,proto3" json:"conjunction,omitempty"`
 	// What there is of devices for the pod's claims, in their order: an entry for each request and alternative, and one for each
 	// claim that is allocated. Empty without claims, or under a policy that does not read devices.
-	Devices       []*RequestedDevices `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
+	Devices []*RequestedDevices `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
+	// What the accounting component of the policy says of the pod. Absent where the pod takes what the API says.
+	Account       *PodAccount `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3648,6 +3653,147 @@ func (x *PodExplanation) GetDevices() []*RequestedDevices {
 	return nil
 }
 
+func (x *PodExplanation) GetAccount() *PodAccount {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+// What a pod takes by an accounting component. Lists are sorted by name.
+type PodAccount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What a node must have free for it, by resource: cpu in millicores, memory and storage in bytes.
+	Requests []*NamedAmount `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// What it takes of the node that it is on, by resource.
+	Usage []*NamedAmount `protobuf:"bytes,2,rep,name=usage,proto3" json:"usage,omitempty"`
+	// What it adds to sums of that node.
+	Sums []*NamedAmount `protobuf:"bytes,3,rep,name=sums,proto3" json:"sums,omitempty"`
+	// Marks for operators.
+	Flags []string `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
+	// Why it is not known what the component says. The amounts are then those of the last account, or what the API says.
+	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodAccount) Reset() {
+	*x = PodAccount{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodAccount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodAccount) ProtoMessage() {}
+
+func (x *PodAccount) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodAccount.ProtoReflect.Descriptor instead.
+func (*PodAccount) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *PodAccount) GetRequests() []*NamedAmount {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *PodAccount) GetUsage() []*NamedAmount {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *PodAccount) GetSums() []*NamedAmount {
+	if x != nil {
+		return x.Sums
+	}
+	return nil
+}
+
+func (x *PodAccount) GetFlags() []string {
+	if x != nil {
+		return x.Flags
+	}
+	return nil
+}
+
+func (x *PodAccount) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+type NamedAmount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Amount        int64                  `protobuf:"varint,2,opt,name=amount,proto3" json:"amount,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamedAmount) Reset() {
+	*x = NamedAmount{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamedAmount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamedAmount) ProtoMessage() {}
+
+func (x *NamedAmount) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamedAmount.ProtoReflect.Descriptor instead.
+func (*NamedAmount) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *NamedAmount) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NamedAmount) GetAmount() int64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
 // What there is of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one
 // before.
 type RequestedDevices struct {
@@ -3680,7 +3826,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3838,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3851,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -4042,14 +4188,25 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\v_next_start\"a\n" +
 	"\x0fPredicateAnswer\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x120\n" +
-	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\xd3\x01\n" +
+	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\x86\x02\n" +
 	"\x0ePodExplanation\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12<\n" +
 	"\n" +
 	"predicates\x18\x02 \x03(\v2\x1c.nodesift.v1.PredicateAnswerR\n" +
 	"predicates\x128\n" +
 	"\vconjunction\x18\x03 \x01(\v2\x16.nodesift.v1.PodAnswerR\vconjunction\x127\n" +
-	"\adevices\x18\x04 \x03(\v2\x1d.nodesift.v1.RequestedDevicesR\adevices\"\xb4\x02\n" +
+	"\adevices\x18\x04 \x03(\v2\x1d.nodesift.v1.RequestedDevicesR\adevices\x121\n" +
+	"\aaccount\x18\x05 \x01(\v2\x17.nodesift.v1.PodAccountR\aaccount\"\xcc\x01\n" +
+	"\n" +
+	"PodAccount\x124\n" +
+	"\brequests\x18\x01 \x03(\v2\x18.nodesift.v1.NamedAmountR\brequests\x12.\n" +
+	"\x05usage\x18\x02 \x03(\v2\x18.nodesift.v1.NamedAmountR\x05usage\x12,\n" +
+	"\x04sums\x18\x03 \x03(\v2\x18.nodesift.v1.NamedAmountR\x04sums\x12\x14\n" +
+	"\x05flags\x18\x04 \x03(\tR\x05flags\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"9\n" +
+	"\vNamedAmount\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06amount\x18\x02 \x01(\x03R\x06amount\"\xb4\x02\n" +
 	"\x10RequestedDevices\x12\x14\n" +
 	"\x05claim\x18\x01 \x01(\tR\x05claim\x12\x1c\n" +
 	"\tallocated\x18\x02 \x01(\bR\tallocated\x12\x18\n" +
@@ -4115,7 +4272,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -4164,12 +4321,14 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*PodAnswer)(nil),                    // 44: nodesift.v1.PodAnswer
 	(*PredicateAnswer)(nil),              // 45: nodesift.v1.PredicateAnswer
 	(*PodExplanation)(nil),               // 46: nodesift.v1.PodExplanation
-	(*RequestedDevices)(nil),             // 47: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 48: google.protobuf.Struct
+	(*PodAccount)(nil),                   // 47: nodesift.v1.PodAccount
+	(*NamedAmount)(nil),                  // 48: nodesift.v1.NamedAmount
+	(*RequestedDevices)(nil),             // 49: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 50: google.protobuf.Struct
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	48, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	50, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
@@ -4196,7 +4355,7 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
 	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
 	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	48, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	50, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
 	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
 	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
 	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
@@ -4239,32 +4398,36 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	42, // 68: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
 	45, // 69: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
 	44, // 70: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	47, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	8,  // 72: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 73: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 74: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 75: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 76: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	29, // 77: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	31, // 78: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	33, // 79: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	35, // 80: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	37, // 81: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 82: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 83: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 84: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 85: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 86: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	30, // 87: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	32, // 88: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	34, // 89: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	36, // 90: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	39, // 91: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	82, // [82:92] is the sub-list for method output_type
-	72, // [72:82] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	49, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	47, // 72: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
+	48, // 73: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
+	48, // 74: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
+	48, // 75: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
+	8,  // 76: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 77: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 78: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 79: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 80: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	29, // 81: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	31, // 82: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	33, // 83: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	35, // 84: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	37, // 85: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 86: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 87: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 88: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 89: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 90: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	30, // 91: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	32, // 92: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	34, // 93: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	36, // 94: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	39, // 95: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	86, // [86:96] is the sub-list for method output_type
+	76, // [76:86] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -4308,7 +4471,7 @@ func file_nodesift_v1_nodesift_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   43,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,7 +6,9 @@
 // totals as `partitions`; pending, nominated and orphan pods; the version. Where the policy reads devices, a node has
 // `devices`: per pool that only it sees, how many devices there are, how many of them are `allocated`, how many of those
 // `inFlight` (a core has reported them, and no claim's status shows them yet), and how many are `free`;
-// `clusterDevices` has the same of pools that several nodes may see, each once. GET /v1/events streams changes of
+// `clusterDevices` has the same of pools that several nodes may see, each once. Where the policy has an accounting
+// component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod or node is its
+// `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET /v1/events streams changes of
 // allocations: one JSON object per line, from the generation that the first line names.
 //
 // A request has a time, from its first byte to its answer: 2 seconds unless configured otherwise. Clients shorten it by

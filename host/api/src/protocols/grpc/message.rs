@@ -105,8 +105,8 @@ pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
     })?;
     for pod in &explanation.answer.pods {
         writer.nested(field::EXPLAIN_PODS, 0, |writer| {
-            let devices = response::requested_devices(pod);
-            writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), devices, ..Default::default() })?;
+            let (devices, account) = (response::requested_devices(pod), response::account(pod));
+            writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), devices, account, ..Default::default() })?;
             for alone in &pod.predicates {
                 writer.nested(field::EXPLANATION_PREDICATES, 0, |writer| {
                     let predicate = alone.predicate.to_string();

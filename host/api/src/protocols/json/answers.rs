@@ -65,6 +65,9 @@ impl ToJson for Explanation {
             out.text("],\"conjunction\":");
             pod_answer(out, pod, v1::Detail::Failures)?;
             out.field(",\"devices\":", &response::requested_devices(pod))?;
+            if let Some(account) = response::account(pod) {
+                out.field(",\"account\":", &account)?;
+            }
             out.text("}");
         }
         end(out, &self.next_page_token, &self.answer)?;

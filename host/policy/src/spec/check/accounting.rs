@@ -81,3 +81,71 @@ impl Checker<'_> {
         read
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::spec::Policy;
+
+    /// A document whose `spec.accounting` is this, on line 7.
+    fn read(accounting: &str) -> Result<Policy, String> {
+        let text = format!(
+            "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [a]\n  predicates:\n  \
+             - name: NodeName\n  accounting: {accounting}\n"
+        );
+        Policy::read(&text, "p", Path::new("/etc"), &["NodeName"]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        assert_eq!(read("{module: {path: a.wasm}}").unwrap().accounting.unwrap().on_error, OnAccountError::Keep);
+        let text = "{module: {path: a.wasm}, annotations: [b, a.com/x], args: {x: 1}, allow: [object-requests, object-annotations], \
+                    onError: Refuse, ignoreNamespaces: [z, kube-system], gauges: [t, s]}";
+        let policy = read(text).unwrap();
+        assert_eq!(policy.modules().map(|named| named.name).collect::<Vec<_>>(), ["NodeName", "accounting"]);
+        let spec = policy.accounting.unwrap();
+        assert_eq!(spec.module, ModuleSource::Path { path: "/etc/a.wasm".into(), digest: None });
+        assert_eq!(spec.annotation_keys, ["a.com/x", "b"]);
+        assert_eq!(spec.args, json!({"x": 1}));
+        assert_eq!(spec.allow.unwrap(), [ObjectInterface::Annotations, ObjectInterface::Requests]);
+        assert_eq!(spec.on_error, OnAccountError::Refuse);
+        assert_eq!(
+            (spec.ignored_namespaces, spec.gauges),
+            (vec!["kube-system".into(), "z".into()], vec!["s".into(), "t".into()])
+        );
+        assert_eq!((spec.place.line, &*spec.place.field), (7, "spec.accounting"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_with_its_field() {
+        for (text, expected) in [
+            ("{}", "spec.accounting.module: missing"),
+            ("{module: {}}", "spec.accounting.module: neither `path` nor `oci`"),
+            (
+                "{module: {path: a}, annotations: [-c]}",
+                "spec.accounting.annotations[0]: \"-c\" is not an annotation key",
+            ),
+            ("{module: {path: a}, annotations: [c, c]}", "spec.accounting.annotations[1]: \"c\" is there twice"),
+            (
+                "{module: {path: a}, allow: [pod-labels]}",
+                "there are object-annotations, object-owners, object-requests",
+            ),
+            (
+                "{module: {path: a}, onError: Reject}",
+                "spec.accounting.onError: \"Reject\" is not Keep or Standard or Refuse",
+            ),
+            ("{module: {path: a}, ignoreNamespaces: ['']}", "spec.accounting.ignoreNamespaces[0]: empty"),
+            ("{module: {path: a}, gauges: [s, s]}", "spec.accounting.gauges[1]: \"s\" is there twice"),
+            ("{module: {path: a}, args: 7}", "spec.accounting.args: expected a map"),
+            ("{module: {path: a}, needs: 7}", "spec.accounting.needs: unknown field"),
+        ] {
+            let refused = read(text).map(|policy| panic!("accepted: {policy:?}")).unwrap_err();
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
+    }
+}

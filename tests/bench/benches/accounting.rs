@@ -1,0 +1,123 @@
+//! What an accounting component costs: an event of a pod with facts of its own, which the component has to be called about, and the recount
+//! of a whole cluster by another policy's component.
+//!
+//! Prints JSON lines. `cargo bench --workspace --bench accounting`.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nodesift_cache as cache;
+use nodesift_cache::metadata::{Accountant, Selection};
+use nodesift_engine::{AccountingSettings, ActiveAccounting};
+use nodesift_object::{Object, Pod};
+use nodesift_sandbox::Runtime;
+use nodesift_sandbox::accounting::AccountingGrants;
+use nodesift_source::change::{Compiler, Record};
+use serde_json::json;
+
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Its accounts are what the API says, with a sum.
+const COMPONENT: &str = include_str!("../../../host/sandbox/src/accounting/tests/component.wat");
+
+/// Objects that are decoded before they are compiled and applied.
+const HOT: u64 = 50;
+
+fn main() {
+    // Without `--bench` this is a smoke test.
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    let (nodes, pods) = if is_measured { (5_000, 150_000) } else { (50, 1_500) };
+    let runtime = Runtime::start(None).unwrap();
+    let accounting = || {
+        let grants = AccountingGrants { annotations: vec!["k".to_owned()], ..AccountingGrants::default() };
+        let component = runtime.load_accounting(&wat::parse_str(COMPONENT).unwrap(), grants).unwrap();
+        Arc::new(ActiveAccounting::new(component, AccountingSettings::default()))
+    };
+    let without = load(nodes, pods, None);
+    let first = accounting();
+    let with = load(nodes, pods, Some(&first));
+    println!(
+        r#"{{"name":"event","pods":{pods},"without_us":{:.2},"with_us":{:.2},"calls":{}}}"#,
+        micros(without.1, pods),
+        micros(with.1, pods),
+        first.calls(),
+    );
+    let (mut writer, _) = with;
+    for _ in 0..3 {
+        let next = accounting();
+        let started = Instant::now();
+        next.prepare(&writer.pods().all(), &writer.accounted_nodes(), &|| false);
+        let prepared = started.elapsed();
+        let changed = writer.recount_accounts(Some(Arc::clone(&next) as Arc<dyn Accountant>));
+        let counted = started.elapsed() - prepared;
+        writer.publish();
+        println!(
+            r#"{{"name":"recount","pods":{pods},"changed":{changed},"prepare_ms":{:.1},"count_ms":{:.1},"publish_ms":{:.1}}}"#,
+            millis(prepared),
+            millis(counted),
+            millis(started.elapsed() - prepared - counted),
+        );
+        writer.recount_accounts(None);
+    }
+}
+
+/// A cluster of pods of which no two are equal, and the time that they took.
+fn load(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (cache::Writer, Duration) {
+    let (mut writer, _) = cache::new();
+    writer.set_accountant(accounting.map(|accounting| Arc::clone(accounting) as Arc<dyn Accountant>));
+    let selection =
+        Selection { account_owners: true, account_containers: true, ..Selection::annotations(&["k".to_owned()]) };
+    let compiler = Compiler::new(&["default-scheduler".to_owned()]).selecting(&selection);
+    let compiler = compiler.accounting_by(writer.accountant());
+    for number in 0..nodes {
+        let node = json!({
+            "metadata": {"name": format!("n{number}")},
+            "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}},
+        });
+        let compiled = compiler.compile(&Object::Node(serde_json::from_value(node).unwrap()));
+        let Record::Node(node) = compiled.record else { panic!("no node") };
+        writer.apply_node(&node);
+    }
+    writer.publish();
+    let mut time = Duration::ZERO;
+    for from in (0..pods).step_by(usize::try_from(HOT).unwrap()) {
+        let decoded: Vec<Object> = (from..pods.min(from + HOT)).map(|number| Object::Pod(pod(number, nodes))).collect();
+        let started = Instant::now();
+        for object in &decoded {
+            let Record::Pod(pod) = compiler.compile(object).record else { panic!("no pod") };
+            writer.apply_pod(pod);
+        }
+        writer.publish();
+        time += started.elapsed();
+    }
+    (writer, time)
+}
+
+/// One whose owner is its own, as that of a virtual machine.
+fn pod(number: u64, nodes: u64) -> Box<Pod> {
+    let pod = json!({
+        "metadata": {
+            "name": format!("p{number}"), "namespace": "ns", "uid": format!("u{number}"), "annotations": {"k": "a"},
+            "ownerReferences": [{
+                "apiVersion": "vm.neon.tech/v1", "kind": "VirtualMachine", "name": format!("vm{number}"),
+                "uid": format!("o{number}"), "controller": true,
+            }],
+        },
+        "spec": {
+            "nodeName": format!("n{}", number % nodes),
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "100m", "memory": "1Gi"}}}],
+        },
+    });
+    serde_json::from_value(pod).unwrap()
+}
+
+fn micros(time: Duration, pods: u64) -> f64 {
+    time.as_secs_f64() * 1e6 / pods as f64
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
