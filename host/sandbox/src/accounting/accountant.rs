@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
+use wasmtime::component::{
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc,
+};
 use wasmtime::{Store, Trap};
 
 use super::object::{AccountedObject, NoAnswer};
@@ -47,6 +49,9 @@ pub(super) struct Accountant {
     // Dropped in this order: the slot is free once the store is.
     store: Store<State>,
     instance: Instance,
+    /// Looked up and compared with the contract's types once.
+    pod: Option<TypedFunc<(), (RawRuling,)>>,
+    node: Option<TypedFunc<(), (NodeSums,)>>,
     /// Calls of `pod` and `node`.
     calls: u32,
     /// Its memory after `configure`, in bytes.
@@ -66,7 +71,7 @@ impl Accountant {
         let state = State { deadline, memory, budget: time, memory_bytes, running: None };
         let mut store = limited::store(pre.engine(), state, ACCOUNTING_OUTPUT_BYTES);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
-        Ok(Self { store, instance, calls: 0, configured_bytes: 0, _slot: slot })
+        Ok(Self { store, instance, pod: None, node: None, calls: 0, configured_bytes: 0, _slot: slot })
     }
 
     /// Checks that the exported functions have the contract's types.
@@ -80,7 +85,7 @@ impl Accountant {
 
     /// Calls `configure`, as a part of what [`Self::new`] has begun. The inner error is the component's.
     pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<Configured, Fault> {
-        let returned = self.call(&exports.configure, (args,)).map_err(|fault| match fault.kind {
+        let returned = self.call(exports.configure, (args,)).map_err(|fault| match fault.kind {
             FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
             _ => fault,
         });
@@ -95,7 +100,12 @@ impl Accountant {
         object: &Arc<dyn AccountedObject>,
         needs: &Arc<Needs>,
     ) -> Result<RawRuling, Fault> {
-        self.about(object, needs, &exports.pod)
+        let function = match self.pod {
+            Some(function) => function,
+            None => self.function(exports.pod)?,
+        };
+        self.pod = Some(function);
+        self.about(object, needs, function)
     }
 
     /// Calls `node` about an object.
@@ -105,7 +115,12 @@ impl Accountant {
         object: &Arc<dyn AccountedObject>,
         needs: &Arc<Needs>,
     ) -> Result<NodeSums, Fault> {
-        self.about(object, needs, &exports.node)
+        let function = match self.node {
+            Some(function) => function,
+            None => self.function(exports.node)?,
+        };
+        self.node = Some(function);
+        self.about(object, needs, function)
     }
 
     /// Calls of `pod` and `node` so far.
@@ -123,7 +138,7 @@ impl Accountant {
         &mut self,
         object: &Arc<dyn AccountedObject>,
         needs: &Arc<Needs>,
-        function: &ComponentExportIndex,
+        function: TypedFunc<(), (R,)>,
     ) -> Result<R, Fault>
     where
         (R,): ComponentNamedList + Lift,
@@ -136,22 +151,28 @@ impl Accountant {
         state.running = Some(Running { object: Arc::clone(object), needs: Arc::clone(needs) });
         self.store.set_hostcall_fuel(ACCOUNTING_OUTPUT_BYTES);
         self.store.set_epoch_deadline(Deadline::first_look());
-        let returned = self.call(function, ());
+        let returned = function.call(&mut self.store, ()).map_err(|error| fault(&mut self.store, &error));
         self.store.data_mut().running = None;
         returned.map(|(value,)| value)
     }
 
-    fn call<P, R>(&mut self, function: &ComponentExportIndex, params: P) -> Result<R, Fault>
+    /// An exported function, as the contract has it.
+    fn function<P, R>(&mut self, index: ComponentExportIndex) -> Result<TypedFunc<P, R>, Fault>
     where
         P: ComponentNamedList + Lower,
         R: ComponentNamedList + Lift,
     {
         let store = &mut self.store;
-        let returned = self
-            .instance
-            .get_typed_func::<P, R>(&mut *store, *function)
-            .and_then(|function| function.call(&mut *store, params));
-        returned.map_err(|error| fault(store, &error))
+        self.instance.get_typed_func::<P, R>(&mut *store, index).map_err(|error| fault(store, &error))
+    }
+
+    fn call<P, R>(&mut self, index: ComponentExportIndex, params: P) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        let function = self.function::<P, R>(index)?;
+        function.call(&mut self.store, params).map_err(|error| fault(&mut self.store, &error))
     }
 }
 
