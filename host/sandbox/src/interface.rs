@@ -428,6 +428,10 @@ interfaces! {
         "device-class-serves" => untimed device_class_serves(resource: text) -> bool;
         "rows-with-free" => timed rows_with_free(resource: text, amount: amount) -> Rows, as set;
     }
+    /// Sums that the policy's accounting component makes of nodes and the pods on them.
+    NodeSums = "node-sums", pods_on_nodes: true, since: V0_2 {
+        "column" => timed named_sum(name: text) -> Arc<[i64]>;
+    }
     /// Conflicts with the pod's host ports.
     NodePorts = "node-ports", pods_on_nodes: true {
         "conflicts" => timed port_conflicts() -> Option<Arc<[u8]>>;

@@ -505,6 +505,15 @@ uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount) {
     return import_node_resources_rows_with_free(resource.data, resource.length, amount);
 }
 
+__attribute__((import_module("nodesift:predicate/node-sums@0.2.0"), import_name("column")))
+extern void import_node_sums_column(const char *, size_t, ns_list_s64 *);
+
+ns_list_s64 ns_node_sums_column(ns_text name) {
+    ns_list_s64 result;
+    import_node_sums_column(name.data, name.length, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/node-ports@0.2.0"), import_name("conflicts")))
 extern void import_node_ports_conflicts(ns_option_list_u8 *);
 
@@ -1133,6 +1142,11 @@ __attribute__((weak)) uint32_t ns_node_resources_rows_with_free(ns_text resource
     (void)resource;
     (void)amount;
     ns_missing("node-resources", "rows-with-free");
+}
+
+__attribute__((weak)) ns_list_s64 ns_node_sums_column(ns_text name) {
+    (void)name;
+    ns_missing("node-sums", "column");
 }
 
 __attribute__((weak)) ns_option_list_u8 ns_node_ports_conflicts(void) {

@@ -877,6 +877,16 @@ bool ns_node_resources_device_class_serves(ns_text resource);
 // The rows on which at least `amount` of the resource is free, as a row set. Since 0.2.
 uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount);
 
+// node-sums
+// Sums by name, which the policy's accounting component makes of nodes and of the pods on them. Since 0.2.
+//
+// A pod adds on the node that it is on, bound or assumed, and to no other. Sums are no resources: `node-resources` does not show
+// them. Additions wrap on overflow.
+
+// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// accounting component of the policy declares, as for a resource that nobody uses.
+ns_list_s64 ns_node_sums_column(ns_text name);
+
 // node-ports
 // Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
 

@@ -305,6 +305,10 @@ impl Facts for Bridge {
         self.0.config_entry(config_map, key).as_ref().map(text)
     }
 
+    fn node_sums_column(&self, name: &str) -> Vec<i64> {
+        self.0.named_sum(name).to_vec()
+    }
+
     fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
         self.0.condition_column(kind).to_vec()
     }

@@ -188,6 +188,10 @@ impl Facts for Context {
         Rows::of(&self.free(resource), |free| free >= amount)
     }
 
+    fn named_sum(&self, name: &str) -> Arc<[i64]> {
+        self.snapshot.named_sum(name).map_or_else(|| self.constant(0), |sum| self.column(sum))
+    }
+
     fn port_conflicts(&self) -> Option<Arc<[u8]>> {
         if self.pod.host_ports.is_empty() {
             return None;

@@ -444,6 +444,8 @@ fact_table! {
             => |context| context.snapshot().foreign_pods().clone();
         PodLimit: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_limit().clone();
         PodRoom: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_room().clone();
+        NamedSum(name: Arc<str>): Option<Column<i64>>, PodsOnNodes(Interface::NodeSums, No)
+            => |context| context.snapshot().named_sum(name).cloned();
         ConfigEntry(config_map: Arc<str>, key: Arc<str>): Option<Arc<str>>, Cluster(No)
             => |context| context.config_entry(config_map, key);
         DeviceClassServes(resource: Arc<str>): bool, Cluster(No) => |context| context.device_class_serves(resource);

@@ -343,6 +343,7 @@ impl Facts for Recorder {
         pod_limit() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodLimit);
         pod_room() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodRoom);
         device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
+        named_sum(name: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Resources, name, FactKey::NamedSum);
         feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.sets(NodeInterface::Features, FactKey::FeatureSets);
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
         condition_column(kind: &str) -> Arc<[u8]>,

@@ -164,6 +164,7 @@ pub(crate) fn changed_by(pods: &[&PodRecord], pod: &PodFacts, snapshot: &Snapsho
     let some = |changes: fn(&PodRecord) -> bool| pods.iter().any(|pod| changes(pod));
     let is_changed = |interface: &Interface| match interface {
         Interface::NodePorts => some(|pod| !pod.facts.host_ports.is_empty()),
+        Interface::NodeSums => some(|pod| !pod.sums().is_empty()),
         Interface::ClusterAffinity => pods.iter().any(|other| snapshot.keeps_away(&other.facts, pod)),
         Interface::ClusterControllers => pods.iter().any(|other| {
             let is_same = |uid| other.facts.controller_uid() == Some(uid);

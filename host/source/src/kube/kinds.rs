@@ -53,6 +53,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodTolerations
         | Interface::PodResources
         | Interface::NodeResources
+        | Interface::NodeSums
         | Interface::PodAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes

@@ -122,6 +122,8 @@ type Host struct {
 	NodeResourcesDeviceClassServes func(resource string) bool
 	// NodeResourcesRowsWithFree: `rows-with-free` of node-resources.
 	NodeResourcesRowsWithFree func(resource string, amount int64) uint32
+	// NodeSumsColumn: `column` of node-sums.
+	NodeSumsColumn func(name string) []int64
 	// NodePortsConflicts: `conflicts` of node-ports.
 	NodePortsConflicts func() ([]uint8, bool)
 	// NodeFeaturesSets: `sets` of node-features.
@@ -752,6 +754,16 @@ func NodeResourcesRowsWithFree(resource string, amount int64) uint32 {
 		panic(missing("node-resources", "rows-with-free"))
 	}
 	return host.NodeResourcesRowsWithFree(resource, amount)
+}
+
+// NodeSumsColumn: `column` of node-sums.
+// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// accounting component of the policy declares, as for a resource that nobody uses.
+func NodeSumsColumn(name string) []int64 {
+	if host.NodeSumsColumn == nil {
+		panic(missing("node-sums", "column"))
+	}
+	return host.NodeSumsColumn(name)
 }
 
 // NodePortsConflicts: `conflicts` of node-ports.

@@ -845,6 +845,21 @@ func NodeResourcesRowsWithFree(resource string, amount int64) uint32 {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/node-sums@0.2.0 column
+func importNodeSumsColumn(a0 string, result unsafe.Pointer)
+
+// NodeSumsColumn: `column` of node-sums.
+// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// accounting component of the policy declares, as for a resource that nobody uses.
+func NodeSumsColumn(name string) []int64 {
+	importNodeSumsColumn(name, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[int64](p, 0)
+	runtime.KeepAlive(name)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/node-ports@0.2.0 conflicts
 func importNodePortsConflicts(result unsafe.Pointer)
 

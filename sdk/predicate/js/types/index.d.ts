@@ -11,7 +11,7 @@ export * as args from './args.js';
 export type Interface =
   | 'pod-labels' | 'pod-annotations' | 'pod-placement' | 'pod-tolerations' | 'pod-resources'
   | 'namespace-labels' | 'pod-spec' | 'pod-owner'
-  | 'node-identity' | 'node-labels' | 'node-annotations' | 'node-taints' | 'node-resources'
+  | 'node-identity' | 'node-labels' | 'node-annotations' | 'node-taints' | 'node-resources' | 'node-sums'
   | 'node-conditions' | 'node-info' | 'node-images' | 'node-age'
   | 'cluster-pods' | 'cluster-controllers'
   | 'time' | 'config-maps'

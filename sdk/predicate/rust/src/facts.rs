@@ -109,6 +109,8 @@ pub trait Facts {
 
     fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String>;
 
+    fn node_sums_column(&self, name: &str) -> Vec<i64>;
+
     fn node_conditions_column(&self, kind: &str) -> Vec<u8>;
 
     fn node_info_column(&self, field: Field) -> Vec<u32>;

@@ -16,8 +16,8 @@ use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
     namespace_labels, node_age, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels,
-    node_resources, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources, pod_spec,
-    pod_tolerations,
+    node_resources, node_sums, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources,
+    pod_spec, pod_tolerations,
 };
 use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
@@ -210,6 +210,8 @@ enum Amount {
     Allocatable,
     Requested,
     Free,
+    /// Of accounting; the resource is the name of a sum.
+    Sum,
     /// When the node was created; the resource is empty.
     Created,
     /// About pods; the resource is empty.
@@ -367,6 +369,12 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn free(&self, resource: &str) -> i64 {
         self.amount(Amount::Free, resource, node_resources::free)
+    }
+
+    /// What the node and the pods on it add to a sum of the policy's accounting component; 0 for a name that none declares.
+    #[must_use]
+    pub fn sum(&self, name: &str) -> i64 {
+        self.amount(Amount::Sum, name, node_sums::column)
     }
 
     /// The number of pods on the node.

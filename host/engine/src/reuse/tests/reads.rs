@@ -34,6 +34,7 @@ impl World {
                 "volumes": [claim("c")], "resourceClaims": [{"name": "d", "resourceClaimName": "devices"}]}
         });
         let mut world = Self { writer, reader, pod, now: 50 };
+        world.writer.declare_sums(&[Arc::from("s")]);
         ["n0", "n1"].into_iter().for_each(|name| world.apply(node(name)));
         world.bind("other", &json!({}), &json!({}));
         for object in [
@@ -95,6 +96,16 @@ impl World {
             pod["spec"][key] = value.clone();
         }
         self.apply(pod);
+    }
+
+    /// Binds a new pod to node n1 that adds to the sum `s`.
+    fn bind_adding(&mut self, name: &str, amount: i64) {
+        let sums = vec![(Arc::from("s"), amount)];
+        let account = metadata::Account::new(Vec::new(), Vec::new(), sums, Vec::new());
+        let object = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"nodeName": "n1"}});
+        let pod: Pod = serde_json::from_value(object).unwrap();
+        let record = metadata::pod_record_selecting(&pod, &["default-scheduler".to_owned()], &selection());
+        self.writer.apply_pod(metadata::PodRecord { account: Some(Arc::new(account)), ..record });
     }
 
     fn context(&mut self) -> Arc<Context> {
@@ -209,6 +220,7 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
             world.bind("x", &json!({}), &json!({"schedulerName": "theirs"}));
         }),
         case!("node-resources.pod-room", |facts| facts.pod_room(), |world| world.bind("x", &json!({}), &json!({}))),
+        case!("node-sums.column", |facts| facts.named_sum("s"), |world| world.bind_adding("x", 1)),
         case!("node-ports.conflicts", |facts| facts.port_conflicts(), |world| {
             world.bind("x", &json!({}), &json!({"containers": [{"ports": [{"hostPort": 80}]}]}));
         }),

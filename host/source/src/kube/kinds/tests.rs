@@ -48,6 +48,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("node-ports", String::new()),
         ("node-features", String::new()),
         ("node-resources", String::new()),
+        ("node-sums", String::new()),
         ("cluster-pods", "Namespace".to_owned()),
         ("cluster-affinity", "Namespace".to_owned()),
         ("cluster-volume-use", String::new()),

@@ -194,6 +194,16 @@ pub mod node_features {
     }
 }
 
+/// Sums by name, which the policy's accounting component makes of nodes and of the pods on them.
+pub mod node_sums {
+    /// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+    /// accounting component of the policy declares.
+    #[must_use]
+    pub fn column(name: &str) -> Vec<i64> {
+        ask!(node_sums::column(name) or node_sums_column)
+    }
+}
+
 /// Conditions of the nodes of the batch: their status alone, not the times of heartbeats.
 pub mod node_conditions {
     /// The node does not have the condition.

@@ -364,6 +364,10 @@ impl Facts for Batch {
         self.cluster.config_maps.get(config_map)?.get(key).cloned()
     }
 
+    fn node_sums_column(&self, name: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.sums, name))
+    }
+
     fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
         self.column(|node| node.conditions.get(kind).copied().unwrap_or(node_conditions::ABSENT))
     }

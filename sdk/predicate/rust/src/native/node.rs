@@ -19,6 +19,7 @@ pub struct Node {
     pub(super) allocatable: BTreeMap<String, i64>,
     pub(super) requested: BTreeMap<String, i64>,
     pub(super) foreign: BTreeMap<String, i64>,
+    pub(super) sums: BTreeMap<String, i64>,
     pub(super) pod_limit: i64,
     pub(super) pods: i64,
     pub(super) foreign_pods: i64,
@@ -98,6 +99,13 @@ impl Node {
     #[must_use]
     pub fn foreign(mut self, resource: &str, requested: i64) -> Self {
         self.foreign.insert(resource.into(), requested);
+        self
+    }
+
+    /// Sets a sum that an accounting component would make of the node and the pods on it.
+    #[must_use]
+    pub fn sum(mut self, name: &str, sum: i64) -> Self {
+        self.sums.insert(name.into(), sum);
         self
     }
 
