@@ -150,18 +150,25 @@ fn follow(seed: u64, probe: &Probe) -> Done {
     let mut random = fastrand::Rng::with_seed(!seed);
     let mut history = History::new(seed);
     let mut mirror = Mirror::new(vec!["default-scheduler".to_owned()]).selecting(everything());
+    if probe.is_accounted() {
+        mirror = mirror.accounting();
+    }
     mirror.load(history.cluster.objects());
     let (engine, registry) = engine(probe, &mirror);
     let mut pool: Vec<Value> = (0..POOL).map(|_| history.asked_pod()).collect();
     let mut done = Done { histories: 1, ..Done::default() };
+    let names_of_sums = [Arc::from(mirror::SUM)];
     for round in 0..ROUNDS {
         mirror.follow(&history.advance());
         done.assumed += u64::from(assume(&mut random, &mut mirror, &history));
+        let has_sum = probe.is_accounted() && random.u8(0..5) > 0;
+        mirror.writer().declare_sums(if has_sum { &names_of_sums } else { &[] });
+        mirror.writer().publish();
         pool[round % POOL] = history.asked_pod();
         for _ in 0..ASKED {
             let pod = &pool[random.usize(0..POOL)];
             let place = || format!("seed {seed}, round {round}, {probe:?}");
-            let plain = Plain::of(&history.cluster, mirror.writer());
+            let plain = Plain { has_sum, ..Plain::of(&history.cluster, mirror.writer()) };
             let names: Vec<String> = plain.nodes.keys().cloned().collect();
             let nodes = match random.u8(0..3) {
                 0 => Nodes::Named(names.iter().filter(|_| random.bool()).cloned().collect()),
@@ -172,7 +179,7 @@ fn follow(seed: u64, probe: &Probe) -> Done {
             compare(probe, &plain, pod, &nodes, &answer, &mut done, &place);
             done.queries += 1;
             if random.u8(0..3) == 0 {
-                let (spec, changed) = overlay(&mut random, &mut history, &plain);
+                let (spec, changed) = overlay(&mut random, &mut history, &plain, &mirror);
                 let snapshot = engine.overlay_snapshot(&spec).unwrap_or_else(|error| panic!("{}: {error}", place()));
                 let answer = engine.answer_on(&snapshot, &query(pod, Nodes::All));
                 let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", place()));
@@ -209,7 +216,7 @@ fn assume(random: &mut fastrand::Rng, mirror: &mut Mirror, history: &History) ->
 }
 
 /// Random changes as an overlay, and the cluster with them.
-fn overlay(random: &mut fastrand::Rng, history: &mut History, plain: &Plain) -> (OverlaySpec, Plain) {
+fn overlay(random: &mut fastrand::Rng, history: &mut History, plain: &Plain, mirror: &Mirror) -> (OverlaySpec, Plain) {
     let (mut spec, mut changed) = (OverlaySpec::default(), plain.clone());
     for node in history.cluster.nodes().filter(|_| random.u8(0..6) == 0).cloned().collect::<Vec<_>>() {
         let mut node = node;
@@ -221,6 +228,7 @@ fn overlay(random: &mut fastrand::Rng, history: &mut History, plain: &Plain) -> 
             node["metadata"]["name"] = json!(format!("new-{}", name(&node)));
         }
         spec.nodes.push(mirror::node(&node));
+        changed.overlaid.insert(name(&node).to_owned());
         changed.nodes.insert(name(&node).to_owned(), node);
     }
     let uids: Vec<String> = plain.pods.keys().filter(|_| random.u8(0..8) == 0).cloned().collect();
@@ -237,7 +245,13 @@ fn overlay(random: &mut fastrand::Rng, history: &mut History, plain: &Plain) -> 
     }
     if let Some(node) = names.first() {
         let pod = history.asked_pod();
-        spec.added.push((PodRef::Whole(Box::new(mirror::pod(&pod))), node.clone()));
+        let whole = mirror::pod(&pod);
+        // The policy accounts for nothing, so only the mirror's record has an account.
+        let added = match plain.has_sum {
+            true => PodRef::Known(Arc::new(mirror.record(&whole))),
+            false => PodRef::Whole(Box::new(whole)),
+        };
+        spec.added.push((added, node.clone()));
         changed.add(&pod, node);
     }
     (spec, changed)

@@ -1,6 +1,8 @@
 //! Loads the reference's objects into the cache as a source does, one event at a time.
 
-use nodesift_cache::metadata::{self, Selection, SliceRecord};
+use std::sync::Arc;
+
+use nodesift_cache::metadata::{self, Account, NodeFacts, PodRecord, Selection, SliceRecord};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
@@ -15,19 +17,28 @@ pub(super) struct Mirror {
     reader: Reader,
     own_schedulers: Vec<String>,
     selection: Selection,
+    is_accounting: bool,
 }
+
+/// The sum to which pods and nodes add where the mirror is accounting.
+pub(super) const SUM: &str = "s";
 
 impl Mirror {
     /// An empty cache, which keeps what the default policy reads.
     pub(super) fn new(own_schedulers: Vec<String>) -> Self {
         let (writer, reader) = cache::new();
         let selection = Selection { pod_claims: true, ..Selection::default() };
-        Self { writer, reader, own_schedulers, selection }
+        Self { writer, reader, own_schedulers, selection, is_accounting: false }
     }
 
     /// Keeps what only some policies read.
     pub(super) fn selecting(self, selection: Selection) -> Self {
         Self { selection, ..self }
+    }
+
+    /// Has pods with the label `app` add 1 more than their priority to [`SUM`], and nodes the number of their labels.
+    pub(super) fn accounting(self) -> Self {
+        Self { is_accounting: true, ..self }
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -41,6 +52,11 @@ impl Mirror {
 
     /// Loads the objects of a new cluster, as a source does.
     pub(super) fn load<'a>(&mut self, objects: impl Iterator<Item = &'a Value>) {
+        if self.is_accounting {
+            objects.for_each(|object| self.apply(object));
+            self.writer.publish();
+            return;
+        }
         let compiler = Compiler::new(&self.own_schedulers).selecting(&self.selection);
         let mut loader = Loader::new(&compiler, &mut self.writer);
         objects.filter_map(decode).for_each(|object| loader.apply(&object));
@@ -70,11 +86,9 @@ impl Mirror {
 
     fn apply(&mut self, object: &Value) {
         match decode(object) {
-            Some(Object::Node(node)) => self.writer.apply_node(&metadata::node_selecting(&node, &self.selection)),
+            Some(Object::Node(node)) => self.writer.apply_node(&self.node(&node)),
             Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
-            Some(Object::Pod(pod)) => {
-                self.writer.apply_pod(metadata::pod_record_selecting(&pod, &self.own_schedulers, &self.selection));
-            }
+            Some(Object::Pod(pod)) => self.writer.apply_pod(self.record(&pod)),
             Some(Object::ConfigMap(map)) => {
                 self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
             }
@@ -95,6 +109,26 @@ impl Mirror {
             Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
             None => {}
         }
+    }
+
+    fn node(&self, node: &object::Node) -> NodeFacts {
+        let facts = metadata::node_selecting(node, &self.selection);
+        if !self.is_accounting {
+            return facts;
+        }
+        let own = i64::try_from(node.metadata.labels.len()).unwrap_or(i64::MAX);
+        NodeFacts { sums: [(SUM.into(), own)].into(), ..facts }
+    }
+
+    /// The record of a pod.
+    pub(super) fn record(&self, pod: &object::Pod) -> PodRecord {
+        let record = metadata::pod_record_selecting(pod, &self.own_schedulers, &self.selection);
+        if !self.is_accounting || !pod.metadata.labels.contains_key("app") {
+            return record;
+        }
+        let (requests, usage) = (record.facts.requests.clone(), record.facts.usage.clone());
+        let sums = vec![(SUM.into(), i64::from(record.priority) + 1)];
+        PodRecord { account: Some(Arc::new(Account::new(requests, usage, sums, Vec::new()))), ..record }
     }
 
     fn remove(&mut self, object: &Value) {

@@ -1,6 +1,6 @@
 //! The cluster as plain objects: which pods are on which nodes, and nothing computed before it is asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nodesift_cache::Writer;
 use nodesift_fixtures::Cluster;
@@ -15,6 +15,10 @@ pub(super) struct Plain {
     pub(super) pods: BTreeMap<String, (Value, String)>,
     /// By UID: those that are nominated for one.
     nominated: BTreeMap<String, (Value, String)>,
+    /// Nodes as an overlay gives them.
+    pub(super) overlaid: BTreeSet<String>,
+    /// Whether there is a column of the sum to which pods and nodes add.
+    pub(super) has_sum: bool,
 }
 
 impl Plain {
@@ -32,7 +36,7 @@ impl Plain {
                 (None, None) => {}
             }
         }
-        Self { nodes, pods, nominated }
+        Self { nodes, pods, nominated, overlaid: BTreeSet::new(), has_sum: false }
     }
 
     /// The pods on a node, and those nominated for it whose priority is at least that of `pod`.

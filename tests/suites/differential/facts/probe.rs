@@ -8,6 +8,7 @@ use nodesift_tests::guest::{Guest, SCRATCH};
 use serde_json::Value;
 
 use super::plain::Plain;
+use crate::mirror;
 
 /// Codes of a probe are below this.
 const CODES: u32 = 251;
@@ -39,6 +40,8 @@ pub(super) enum Probe {
     Created,
     /// What the pods of the selector use of a resource.
     Requested(&'static str, bool),
+    /// What the node and its pods add to a sum.
+    Sum,
     /// Pods of the same controller.
     Siblings(bool),
 }
@@ -69,6 +72,7 @@ impl Probe {
             Self::Created,
             Self::Requested("cpu", false),
             Self::Requested("example.com/gpu", true),
+            Self::Sum,
             Self::Siblings(false),
             Self::Siblings(true),
         ]
@@ -76,6 +80,11 @@ impl Probe {
 
     pub(super) fn is_cluster_wide(&self) -> bool {
         matches!(self, Self::Requested(..) | Self::Siblings(_))
+    }
+
+    /// Whether pods and nodes have to be accounted for.
+    pub(super) fn is_accounted(&self) -> bool {
+        *self == Self::Sum
     }
 
     /// The code of a row, by the objects.
@@ -110,7 +119,7 @@ impl Probe {
                     .map(|(minutes, seconds)| minutes.parse::<i64>().unwrap() * 60 + seconds.parse::<i64>().unwrap());
                 seconds.unwrap_or(i64::MIN) as u64
             }
-            Self::Requested(..) | Self::Siblings(_) => return self.with_nominated(plain, node, pod),
+            Self::Requested(..) | Self::Siblings(_) | Self::Sum => return self.with_nominated(plain, node, pod),
         };
         (value % u64::from(CODES)) as u16
     }
@@ -118,7 +127,11 @@ impl Probe {
     /// With the nominated pods on the node first, and without them where that fits.
     fn with_nominated(&self, plain: &Plain, node: &str, pod: &Value) -> u16 {
         let (on, nominated) = plain.pods_on(node, pod);
-        let total = |pods: &[&Value]| (self.total(pods, pod) % u64::from(CODES)) as u16;
+        let own = if *self == Self::Sum { own_sum(plain, node) } else { 0 };
+        let total = |pods: &[&Value]| (self.total(pods, pod).wrapping_add(own) % u64::from(CODES)) as u16;
+        if *self == Self::Sum && !plain.has_sum {
+            return 0;
+        }
         match total(&[on.clone(), nominated].concat()) {
             0 => total(&on),
             code => code,
@@ -145,6 +158,10 @@ impl Probe {
                         && controller(pod) == Some(uid)
                 };
                 pods.iter().filter(counts).count() as u64
+            }
+            Self::Sum => {
+                let adding = pods.iter().filter(|pod| label(pod, LABEL).is_some());
+                adding.map(|pod| pod["spec"]["priority"].as_i64().unwrap_or(0) + 1).sum::<i64>() as u64
             }
             _ => 0,
         }
@@ -241,6 +258,10 @@ impl Probe {
                 let imports = import("cluster-pods", "requested", "read", "i32 i32 i32 i32 i32 i32");
                 (imports, resource.to_owned(), read, of_longs)
             }
+            Self::Sum => {
+                let name = mirror::SUM.to_owned();
+                (import("node-sums", "column", "read", "i32 i32 i32"), name, by_text(mirror::SUM), of_longs)
+            }
             Self::Siblings(terminating) => {
                 let read = format!(
                     "(call $read (i32.const {}) (i32.const 2076))
@@ -255,6 +276,12 @@ impl Probe {
 
 fn field_number(field: &str) -> usize {
     FIELDS.iter().position(|known| *known == field).unwrap()
+}
+
+/// What a node itself adds to the sum: nodes of overlays are not accounted for.
+fn own_sum(plain: &Plain, node: &str) -> u64 {
+    let labels = plain.nodes[node]["metadata"]["labels"].as_object().map_or(0, serde_json::Map::len);
+    if plain.overlaid.contains(node) { 0 } else { labels as u64 }
 }
 
 /// The UID of a pod's controller.
