@@ -14,6 +14,7 @@
     reason = "generated code"
 )]
 
+pub mod accounting;
 pub mod allocating;
 
 wit_bindgen::generate!({

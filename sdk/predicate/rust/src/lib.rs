@@ -9,7 +9,7 @@
 //!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
 //! [`rows`] are sets of rows that the host combines and rejects, for predicates in few words. [`log`] writes lines for operators.
-//! An [`allocator`] also says which devices a pod gets. [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from [`native`]. This crate knows nothing of the host.
+//! [`accounting`] is for modules that are no predicates: they say what a pod takes. An [`allocator`] also says which devices a pod gets. [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from [`native`]. This crate knows nothing of the host.
 //!
 //! ```
 //! use nodesift_sdk::native::{Cluster, Node, Pod};
@@ -44,6 +44,7 @@
 //! assert_eq!(cluster.rejected(&Racked), ["b: node(s) had no rack label"]);
 //! ```
 
+pub mod accounting;
 pub mod allocator;
 pub mod args;
 #[doc(hidden)]
