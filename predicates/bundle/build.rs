@@ -40,8 +40,23 @@ fn main() -> anyhow::Result<()> {
     let (selector, predicates) = built.split_first().context("the device selector was not built")?;
     constant(&mut source, selector, &out)?;
     let parts = predicates.split_at(builtins.len());
-    list(&mut source, "BUILTINS", "The built-in predicates, in the order of their crates' names.", parts.0, &out)?;
-    list(&mut source, "EXAMPLES", "The example predicates, in the order of their crates' names.", parts.1, &out)?;
+    list(
+        &mut source,
+        "BUILTINS",
+        "The built-in predicates, in the order of their crates' names.",
+        &parts.0.iter().collect::<Vec<_>>(),
+        &out,
+    )?;
+    let (accounting, examples): (Vec<&Built>, Vec<&Built>) =
+        parts.1.iter().partition(|built| built.accounting.is_some());
+    list(&mut source, "EXAMPLES", "The example predicates, in the order of their crates' names.", &examples, &out)?;
+    list(
+        &mut source,
+        "ACCOUNTING",
+        "The examples of accounting, in the order of their crates' names.",
+        &accounting,
+        &out,
+    )?;
     std::fs::write(out.join("modules.rs"), source)?;
     Ok(())
 }
@@ -69,11 +84,11 @@ fn constant(source: &mut String, built: &Built, out: &Path) -> anyhow::Result<()
 }
 
 /// Writes the components to `out`, and a constant that lists them to `source`.
-fn list(source: &mut String, constant: &str, doc: &str, built: &[Built], out: &Path) -> anyhow::Result<()> {
+fn list(source: &mut String, constant: &str, doc: &str, built: &[&Built], out: &Path) -> anyhow::Result<()> {
     writeln!(source, "/// {doc}\npub const {constant}: &[Module] = &[")?;
     for built in built {
-        let name = built.predicate.as_deref().with_context(|| {
-            format!("{}'s Cargo.toml has no `predicate` in [package.metadata.nodesift]", built.package)
+        let name = built.predicate.as_deref().or(built.accounting.as_deref()).with_context(|| {
+            format!("{}'s Cargo.toml has no `predicate` or `accounting` in [package.metadata.nodesift]", built.package)
         })?;
         let path = out.join(format!("{name}.wasm"));
         std::fs::write(&path, &built.component)?;

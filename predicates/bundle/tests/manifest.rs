@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use nodesift_bundle::{BUILTINS, CEL, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
+use nodesift_bundle::{ACCOUNTING, BUILTINS, CEL, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
 use nodesift_guest::component;
 
 /// Where this environment variable is set, the test writes the golden file instead of comparing with it.
@@ -26,7 +26,7 @@ fn manifest(module: &Module) -> String {
 #[test]
 fn imports_equal_the_golden_file() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifests.txt");
-    let manifests: String = BUILTINS.iter().chain(EXAMPLES).map(manifest).collect();
+    let manifests: String = BUILTINS.iter().chain(EXAMPLES).chain(ACCOUNTING).map(manifest).collect();
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(&path, &manifests).unwrap();
     }
@@ -73,7 +73,7 @@ fn predicates_without_arguments_contain_no_json_parser() {
 fn components_contain_no_paths_of_the_build_machine() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let folders = [Some(root.to_owned()), std::env::home_dir().map(|home| home.join(".cargo"))];
-    for module in BUILTINS.iter().chain(EXAMPLES).chain([&CEL]) {
+    for module in BUILTINS.iter().chain(EXAMPLES).chain(ACCOUNTING).chain([&CEL]) {
         for folder in folders.iter().flatten() {
             let folder = folder.to_str().unwrap().as_bytes();
             let found = module.bytes.windows(folder.len()).any(|bytes| bytes == folder);

@@ -34,6 +34,8 @@ pub struct Compiled {
     pub package: String,
     /// The predicate's name as `package.metadata.nodesift.predicate` gives it.
     pub predicate: Option<String>,
+    /// The accounting module's name as `package.metadata.nodesift.accounting` gives it.
+    pub accounting: Option<String>,
     /// The directory of the crate.
     pub folder: PathBuf,
     /// The core module.
@@ -115,6 +117,7 @@ struct Workspace {
 struct Package {
     name: String,
     predicate: Option<String>,
+    accounting: Option<String>,
 }
 
 /// Compiles the crates in `folders` into core modules, in the order of `folders`. `target` is cargo's target directory;
@@ -157,7 +160,8 @@ pub fn compile(
         .map(|(folder, package)| {
             let path = modules.get(&folder).ok_or_else(|| CompileError::NoModule(package.name.clone()))?;
             let module = std::fs::read(path).map_err(|source| CompileError::Read { path: path.clone(), source })?;
-            Ok(Compiled { package: package.name, predicate: package.predicate, folder, module })
+            let Package { name, predicate, accounting } = package;
+            Ok(Compiled { package: name, predicate, accounting, folder, module })
         })
         .collect()
 }
@@ -174,8 +178,9 @@ fn workspace(toolchain: &Toolchain, folder: &Path) -> Result<Workspace, CompileE
     let mut packages = BTreeMap::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         if let (Some(name), Some(folder)) = (package["name"].as_str(), folder_of(package)) {
-            let predicate = package["metadata"]["nodesift"]["predicate"].as_str().map(str::to_owned);
-            packages.insert(folder, Package { name: name.to_owned(), predicate });
+            let named = |what: &str| package["metadata"]["nodesift"][what].as_str().map(str::to_owned);
+            let (predicate, accounting) = (named("predicate"), named("accounting"));
+            packages.insert(folder, Package { name: name.to_owned(), predicate, accounting });
         }
     }
     let path = |field: &str| metadata[field].as_str().map(PathBuf::from);

@@ -22,6 +22,8 @@ pub struct Built {
     pub package: String,
     /// The predicate's name as `package.metadata.nodesift.predicate` gives it.
     pub predicate: Option<String>,
+    /// The accounting module's name as `package.metadata.nodesift.accounting` gives it.
+    pub accounting: Option<String>,
     /// The directory of the crate.
     pub folder: PathBuf,
     /// The bytes of the component.
@@ -64,7 +66,8 @@ pub fn build(folders: &[PathBuf], target: Option<&Path>, lock: LockFile) -> Resu
         .map(|compiled| {
             let component = component::encode(&compiled.module)
                 .map_err(|source| BuildError::Component { package: compiled.package.clone(), source })?;
-            Ok(Built { package: compiled.package, predicate: compiled.predicate, folder: compiled.folder, component })
+            let compile::Compiled { package, predicate, accounting, folder, module: _ } = compiled;
+            Ok(Built { package, predicate, accounting, folder, component })
         })
         .collect()
 }
