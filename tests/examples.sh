@@ -105,11 +105,13 @@ for example in "$@"; do
         quietly "$example: a unit test fails" unit_tests "$language" "$project"
         source=$project
     fi
-    quietly "$example: the project is not built" "$nodesift" module build "$source" --output "$project/predicate.wasm"
-    size=$(stat -c %s "$project/predicate.wasm")
+    # As its cases name it: predicate.wasm or accounting.wasm.
+    module=$project/$(sed -n 's/^module: //p' "$source/cases.yaml")
+    quietly "$example: the project is not built" "$nodesift" module build "$source" --output "$module"
+    size=$(stat -c %s "$module")
     printf '%-24s %-7s %9s bytes  %s\n' "$example" "$language" "$size" \
-        "$("$nodesift" module inspect "$project/predicate.wasm" | sed -n 's/^allow *//p')"
+        "$("$nodesift" module inspect "$module" | sed -n 's/^allow *//p')"
     [ "$size" -le "${largest[$language]}" ] || fail "$example: more than the ${largest[$language]} bytes that a module in $language may have"
     quietly "$example: a case fails" "$nodesift" module test "$project"
-    quietly "$example: a check fails" "$nodesift" module check "$project/predicate.wasm"
+    quietly "$example: a check fails" "$nodesift" module check "$module"
 done

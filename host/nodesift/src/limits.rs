@@ -115,6 +115,9 @@ pub(crate) const MODULE_BENCH_ROUNDS: usize = 50;
 /// Rounds before them that are not counted: they build columns of the snapshot and touch the pages of the code.
 pub(crate) const MODULE_BENCH_WARM_UP: usize = 3;
 
+/// Objects in a round of a benchmark of an accounting module: pods or nodes of a large cluster, within a tenth of a second.
+pub(crate) const ACCOUNTING_BENCH_OBJECTS: usize = 10_000;
+
 /// Time after which `module bench` measures no further rounds of one size: a slow module is measured by fewer.
 pub(crate) const MODULE_BENCH_TIME: Duration = Duration::from_secs(5);
 

@@ -10,10 +10,12 @@
 //!   subject   the module that these two are about, and their questions
 //! compile   machine code, ahead
 //! call      a module over a cluster, without an engine
+//! accounting  the same commands for modules that are no predicates, but say what pods take
 //! ```
 //!
 //! Start at [`inspect`].
 
+mod accounting;
 mod bench;
 mod call;
 mod cases;
@@ -54,6 +56,12 @@ pub(crate) use test::{first_difference, test};
 /// loading; [`Failure::Unavailable`] if a registry does not give it.
 pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
     let name = args.file.display().to_string();
+    // What cannot be read is told below.
+    let read = ModuleFile::read(&args.file).ok();
+    if let Some(document) = read.map_or(Ok(None), |file| accounting::Document::of(&args.file, &file))? {
+        let table = || format!("{}\n", document.table(Paint::for_stdout()));
+        return terminal::print(&escaped(&written(args.output, &document, table)?));
+    }
     let (file, inspection, artifact) = match registry::named(&args.file, args.registry)? {
         Some(Pulled { artifact, component, signatures }) => {
             let file = ModuleFile { bytes: component };

@@ -34,6 +34,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 
 pub use contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 pub use error::AccountingError;
+pub use manifest::{AccountingInspection, inspect_accounting};
 pub use object::AccountedObject;
 pub use types::{Account, Amount, Needs, ObjectOwner, Ruling, Sums};
 

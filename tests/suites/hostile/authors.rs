@@ -70,7 +70,7 @@ NODESIFT_PREDICATE(.name = "Memory", .version = "1", .summary = "rejects nodes w
 fn build(language: Language, file: &str, source: &str) -> Option<Vec<u8>> {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("memory");
-    nodesift_module::new(&folder, language, &Sdk::Carried).unwrap();
+    nodesift_module::new(&folder, nodesift_module::Kind::Predicate, language, &Sdk::Carried).unwrap();
     std::fs::write(folder.join(file), source).unwrap();
     match nodesift_module::build(Path::new(&folder), None, &mut |_| {}) {
         Ok(built) => Some(built.component),

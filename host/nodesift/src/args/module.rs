@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use nodesift_module::{Language, Sdk};
+use nodesift_module::{Kind, Language, Sdk};
 
 use super::{ClusterArgs, Format, ModulePullArgs, ModulePushArgs, RegistryArgs, value};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModuleCommand {
-    /// Start the project of a predicate: source with unit tests, a policy, a CI workflow, and the SDK
+    /// Start the project of a module: source with unit tests, a policy, a CI workflow, and the SDK
     New(ModuleNewArgs),
     /// Build a project into a module, and print what it can read
     Build(ModuleBuildArgs),
-    /// Run the cases of a module: pods and nodes, and what its verdict is to be
+    /// Run the cases of a module: pods and nodes, and what it is to say of them
     Test(ModuleTestArgs),
     /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
     Check(ModuleCheckArgs),
@@ -38,6 +38,9 @@ pub(crate) struct ModuleNewArgs {
     /// Language: rust, go, js, ts, python or c
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) lang: Language,
+    /// What the module is for: a predicate, or accounting, which is written in rust
+    #[arg(long, value_name = "KIND", default_value_t)]
+    pub(crate) kind: Kind,
     /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
     /// language, or a folder
     #[arg(long, value_name = "SOURCE", default_value = "carried", value_parser = value::sdk)]
@@ -50,7 +53,7 @@ pub(crate) struct ModuleBuildArgs {
     /// Folder of the project
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) folder: PathBuf,
-    /// File of the module [default: predicate.wasm in the project's folder]
+    /// File of the module [default: predicate.wasm or accounting.wasm in the project's folder]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Language: rust, go, js, ts, python or c [default: by the files of the project, as Cargo.toml or package.json]

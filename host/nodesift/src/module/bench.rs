@@ -12,11 +12,13 @@ use anyhow::anyhow;
 use nodesift_engine::Batch;
 use nodesift_object::{Kind, Object, Pod};
 use nodesift_policy::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use nodesift_sandbox::accounting::inspect_accounting;
 use nodesift_sandbox::{Grants, Lifetime, Module, Verdict};
 use nodesift_source::files;
 use serde::Serialize;
 
-use super::call::{Modules, World};
+use super::accounting;
+use super::call::{Modules, World, read};
 use super::check::PrivateFolder;
 use super::subject::{Question, Subject, cycled};
 use crate::args::{Format, ModuleBenchArgs};
@@ -35,6 +37,10 @@ const NODES: [u32; 2] = [5_000, 100_000];
 ///
 /// [`Failure`] if module, policy or files cannot be used; [`Failure::Data`] if a call fails.
 pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
+    let file = read(&args.file)?;
+    if inspect_accounting(&file.bytes).is_some() {
+        return accounting::bench(args, &file);
+    }
     let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
     let folder = PrivateFolder::new();
     let runtime = cluster::runtime_in(Some(&folder.0))?;

@@ -7,7 +7,7 @@
 //! settings  what a policy would grant the module: limits, `allow`, annotations
 //! ```
 //!
-//! The format is described in `docs/predicates/README.md`. Start at [`Cases::read`].
+//! The format is described in `docs/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting). Start at [`Cases::read`].
 
 mod expected;
 mod objects;
@@ -26,6 +26,7 @@ use crate::limits::CASES_BYTES;
 pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted};
 use nodesift_object::{Object, Pod};
 use nodesift_policy::{Policy, Problem};
+pub(super) use objects::Reading;
 pub(super) use settings::granted;
 
 /// The file of a project's cases.
@@ -84,7 +85,7 @@ impl Cases {
     }
 }
 
-fn text_of(file: &Path) -> anyhow::Result<String> {
+pub(super) fn text_of(file: &Path) -> anyhow::Result<String> {
     let bytes = std::fs::metadata(file)?.len();
     if bytes > CASES_BYTES {
         return Err(anyhow!("more than {} MiB: not a file of cases", CASES_BYTES >> 20));
@@ -93,7 +94,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 }
 
 /// Problems in the order of lines, each on a line that an editor opens.
-fn listed(name: &str, problems: &[Problem]) -> String {
+pub(super) fn listed(name: &str, problems: &[Problem]) -> String {
     let mut problems: Vec<&Problem> = problems.iter().collect();
     problems.sort_by(|one, other| one.compare(other));
     let line = |problem: &&Problem| match problem.line {

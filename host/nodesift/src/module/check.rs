@@ -16,17 +16,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
+use nodesift_sandbox::accounting::inspect_accounting;
 use nodesift_sandbox::limits::{COMPONENT_BYTES, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS};
 use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
 
-use super::call::{Modules, World};
+use super::accounting;
+use super::call::{Modules, World, read};
 use super::subject::{Question, Subject, cycled, grants};
 use crate::args::ModuleCheckArgs;
 use crate::cluster;
 use crate::exit;
 use crate::limits::CHECK_NODES;
 use crate::terminal::{self, counted};
-use report::{Check, Report};
+use report::Report;
+pub(super) use report::{Check, table_of};
 use verdicts::{Rows, first_difference, rows_of};
 
 /// `nodesift module check`.
@@ -35,6 +38,10 @@ use verdicts::{Rows, first_difference, rows_of};
 ///
 /// [`Failure`](exit::Failure) if the module or its policy cannot be read, and an error of no kind of its own if a check fails.
 pub(crate) fn check(args: &ModuleCheckArgs) -> anyhow::Result<()> {
+    let file = read(&args.file)?;
+    if inspect_accounting(&file.bytes).is_some() {
+        return accounting::check(args, &file);
+    }
     let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
     let report = report_of(&subject)?;
     terminal::print(&terminal::escaped(&report.text(args.output)?))?;

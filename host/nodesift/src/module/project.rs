@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use nodesift_module::{BuildError, Built, NewError};
+use nodesift_module::{BuildError, Built, Kind, NewError};
+use nodesift_policy::ModuleFile;
 use nodesift_sandbox::Interface;
+use nodesift_sandbox::accounting::inspect_accounting;
 use serde::Serialize;
 
-use super::{Import, allow, table_of};
+use super::{Import, accounting, allow, table_of, written};
 use crate::args::{Format, ModuleBuildArgs, ModuleNewArgs};
 use crate::exit::Failure;
 use crate::terminal::{self, Paint, escaped};
-
-/// The file that a build writes into the folder of the project.
-const MODULE_FILE: &str = "predicate.wasm";
 
 /// `nodesift module new`.
 ///
@@ -22,12 +21,12 @@ const MODULE_FILE: &str = "predicate.wasm";
 ///
 /// [`Failure::Usage`] if the name is none for a project, [`Failure::Files`] if a file cannot be written.
 pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
-    let created = nodesift_module::new(&args.folder, args.lang, &args.sdk).map_err(|error| match error {
-        NewError::Name(_) | NewError::Exists(_) => Failure::Usage(error.to_string()),
+    let created = nodesift_module::new(&args.folder, args.kind, args.lang, &args.sdk).map_err(|error| match error {
+        NewError::Name(_) | NewError::Exists(_) | NewError::Language(_) => Failure::Usage(error.to_string()),
         NewError::Sdk(..) | NewError::Write(..) => Failure::Files(anyhow::Error::new(error)),
     })?;
     let folder = created.folder.display();
-    let mut text = format!("{folder}: a predicate in {}\n", args.lang);
+    let mut text = format!("{folder}: {} in {}\n", what(args.kind), args.lang);
     for file in &created.files {
         let _infallible = writeln!(text, "  {file}");
     }
@@ -35,8 +34,18 @@ pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
     for command in created.test_commands.iter().chain(&["nodesift module build", "nodesift module test"]) {
         let _infallible = writeln!(text, "  {command}");
     }
-    text += "  nodesift serve --sample --policy policy.yaml\n";
+    if args.kind == Kind::Predicate {
+        text += "  nodesift serve --sample --policy policy.yaml\n";
+    }
     terminal::print(&escaped(&text))
+}
+
+/// A kind, in words.
+fn what(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Predicate => "a predicate",
+        Kind::Accounting => "an accounting module",
+    }
 }
 
 /// `nodesift module build`.
@@ -50,8 +59,14 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
         BuildError::Folder(..) | BuildError::File(..) => Failure::Files(anyhow::Error::new(error)),
         other => Failure::Data(anyhow::Error::new(other)),
     })?;
-    let path = args.output.clone().unwrap_or_else(|| args.folder.join(MODULE_FILE));
+    let is_accounting = inspect_accounting(&built.component).is_some();
+    let kind = if is_accounting { Kind::Accounting } else { Kind::Predicate };
+    let path = args.output.clone().unwrap_or_else(|| args.folder.join(kind.name()).with_extension("wasm"));
     write_whole(&path, &built.component).map_err(|error| Failure::Files(error.context(path.display().to_string())))?;
+    if let Some(document) = accounting::Document::of(&path, &ModuleFile { bytes: built.component.clone() })? {
+        let table = || format!("{}\n", document.table(Paint::for_stdout()));
+        return terminal::print(&escaped(&written(args.format, &document, table)?));
+    }
     let document = Document::of(&path, &built)?;
     let text = match args.format {
         Format::Table => document.table(Paint::for_stdout()),

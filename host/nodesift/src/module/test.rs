@@ -18,12 +18,15 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
-use super::call::{Answer, Modules};
+use super::accounting;
+use super::call::{Modules, Outcome};
 use super::cases::{Case, Cases};
 use crate::args::ModuleTestArgs;
 use crate::terminal;
-use compare::Difference;
-use report::Report;
+pub(super) use compare::Difference;
+use nodesift_sandbox::Line;
+use nodesift_sandbox::fault::Fault;
+pub(super) use report::Report;
 use target::Target;
 
 /// `nodesift module test`.
@@ -53,17 +56,26 @@ fn once(target: &Target, args: &ModuleTestArgs) -> anyhow::Result<(usize, usize)
 
 /// What became of one case.
 #[derive(Debug)]
-struct Result {
-    name: String,
-    line: u64,
-    module: String,
-    digest: String,
-    differences: Vec<Difference>,
-    answer: Answer,
+pub(super) struct Result {
+    pub(super) name: String,
+    /// Where it begins in its file.
+    pub(super) line: u64,
+    pub(super) module: String,
+    pub(super) digest: String,
+    pub(super) differences: Vec<Difference>,
+    /// The lines that the module has written.
+    pub(super) lines: Vec<Line>,
+    /// Lines that were dropped because they were too many.
+    pub(super) dropped: u64,
+    pub(super) fault: Option<Fault>,
 }
 
 /// Runs all cases.
 fn run(target: &Target) -> anyhow::Result<Report> {
+    if let Some(cases) = accounting::Cases::read(&target.cases, target.module.as_deref())? {
+        target.note_age(&cases.module);
+        return accounting::run(&target.cases, &cases);
+    }
     let cases = Cases::read(&target.cases, target.module.as_deref())?;
     for module in cases.modules() {
         target.note_age(module);
@@ -82,7 +94,9 @@ fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Result> {
         module: case.module.display().to_string(),
         digest: modules.digest(&case.module).unwrap_or_default(),
         differences: compare::differences(&case.expected, &answer),
-        answer,
+        lines: answer.lines,
+        dropped: answer.dropped,
+        fault: if let Outcome::Faulted(fault) = answer.outcome { Some(fault) } else { None },
     })
 }
 

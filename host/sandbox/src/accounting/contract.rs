@@ -30,6 +30,15 @@ impl ObjectInterface {
         }
     }
 
+    /// What can be read through it, in a sentence without a full stop.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Annotations => "Annotations of the object that the policy grants",
+            Self::Owners => "The owners of the object",
+            Self::Requests => "What the API says that the object takes or has",
+        }
+    }
+
     /// The interface of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|interface| interface.name() == name)

@@ -19,6 +19,29 @@ pub(in super::super) struct Manifest {
     pub(super) contract: String,
 }
 
+/// What an accounting component is, without a policy.
+#[derive(Debug, Clone)]
+pub struct AccountingInspection {
+    /// The version of the contract that it was built for.
+    pub contract: String,
+    /// The interfaces of which it imports at least one function, sorted.
+    pub imports: Vec<ObjectInterface>,
+}
+
+/// What a component is, if it exports accounting of whatever version; none for every other one. Nothing of it runs.
+///
+/// # Errors
+///
+/// Those of [`AccountingError`] that can be told by imports and exports.
+pub fn inspect_accounting(bytes: &[u8]) -> Option<Result<AccountingInspection, AccountingError>> {
+    let surface = Surface::read(bytes).ok()?;
+    let is_accounting = |export: &String| split(export).is_some_and(|(name, _)| name == "accounting");
+    surface.exports.iter().any(is_accounting).then(|| {
+        let Manifest { imports, contract, .. } = Manifest::of(&surface)?;
+        Ok(AccountingInspection { contract, imports })
+    })
+}
+
 impl Manifest {
     /// The manifest of a component with these imports and exports.
     ///

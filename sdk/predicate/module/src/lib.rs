@@ -24,6 +24,7 @@ mod build;
 pub mod contract;
 pub mod encode;
 mod error;
+mod kind;
 mod language;
 mod limits;
 mod pack;
@@ -37,6 +38,7 @@ pub mod wasi;
 
 pub use build::{Built, build};
 pub use error::{BuildError, DetectError};
+pub use kind::Kind;
 pub use language::Language;
 pub use project::{Created, NewError, new};
 pub use sdk::Sdk;

@@ -12,6 +12,7 @@
 //! {{source}}    the file that holds the predicate           src/lib.rs
 //! {{tests}}     the commands that run the unit tests, one a line
 //! {{tests_indented}}, {{toolchain}}  these commands, and those that install the toolchain, as a block of a workflow
+//! {{module}}    the name of the built module's file, without its ending
 //! {{version}}   the version of this program
 //! {{contract}}  the version of the contract
 //! ```
@@ -21,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::contract;
+use crate::kind::Kind;
 use crate::language::Language;
 use crate::limits::NAME_BYTES;
 use crate::pack::{Pack, pack};
@@ -28,6 +30,9 @@ use crate::sdk::Sdk;
 
 /// The files that projects in every language have.
 const COMMON: Pack = pack!("template-common");
+
+/// The project of an accounting module.
+const ACCOUNTING: Pack = pack!("template-rust-accounting");
 
 /// The ending of a file in a template that it does not have in a project: a manifest in the middle of a template would be one.
 const TEMPLATE_ENDING: &str = ".in";
@@ -52,6 +57,9 @@ pub enum NewError {
          and has at most {NAME_BYTES} bytes"
     )]
     Name(String),
+    /// There is no such template.
+    #[error("accounting modules are started in rust, not in {0}")]
+    Language(Language),
     /// There is something in the folder.
     #[error("{} is there already and not empty", .0.display())]
     Exists(PathBuf),
@@ -63,12 +71,12 @@ pub enum NewError {
     Write(PathBuf, #[source] io::Error),
 }
 
-/// Writes a new project into `folder`, which does not exist or is empty; its last component is the name of the project.
+/// Writes a new project of a kind into `folder`, which does not exist or is empty; its last component is the name of the project.
 ///
 /// # Errors
 ///
 /// Where the name is none for a package, there is something in the folder, or a file cannot be written.
-pub fn new(folder: &Path, language: Language, sdk: &Sdk) -> Result<Created, NewError> {
+pub fn new(folder: &Path, kind: Kind, language: Language, sdk: &Sdk) -> Result<Created, NewError> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if !is_name(&name) {
         return Err(NewError::Name(name));
@@ -82,10 +90,14 @@ pub fn new(folder: &Path, language: Language, sdk: &Sdk) -> Result<Created, NewE
         Sdk::Registry if language == Language::C => Sdk::Carried,
         other => other.clone(),
     };
+    if kind == Kind::Accounting && language != Language::Rust {
+        return Err(NewError::Language(language));
+    }
     let (support, version) = (language.support(), env!("CARGO_PKG_VERSION"));
     let values = [
         ("{{language}}", language.name().to_owned()),
         ("{{sdk}}", support.sdk_reference(&sdk, version)),
+        ("{{module}}", kind.name().to_owned()),
         ("{{title}}", support.title().to_owned()),
         ("{{source}}", support.source().to_owned()),
         ("{{tests}}", support.test_commands().join("\n")),
@@ -103,7 +115,10 @@ pub fn new(folder: &Path, language: Language, sdk: &Sdk) -> Result<Created, NewE
     let read = |pack: Pack| pack.files().map_err(|error| NewError::Write(folder.to_owned(), error));
     // A language's own file takes the place of the one for all.
     let mut files: BTreeMap<String, String> = read(COMMON)?;
-    files.extend(read(support.template())?);
+    files.extend(read(match kind {
+        Kind::Predicate => support.template(),
+        Kind::Accounting => ACCOUNTING,
+    })?);
     let files: BTreeMap<String, String> = files
         .iter()
         .map(|(path, text)| (fill(path.strip_suffix(TEMPLATE_ENDING).unwrap_or(path)), fill(text)))
@@ -159,7 +174,7 @@ mod tests {
     fn a_project_has_its_files_its_sdk_and_no_placeholders() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("gpu-reserved");
-        let created = new(&folder, Language::Rust, &Sdk::Carried).unwrap();
+        let created = new(&folder, Kind::Predicate, Language::Rust, &Sdk::Carried).unwrap();
         for file in
             ["Cargo.toml", "src/lib.rs", "cases.yaml", "policy.yaml", "README.md", ".github/workflows/predicate.yaml"]
         {
@@ -184,7 +199,7 @@ mod tests {
         for language in Language::ALL {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("gpu-reserved");
-            let created = new(&folder, language, &Sdk::Carried).unwrap();
+            let created = new(&folder, Kind::Predicate, language, &Sdk::Carried).unwrap();
             assert_eq!(Language::of(&folder).unwrap(), language);
             assert!(folder.join(language.support().source()).is_file(), "{language}");
             assert!(folder.join("sdk").join(language.support().sdk().1).is_dir(), "{language}");
@@ -200,12 +215,29 @@ mod tests {
     }
 
     #[test]
+    fn a_project_of_accounting_has_its_own_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("gpu-memory");
+        let created = new(&project, Kind::Accounting, Language::Rust, &Sdk::Carried).unwrap();
+        assert!(created.files.iter().any(|name| name == ".github/workflows/accounting.yaml"), "{:?}", created.files);
+        for file in &created.files {
+            let text = std::fs::read_to_string(project.join(file)).unwrap();
+            assert!(!text.contains("{{type}}") && !text.contains("predicate.wasm"), "{file}: {text}");
+        }
+        let manifest = std::fs::read_to_string(project.join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("accounting = \"GpuMemory\""), "{manifest}");
+        assert!(project.join("sdk/rust/wit/accounting/accounting.wit").is_file());
+        let other = new(&folder.path().join("other"), Kind::Accounting, Language::Go, &Sdk::Carried);
+        assert!(matches!(other, Err(NewError::Language(Language::Go))), "{other:?}");
+    }
+
+    #[test]
     fn nothing_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("demo");
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("notes.txt"), "mine").unwrap();
-        assert!(matches!(new(&folder, Language::Rust, &Sdk::Carried), Err(NewError::Exists(_))));
+        assert!(matches!(new(&folder, Kind::Predicate, Language::Rust, &Sdk::Carried), Err(NewError::Exists(_))));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     }
 
@@ -214,7 +246,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().join("demo");
         let sdk = Sdk::Path(folder.path().join("none"));
-        assert!(matches!(new(&project, Language::Rust, &sdk), Err(NewError::Sdk(..))));
+        assert!(matches!(new(&project, Kind::Predicate, Language::Rust, &sdk), Err(NewError::Sdk(..))));
         assert!(!project.exists());
     }
 

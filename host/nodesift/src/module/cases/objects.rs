@@ -72,25 +72,30 @@ const POD_LIMIT: u64 = 110;
 type Field<'t> = (Option<&'t At<Tree>>, String);
 
 /// Reads objects and collects them; what is wrong goes to the reader.
-pub(super) struct Reading<'r> {
-    pub(super) reader: &'r mut Reader,
-    pub(super) objects: Vec<Object>,
+pub(in super::super) struct Reading<'r> {
+    pub(in super::super) reader: &'r mut Reader,
+    pub(in super::super) objects: Vec<Object>,
 }
 
 impl<'r> Reading<'r> {
     /// Nothing is read yet.
-    pub(super) fn new(reader: &'r mut Reader) -> Self {
+    pub(in super::super) fn new(reader: &'r mut Reader) -> Self {
         Self { reader, objects: Vec::new() }
     }
 
     /// `nodes`.
     pub(super) fn nodes(&mut self, field: Field<'_>) {
         for (at, path) in self.items(field) {
-            if is_whole(at) {
-                self.whole(at, &path, Some(Kind::Node));
-            } else {
-                self.short_node(at, &path);
-            }
+            self.one_node(at, &path);
+        }
+    }
+
+    /// One node, in either form, with the pods that its short form says are on it.
+    pub(in super::super) fn one_node(&mut self, at: &At<Tree>, path: &str) {
+        if is_whole(at) {
+            self.whole(at, path, Some(Kind::Node));
+        } else {
+            self.short_node(at, path);
         }
     }
 
@@ -125,7 +130,7 @@ impl<'r> Reading<'r> {
     }
 
     /// One pod, in either form. `name` is that of a short form without one.
-    pub(super) fn one_pod(&mut self, at: &At<Tree>, path: &str, name: &str) -> Option<Box<Pod>> {
+    pub(in super::super) fn one_pod(&mut self, at: &At<Tree>, path: &str, name: &str) -> Option<Box<Pod>> {
         let json = if is_whole(at) { self.json(at, path) } else { self.short_pod(at, path, name)? };
         let read = if is_whole(at) { self.checked_kind(at, path, &json, Some(Kind::Pod)).is_some() } else { true };
         match read.then(|| self.decoded(at, path, Kind::Pod, &json))?? {

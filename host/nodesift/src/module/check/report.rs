@@ -7,13 +7,13 @@ use nodesift_sandbox::{Inspection, PACKAGE};
 use serde::Serialize;
 
 use super::super::subject::{Subject, grants};
-use super::super::{Import, allow, table_of};
+use super::super::{Import, allow, table_of as table_of_imports};
 use crate::args::Format;
 use crate::terminal::{Paint, render, table};
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Check {
+pub(in super::super) struct Check {
     name: &'static str,
     passed: bool,
     detail: String,
@@ -23,12 +23,18 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn passed(name: &'static str, detail: String) -> Self {
+    pub(in super::super) fn passed(name: &'static str, detail: String) -> Self {
         Self { name, passed: true, detail, advice: None }
     }
 
-    pub(super) fn failed(name: &'static str, detail: String, advice: &'static str) -> Self {
+    pub(in super::super) fn failed(name: &'static str, detail: String, advice: &'static str) -> Self {
         Self { name, passed: false, detail, advice: Some(advice) }
+    }
+}
+
+impl Check {
+    pub(in super::super) fn is_passed(&self) -> bool {
+        self.passed
     }
 }
 
@@ -127,16 +133,22 @@ impl Report {
         }
         let _infallible = writeln!(out, "{:<10} {}", "args", self.limits.args);
         if self.contract.is_some() {
-            let _infallible = writeln!(out, "\n{}", table_of(&self.imports, paint));
+            let _infallible = writeln!(out, "\n{}", table_of_imports(&self.imports, paint));
         }
-        let mut rows = table(paint, &["CHECK", "RESULT", "WHAT WAS FOUND"], &[]);
-        for check in &self.checks {
-            rows.add_row([check.name, if check.passed { "ok" } else { "FAILED" }, &check.detail]);
-        }
-        let _infallible = writeln!(out, "\n{}", render(&rows));
-        for check in self.checks.iter().filter(|check| !check.passed) {
-            let _infallible = writeln!(out, "\n{}: {}", paint.bad(check.name), check.advice.unwrap_or_default());
-        }
-        out
+        format!("{out}\n{}", table_of(&self.checks, paint))
     }
+}
+
+/// Checks, and what to do about those that have failed.
+pub(in super::super) fn table_of(checks: &[Check], paint: Paint) -> String {
+    let mut rows = table(paint, &["CHECK", "RESULT", "WHAT WAS FOUND"], &[]);
+    for check in checks {
+        rows.add_row([check.name, if check.passed { "ok" } else { "FAILED" }, &check.detail]);
+    }
+    let mut out = format!("{}\n", render(&rows));
+    for check in checks.iter().filter(|check| !check.passed) {
+        // Writing to a String cannot fail.
+        let _infallible = writeln!(out, "\n{}: {}", paint.bad(check.name), check.advice.unwrap_or_default());
+    }
+    out
 }

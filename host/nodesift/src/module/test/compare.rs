@@ -12,12 +12,12 @@ use super::super::cases::{Expected, ExpectedFault, Rejection, Wanted};
 /// What is otherwise than a case expects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Difference {
+pub(in super::super) struct Difference {
     /// The node that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) node: Option<String>,
-    pub(super) expected: String,
-    pub(super) actual: String,
+    pub(in super::super) node: Option<String>,
+    pub(in super::super) expected: String,
+    pub(in super::super) actual: String,
 }
 
 impl fmt::Display for Difference {

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::super::call::Outcome;
 use super::Result;
 use super::compare::line_text;
 use crate::args::Format;
@@ -12,9 +11,9 @@ use crate::terminal::{Paint, counted};
 
 /// What became of the cases of a file.
 #[derive(Debug)]
-pub(super) struct Report {
-    pub(super) file: String,
-    pub(super) results: Vec<Result>,
+pub(in super::super) struct Report {
+    pub(in super::super) file: String,
+    pub(in super::super) results: Vec<Result>,
 }
 
 impl Report {
@@ -46,7 +45,7 @@ impl Report {
     }
 
     fn case(&self, result: &Result) -> Value {
-        let lines: Vec<String> = result.answer.lines.iter().map(line_text).collect();
+        let lines: Vec<String> = result.lines.iter().map(line_text).collect();
         let mut case = json!({
             "file": self.file,
             "line": result.line,
@@ -57,7 +56,7 @@ impl Report {
             "differences": result.differences,
             "log": lines,
         });
-        if let (Some(case), Outcome::Faulted(fault)) = (case.as_object_mut(), &result.answer.outcome) {
+        if let (Some(case), Some(fault)) = (case.as_object_mut(), &result.fault) {
             case.insert("fault".to_owned(), json!({"kind": fault.kind.name(), "detail": fault.detail}));
         }
         case
@@ -80,11 +79,11 @@ impl Report {
                 }
                 let _infallible = writeln!(out, "  - {}\n  + {}", difference.expected, difference.actual);
             }
-            for line in &result.answer.lines {
+            for line in &result.lines {
                 let _infallible = writeln!(out, "  log {}", line_text(line));
             }
-            if result.answer.dropped > 0 {
-                let dropped = counted(usize::try_from(result.answer.dropped).unwrap_or(usize::MAX), "more line");
+            if result.dropped > 0 {
+                let dropped = counted(usize::try_from(result.dropped).unwrap_or(usize::MAX), "more line");
                 let _infallible = writeln!(out, "  log {dropped} dropped: raise limits.logLines");
             }
         }

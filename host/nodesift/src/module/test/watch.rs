@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::super::accounting;
 use super::super::cases::Cases;
 use super::target::Target;
 use crate::args::Format;
@@ -52,7 +53,9 @@ fn settle(files: &[PathBuf]) {
 fn files(target: &Target) -> Vec<PathBuf> {
     let mut files = vec![target.cases.clone()];
     files.extend(target.module.clone());
-    if let Ok(cases) = Cases::read(&target.cases, target.module.as_deref()) {
+    if let Ok(Some(cases)) = accounting::Cases::read(&target.cases, target.module.as_deref()) {
+        files.push(cases.module);
+    } else if let Ok(cases) = Cases::read(&target.cases, target.module.as_deref()) {
         files.extend(cases.modules().map(Path::to_owned));
         files.extend(cases.policy.clone());
     }
