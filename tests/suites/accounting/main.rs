@@ -8,6 +8,7 @@
 
 mod faults;
 mod histories;
+mod neon;
 mod reload;
 mod shown;
 mod world;
