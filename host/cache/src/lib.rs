@@ -11,6 +11,7 @@
 //! | `objects` | storage objects, workloads, volumes in use | `storage` |
 //! | `devices` | pools of devices, and what each row sees of them | `model` |
 //! | `claims` | ResourceClaims, DeviceClasses, devices that claims hold | `table` |
+//! | `parties` | what external parties have said of nodes | `answers` |
 //! | `nodes` | the node table: all columns about nodes | `table` |
 //! | `read` | snapshots, overlays, strips, the reader | `snapshot` |
 //! | `write` | the writer, placement, assumed pods, repair | `writer` |
@@ -26,6 +27,7 @@ pub mod limits;
 pub mod metadata;
 mod nodes;
 mod objects;
+mod parties;
 mod pods;
 mod read;
 mod write;
@@ -50,6 +52,7 @@ pub use objects::{
     Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
     resolve,
 };
+pub use parties::{NodeAnswers, PartyAnswers};
 pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use write::{

@@ -73,6 +73,13 @@ pub const CONTROLLER_SHARDS: usize = 256;
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CLAIM_SHARDS: usize = 256;
 
+/// Bytes of what external parties have said of nodes. An answer about a node counts for [`PARTY_ANSWER_BYTES`] and its reason, so that
+/// this is a million with reasons of some hundred bytes. Beyond it, new answers are left out, which makes their nodes unknown.
+pub const PARTY_ANSWERS_BYTES: usize = 256 << 20;
+
+/// Bytes of an answer of a party about a node without its reason: name, reason, and the free slots of a hash table.
+pub const PARTY_ANSWER_BYTES: usize = 64;
+
 /// Bytes of the configurations of one claim or class that are kept. The API server refuses more than 32 of 10 KiB each, so that
 /// more comes from elsewhere; what asks for it cannot be allocated here.
 pub const CONFIGURATION_BYTES: usize = 512 << 10;

@@ -12,7 +12,7 @@
 mod classes;
 mod owners;
 mod resolve;
-mod shards;
+pub(crate) mod shards;
 mod table;
 
 #[cfg(test)]

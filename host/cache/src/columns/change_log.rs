@@ -32,11 +32,13 @@ pub enum NodeInterface {
     Age,
     /// `node-devices`.
     NodeDevices,
+    /// `node-parties`.
+    Parties,
 }
 
 impl NodeInterface {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Identity,
         Self::Labels,
         Self::Annotations,
@@ -49,6 +51,7 @@ impl NodeInterface {
         Self::Images,
         Self::Age,
         Self::NodeDevices,
+        Self::Parties,
     ];
 }
 

@@ -18,6 +18,7 @@ use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
 use crate::objects::config_maps::ConfigMaps;
 use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
+use crate::parties::PartyAnswers;
 use crate::pods::classes::PodClass;
 use crate::pods::{ControllerRows, CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
 use nodesift_object::node::Taint;
@@ -35,6 +36,7 @@ pub(crate) struct Publication {
     pub(crate) nominated: Nominated,
     pub(crate) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     pub(crate) claims: Arc<Claims>,
+    pub(crate) parties: PartyAnswers,
     pub(crate) nodes_resource_version: Arc<str>,
     pub(crate) pods_resource_version: Arc<str>,
     pub(crate) changes: Arc<RwLock<ChangeLog>>,
@@ -54,6 +56,7 @@ impl Publication {
             nominated: Nominated::default(),
             served_by_device_class: Arc::default(),
             claims: Arc::default(),
+            parties: PartyAnswers::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),
             changes: Arc::default(),
@@ -386,6 +389,11 @@ impl Snapshot {
     /// ResourceClaims and DeviceClasses.
     pub fn claims(&self) -> &Arc<Claims> {
         &self.published.claims
+    }
+
+    /// What external parties have said of nodes.
+    pub fn parties(&self) -> &PartyAnswers {
+        &self.published.parties
     }
 
     /// The value of an entry of a ConfigMap, which is named `namespace/name`.

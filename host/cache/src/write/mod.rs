@@ -13,6 +13,7 @@
 //! | `allocations` | changes of pods on nodes as a stream |
 //! | `ownership` | which pods are foreign, under another policy |
 //! | `accounts` | what pods and nodes take, by the accountant of a policy |
+//! | `parties` | what external parties say of nodes |
 //! | `sums` | which named sums there are |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | what is held of an object, compared with a source |
@@ -33,6 +34,7 @@ mod metrics;
 mod nodes;
 mod objects;
 mod ownership;
+mod parties;
 mod placement;
 mod repair;
 mod sums;

@@ -5,6 +5,7 @@
 mod decisions;
 mod defects;
 mod in_flight;
+mod parties;
 mod random;
 mod resources;
 mod sums;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::limits::DICTIONARY_DEAD_MIN;
 use crate::metadata::*;
 use crate::*;
+use nodesift_negotiation::Suitability;
 use nodesift_object::node::Taint;
 
 pub(crate) use random::*;
@@ -40,6 +42,8 @@ struct Model {
     namespaces: BTreeMap<String, Labels>,
     /// Names of sums that are declared.
     sum_names: BTreeSet<Arc<str>>,
+    /// What parties have said, by node.
+    answers: BTreeMap<String, BTreeMap<parties::Key, Suitability>>,
 }
 
 /// Everything that a snapshot says of one node, by plain names.
@@ -62,6 +66,8 @@ pub(crate) struct NodeView {
     info: BTreeMap<String, String>,
     images: BTreeSet<String>,
     created: i64,
+    /// By party and subject.
+    answers: BTreeMap<parties::Key, Suitability>,
 }
 
 impl Model {
@@ -84,6 +90,7 @@ impl Model {
             capacity: node.capacity.clone(),
             conditions: node.conditions.clone(),
             created: node.created,
+            answers: self.answers.get(name).cloned().unwrap_or_default(),
             images: node.images.iter().map(|(image, _)| image.to_string()).collect(),
             info: node.info.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
             ..NodeView::default()
@@ -264,6 +271,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         foreign_pods: at(snapshot.foreign_pods()),
         pod_limit: at(snapshot.pod_limit()),
         pod_room: at(snapshot.pod_room()),
+        answers: parties::answers_of(snapshot, snapshot.node_name(row)),
         sums: snapshot.sum_names().map(|name| (name.to_string(), at(snapshot.named_sum(name).unwrap()))).collect(),
         ports: snapshot
             .port_sets()
@@ -304,9 +312,11 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             info: BTreeMap::new(),
             images: BTreeSet::new(),
             created: 0,
+            answers: BTreeMap::new(),
             ..all
         },
         NodeInterface::Features | NodeInterface::NodeDevices => NodeView::default(),
+        NodeInterface::Parties => NodeView { answers: all.answers, ..NodeView::default() },
         NodeInterface::Age => NodeView { created: all.created, ..NodeView::default() },
         NodeInterface::Images => NodeView { images: all.images, ..NodeView::default() },
         NodeInterface::Info => NodeView { info: all.info, ..NodeView::default() },
@@ -332,6 +342,9 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
         for _ in 0..250 {
             if random.u8(0..25) == 0 {
                 model.declare_sums(&mut random, &mut writer);
+            }
+            if random.u8(0..10) == 0 {
+                model.answer(&mut random, &mut writer);
             }
             let node_name = format!("n{}", random.u8(0..12));
             let pod_name = format!("p{}", random.u8(0..30));

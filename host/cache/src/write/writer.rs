@@ -28,6 +28,7 @@ use crate::nodes::table::{Dictionaries, NodeTable};
 use crate::objects::config_maps::ConfigMaps;
 use crate::objects::device_classes::DeviceClasses;
 use crate::objects::{StorageTable, Workloads};
+use crate::parties::PartyTable;
 use crate::pods::PodIndex;
 use crate::pods::counts::Counts;
 use crate::read::snapshot::Publication;
@@ -61,6 +62,7 @@ pub struct Writer {
     pub(super) device_classes: DeviceClasses,
     pub(super) devices: DeviceTable,
     pub(super) claims: ClaimTable,
+    pub(super) parties: PartyTable,
     pub(super) pods: Arc<PodIndex>,
     pub(super) placement: Placement,
     pub(super) assumed: Assumed,
@@ -141,6 +143,7 @@ impl Writer {
             device_classes: DeviceClasses::default(),
             devices: DeviceTable::default(),
             claims: ClaimTable::default(),
+            parties: PartyTable::default(),
             pods: Arc::default(),
             placement: Placement::default(),
             assumed: Assumed::default(),
@@ -181,6 +184,7 @@ impl Writer {
             nominated: self.placement.nominated().clone(),
             served_by_device_class: Arc::clone(self.device_classes.served()),
             claims: Arc::clone(self.claims.shown()),
+            parties: self.parties.shown().clone(),
             nodes_resource_version: Arc::clone(&self.nodes_resource_version),
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),
@@ -308,6 +312,11 @@ impl Writer {
     /// Bytes of devices and of claims: a lower bound.
     pub(crate) fn device_bytes(&self) -> (usize, usize) {
         (self.devices.bytes(), self.claims.bytes())
+    }
+
+    /// Bytes of what parties have said.
+    pub(crate) fn party_bytes(&self) -> usize {
+        self.parties.bytes()
     }
 
     /// Bytes of the columns, of the label columns and of the counts: a lower bound.

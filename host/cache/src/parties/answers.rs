@@ -1,0 +1,153 @@
+//! Answers of parties by party and subject. [`PartyAnswers`] is what a snapshot shows, [`PartyTable`] what the writer keeps.
+//!
+//! They are kept by the names of nodes and not by row: a node that comes back has the answers that still stand, and an overlay or a
+//! strip shows those of its nodes.
+
+use std::sync::Arc;
+
+use nodesift_negotiation::{Subject, Suitability};
+use rustc_hash::FxHashMap;
+
+use crate::claims::shards::Shards;
+use crate::limits::{PARTY_ANSWER_BYTES, PARTY_ANSWERS_BYTES};
+
+/// What a party has said about one subject, by the names of nodes; never [`Suitability::Unknown`].
+pub type NodeAnswers = FxHashMap<Arc<str>, Suitability>;
+
+/// What all parties have said, at one generation. A copy costs a reference count.
+#[derive(Debug, Clone, Default)]
+pub struct PartyAnswers {
+    /// By party and subject; none of them empty.
+    answers: Shards<Arc<NodeAnswers>, (Arc<str>, Subject)>,
+}
+
+impl PartyAnswers {
+    /// What a party has said about a subject; `None` where that is nothing.
+    pub fn of(&self, party: &Arc<str>, subject: &Subject) -> Option<&Arc<NodeAnswers>> {
+        self.answers.get(&(Arc::clone(party), subject.clone()))
+    }
+}
+
+/// What all parties have said, and how much it takes.
+#[derive(Debug, Default)]
+pub(crate) struct PartyTable {
+    shown: PartyAnswers,
+    /// As [`bytes_of`] counts them.
+    bytes: usize,
+}
+
+impl PartyTable {
+    /// What the next snapshot shows.
+    pub(crate) fn shown(&self) -> &PartyAnswers {
+        &self.shown
+    }
+
+    /// Bytes of all answers.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes what a party says of some nodes from now on. `changed` is called with each node of which that is something else than
+    /// before. False where there was no room for an answer: its node is unknown then.
+    pub(crate) fn set(
+        &mut self,
+        party: &Arc<str>,
+        subject: &Subject,
+        said: &[(Arc<str>, Suitability)],
+        mut changed: impl FnMut(&Arc<str>),
+    ) -> bool {
+        let key = (Arc::clone(party), subject.clone());
+        let mut answers = self.shown.answers.remove(&key).unwrap_or_default();
+        let mut has_room = true;
+        for (node, said) in said {
+            let before = answers.get(node);
+            if before == Some(said) || (before.is_none() && *said == Suitability::Unknown) {
+                continue;
+            }
+            self.bytes -= before.map_or(0, bytes_of);
+            let bytes = bytes_of(said);
+            // Copied only where a snapshot has it, and only once.
+            let answers = Arc::make_mut(&mut answers);
+            if *said != Suitability::Unknown && self.bytes + bytes <= PARTY_ANSWERS_BYTES {
+                self.bytes += bytes;
+                answers.insert(Arc::clone(node), said.clone());
+            } else {
+                has_room &= *said == Suitability::Unknown;
+                answers.remove(node);
+            }
+            changed(node);
+        }
+        if !answers.is_empty() {
+            self.shown.answers.insert(key, answers);
+        }
+        has_room
+    }
+}
+
+fn bytes_of(said: &Suitability) -> usize {
+    PARTY_ANSWER_BYTES
+        + match said {
+            Suitability::Unsuitable(reason) => reason.len(),
+            Suitability::Unknown | Suitability::Suitable => 0,
+        }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Arc<str> {
+        Arc::from(text)
+    }
+
+    fn no(reason: &str) -> Suitability {
+        Suitability::Unsuitable(text(reason))
+    }
+
+    /// What is set, and the nodes that have changed.
+    fn set(table: &mut PartyTable, subject: &Subject, said: &[(&str, Suitability)]) -> (bool, Vec<String>) {
+        let said: Vec<_> = said.iter().map(|(node, said)| (text(node), said.clone())).collect();
+        let mut changed = Vec::new();
+        let has_room = table.set(&text("p"), subject, &said, |node| changed.push(node.to_string()));
+        (has_room, changed)
+    }
+
+    #[test]
+    fn answers_stand_until_others_are_given_and_nothing_is_left_of_what_is_forgotten() {
+        let mut table = PartyTable::default();
+        let (pod, other) = (Subject::Pod(text("u")), Subject::Pod(text("v")));
+        let said = [("a", no("full")), ("b", Suitability::Suitable), ("c", Suitability::Unknown)];
+        assert_eq!(set(&mut table, &pod, &said), (true, vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(set(&mut table, &pod, &said), (true, Vec::new()), "said again");
+        let shown = table.shown().clone();
+        let answers = shown.of(&text("p"), &pod).unwrap();
+        assert_eq!(answers.get("a"), Some(&no("full")));
+        assert_eq!(answers.len(), 2);
+        assert!(shown.of(&text("p"), &other).is_none() && shown.of(&text("q"), &pod).is_none());
+
+        assert_eq!(set(&mut table, &pod, &[("a", no("broken"))]).1, ["a"]);
+        assert_eq!(table.shown().of(&text("p"), &pod).unwrap().get("a"), Some(&no("broken")));
+        assert_eq!(answers.get("a"), Some(&no("full")), "an old snapshot never changes");
+
+        let forgotten = [("a", Suitability::Unknown), ("b", Suitability::Unknown)];
+        assert_eq!(set(&mut table, &pod, &forgotten), (true, vec!["a".to_owned(), "b".to_owned()]));
+        assert!(table.shown().of(&text("p"), &pod).is_none());
+        assert_eq!(table.bytes(), 0);
+    }
+
+    #[test]
+    fn what_has_no_room_is_unknown_and_room_comes_back() {
+        let mut table = PartyTable::default();
+        let pod = Subject::Pod(text("u"));
+        let reason = "x".repeat(PARTY_ANSWERS_BYTES / 2 - PARTY_ANSWER_BYTES);
+        assert!(set(&mut table, &pod, &[("a", no(&reason)), ("b", no(&reason))]).0);
+        assert_eq!(table.bytes(), PARTY_ANSWERS_BYTES);
+        assert_eq!(set(&mut table, &pod, &[("c", Suitability::Suitable)]), (false, vec!["c".to_owned()]));
+        // What was said before does not stand either, since it has been taken back.
+        assert_eq!(set(&mut table, &pod, &[("a", no(&format!("{reason}x")))]), (false, vec!["a".to_owned()]));
+        assert!(!table.shown().of(&text("p"), &pod).unwrap().contains_key("a"));
+        assert!(set(&mut table, &pod, &[("c", Suitability::Suitable)]).0);
+        assert_eq!(table.bytes(), PARTY_ANSWERS_BYTES / 2 + PARTY_ANSWER_BYTES);
+    }
+}

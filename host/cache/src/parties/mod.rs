@@ -1,0 +1,11 @@
+//! What external parties have said of nodes, for the subjects that they were asked about. Knows nothing of the writer, of rows and of
+//! time: an answer stands until the writer is told of another one.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `answers` | answers as snapshots show them, and as the writer keeps them: start here |
+
+mod answers;
+
+pub(crate) use answers::PartyTable;
+pub use answers::{NodeAnswers, PartyAnswers};
