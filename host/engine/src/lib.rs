@@ -8,6 +8,7 @@
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! subject     the pod of a query
 //! accounting  the accounting component of the policy: what pods take of their nodes
+//! party       external parties of a policy, and what a negotiation asks the engine
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of one pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -31,6 +32,7 @@ mod facts;
 mod latency;
 pub mod limits;
 mod metrics;
+mod party;
 mod policy;
 pub mod predicate_metrics;
 mod query;
@@ -61,6 +63,7 @@ pub use evaluate::rows_by_name::RowsByName;
 pub use facts::{Batch, Context};
 pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
+pub use party::{PartySeat, PolicyParty};
 pub use policy::{
     ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Origin, Phase, Phases, Refusal, ReloadOutcome, Retired,
     StepFailure,
@@ -331,7 +334,7 @@ impl Engine {
                     let error = Some(Box::new(Error::OtherVersion { pod: pod.clone(), wanted, found }));
                     return Ok(PodAnswer { pod, error, ..PodAnswer::default() });
                 }
-                subject => subject?,
+                subject => Subject { is_negotiated: unknown == Unknown::FailsForCandidates, ..subject? },
             };
             let wanted = shadow.and_then(|shadow| Some((shadow, shadow.wants(&subject)?)));
             let answer = self.answer_pod(evaluator, query, subject, snapshot, &batch, &mut budget)?;
@@ -522,6 +525,8 @@ enum Unknown {
     Fails,
     /// The answer names them.
     IsNamed,
+    /// As `Fails`, where nodes are asked for as candidates of a negotiation.
+    FailsForCandidates,
 }
 
 /// The rows of the query, and the names that are unknown. Named nodes are deduplicated and sorted by name. A limit selects among

@@ -25,6 +25,7 @@ use crate::Context;
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Breaker, Change};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
+use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
 pub use last_reload::{LastReload, ReloadOutcome};
@@ -49,6 +50,9 @@ pub struct ActivePolicy {
     pub selectors: Option<Arc<Selectors>>,
     /// What says what pods take of their nodes; none where that is what the API says.
     pub accounting: Option<Arc<ActiveAccounting>>,
+    /// External parties that say which nodes do not suit, in the order of the policy; at most
+    /// [`PARTIES`](nodesift_negotiation::limits::PARTIES), each with a name of its own.
+    pub parties: Arc<[PolicyParty]>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
@@ -66,7 +70,7 @@ impl ActivePolicy {
             pod_spec: reads(Interface::PodSpec),
             config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
             pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
-            pod_claims: reads(Interface::PodClaims),
+            pod_claims: reads(Interface::PodClaims) || reads(Interface::NodeParties),
             node_info: reads(Interface::NodeInfo),
             node_images: reads(Interface::NodeImages),
             ..Selection::default()

@@ -8,6 +8,7 @@ use nodesift_object::Pod;
 
 use crate::accounting::Asked;
 use crate::facts::{Batch, Context};
+use crate::party::PolicyParty;
 use crate::policy::ActivePolicy;
 use crate::selectors::Selectors;
 
@@ -37,6 +38,10 @@ pub(crate) struct Subject {
     pub(crate) config_maps: Arc<[String]>,
     /// What evaluates the selectors of devices.
     pub(crate) selectors: Option<Arc<Selectors>>,
+    /// The parties of the policy.
+    pub(crate) parties: Arc<[PolicyParty]>,
+    /// Whether nodes are asked for as candidates of a negotiation.
+    pub(crate) is_negotiated: bool,
 }
 
 impl Subject {
@@ -60,6 +65,8 @@ impl Subject {
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
             selectors: policy.selectors.clone(),
+            parties: Arc::clone(&policy.parties),
+            is_negotiated: false,
         }
     }
 
@@ -88,6 +95,8 @@ impl Subject {
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
             selectors: policy.selectors.clone(),
+            parties: Arc::clone(&policy.parties),
+            is_negotiated: false,
         }
     }
 
@@ -97,6 +106,7 @@ impl Subject {
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
         let context = context.refusing(self.refusal.clone());
+        let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
         let context = context.showing(Arc::clone(&self.annotation_keys));
         context.showing_config_maps(Arc::clone(&self.config_maps)).selecting(self.selectors.clone())
     }

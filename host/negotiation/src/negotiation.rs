@@ -7,8 +7,7 @@ use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
 use crate::limits::{CANDIDATES, DEADLINE, ROUND};
 use crate::message::CallId;
-use crate::request::{Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Request};
-use crate::subject::Subject;
+use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Party, Pod, Request};
 
 /// A question that a party has not answered yet, or not completely.
 #[derive(Debug)]
@@ -154,17 +153,8 @@ impl Negotiation {
     pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>) {
         self.seats.clear();
         for party in parties {
-            let concerns = |claim: &&Claim| match &party.concern {
-                Concern::Driver(driver) => claim.drivers.contains(driver),
-                Concern::DeviceClass(class) => claim.classes.contains(class),
-                Concern::Pods => false,
-            };
-            let claims: Vec<ClaimUid> = self.delayed().filter(concerns).map(|claim| claim.uid.clone()).collect();
-            if claims.is_empty() && !(party.concern == Concern::Pods && self.selected_by.contains(&party.name)) {
-                continue;
-            }
+            let Some((subject, claims)) = party.seat(&self.pod, &self.selected_by) else { continue };
             let bit = 1_u16.checked_shl(u32::try_from(self.seats.len()).unwrap_or(u32::MAX)).unwrap_or(0);
-            let subject = Subject::of(party.scope, &self.pod.uid, &self.pod.template, &claims);
             self.seats.push(Seat {
                 party: party.name.clone(),
                 on_silence: party.on_silence,
@@ -176,11 +166,6 @@ impl Negotiation {
                 call: None,
             });
         }
-    }
-
-    /// The claims that are allocated for this pod: when its node is known.
-    pub(crate) fn delayed(&self) -> impl Iterator<Item = &Claim> {
-        self.pod.claims.iter().filter(|claim| claim.state == ClaimState::Unallocated)
     }
 
     /// The first claim that does not wait for this pod, by what the pod says.

@@ -102,6 +102,13 @@ pub struct Pod {
     pub claims: Vec<Claim>,
 }
 
+impl Pod {
+    /// The claims that are allocated for this pod: when its node is known.
+    pub(crate) fn delayed(&self) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().filter(|claim| claim.state == ClaimState::Unallocated)
+    }
+}
+
 /// A request to negotiate.
 #[derive(Debug, Clone)]
 pub struct Request {

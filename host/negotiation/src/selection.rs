@@ -28,7 +28,7 @@ impl Turn<'_> {
             Phase::Agreed { nodes, is_stale, .. } => Some((nodes, *is_stale)),
             _ => None,
         };
-        let delayed = self.it.delayed().count();
+        let delayed = self.it.pod.delayed().count();
         if optimistic && delayed != 1 {
             return Err(Refusal::NotOptimistic(delayed));
         }
@@ -71,7 +71,7 @@ impl Turn<'_> {
             negotiation: self.it.id,
             pod: self.it.pod.uid.clone(),
             node,
-            claims: self.it.delayed().map(|claim| claim.uid.clone()).collect(),
+            claims: self.it.pod.delayed().map(|claim| claim.uid.clone()).collect(),
         });
         self.it.phase = Phase::Assuming { nodes, is_moving };
     }
@@ -218,7 +218,7 @@ impl Turn<'_> {
     pub(crate) fn complete(&mut self) {
         let is_shown = |uid: &ClaimUid| self.desk.claims.state(uid) == Some(ClaimState::Allocated);
         if matches!(self.it.phase, Phase::Allocated { is_bound: true, .. })
-            && self.it.delayed().all(|claim| is_shown(&claim.uid))
+            && self.it.pod.delayed().all(|claim| is_shown(&claim.uid))
         {
             self.close();
         }

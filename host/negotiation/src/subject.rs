@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::request::{ClaimUid, Scope};
+use crate::request::{Claim, ClaimUid, Concern, Party, Pod, Scope};
 
 /// What an answer is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +28,22 @@ impl Subject {
                 Self::Claims(claims.into())
             }
         }
+    }
+}
+
+impl Party {
+    /// What its answers about a pod are about, and the claims of the pod about which it decides, none for a party that decides about
+    /// pods; `None` where it does not decide about the pod. `selected_by` are the parties with [`Concern::Pods`] whose selectors match
+    /// the pod.
+    pub fn seat(&self, pod: &Pod, selected_by: &[Arc<str>]) -> Option<(Subject, Vec<ClaimUid>)> {
+        let concerns = |claim: &&Claim| match &self.concern {
+            Concern::Driver(driver) => claim.drivers.contains(driver),
+            Concern::DeviceClass(class) => claim.classes.contains(class),
+            Concern::Pods => false,
+        };
+        let claims: Vec<ClaimUid> = pod.delayed().filter(concerns).map(|claim| claim.uid.clone()).collect();
+        let is_seated = !claims.is_empty() || (self.concern == Concern::Pods && selected_by.contains(&self.name));
+        is_seated.then(|| (Subject::of(self.scope, &pod.uid, &pod.template, &claims), claims))
     }
 }
 

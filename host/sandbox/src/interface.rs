@@ -34,7 +34,7 @@ use crate::rows::Rows;
 use crate::wire::devices::{Devices, Query};
 use crate::wire::{
     AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
-    PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
+    PartyColumn, PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
     UncountedPod, Volume, claims,
 };
 
@@ -462,6 +462,10 @@ interfaces! {
     /// Devices that nodes can reach, and their use.
     NodeDevices = "node-devices", pods_on_nodes: false, since: V0_2 {
         "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>;
+    }
+    /// What external parties say of nodes, for the pod.
+    NodeParties = "node-parties", pods_on_nodes: false, since: V0_2 {
+        "unsuitable" => timed unsuitable() -> Arc<[PartyColumn]>;
     }
     /// Counts of pods that match selectors.
     ClusterPods = "cluster-pods", pods_on_nodes: true {

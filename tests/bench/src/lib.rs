@@ -10,7 +10,7 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_devices, node_info, node_taints, pod_affinity, pod_claims,
+    cluster_pods, cluster_storage, cluster_volume_use, node_devices, node_info, node_parties, node_taints, pod_affinity, pod_claims,
     pod_owner, pod_placement, pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
 };
 use nodesift_sdk::native::Facts;
@@ -339,6 +339,17 @@ impl Facts for Bridge {
             Ok(query) => devices::devices(&self.0.devices(query)),
             Err(error) => panic!("{error}"),
         }
+    }
+
+    fn node_parties_unsuitable(&self) -> Vec<node_parties::PartyColumn> {
+        let column = |party: &wire::PartyColumn| node_parties::PartyColumn {
+            party: party.party.to_string(),
+            states: party.states.to_vec(),
+            reasons: party.reasons.to_vec(),
+            texts: party.texts.iter().map(|text| text.to_string()).collect(),
+            unknown_fits: party.unknown_fits,
+        };
+        self.0.unsuitable().iter().map(column).collect()
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]

@@ -9,6 +9,7 @@ use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, 
 
 use super::convert;
 use super::gathered::Gathered;
+use crate::party::{PartySeat, PolicyParty};
 use crate::selectors::Selectors;
 
 /// The rows that one evaluation asks about.
@@ -35,6 +36,10 @@ pub struct Context {
     selectors: Option<Arc<Selectors>>,
     /// Why no row fits the pod, where what it takes is not known.
     refusal: Option<Arc<str>>,
+    /// The parties of the policy.
+    pub(super) parties: Arc<[PolicyParty]>,
+    /// Whether nodes are asked for as candidates of a negotiation.
+    pub(super) is_negotiated: bool,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
     /// When the request ends for which the facts are read.
@@ -44,6 +49,8 @@ pub struct Context {
     matched_terms: OnceLock<Vec<MatchedTerm>>,
     /// The claims of the pod, looked up once. Boxed, as the next: most pods have none.
     pub(super) claims: OnceLock<Box<Result<Option<Resolved>, ClaimObstacle>>>,
+    /// The parties that decide about the pod, looked up once.
+    pub(super) party_seats: OnceLock<Arc<[PartySeat]>>,
     /// What the rows see of devices, gathered once.
     pub(super) gathered: OnceLock<Box<Gathered>>,
 }
@@ -60,11 +67,14 @@ impl Context {
             config_maps: None,
             selectors: None,
             refusal: None,
+            parties: Arc::default(),
+            is_negotiated: false,
             owner: (Arc::default(), Arc::default()),
             deadline: None,
             now: 0,
             matched_terms: OnceLock::new(),
             claims: OnceLock::new(),
+            party_seats: OnceLock::new(),
             gathered: OnceLock::new(),
         }
     }
@@ -96,6 +106,13 @@ impl Context {
     /// What evaluates the selectors of devices; `None` where the policy reads no devices.
     pub fn selectors(&self) -> Option<&Arc<Selectors>> {
         self.selectors.as_ref()
+    }
+
+    /// Sets the parties of the policy, in its order. `is_negotiated`: whether nodes are asked for as candidates of a negotiation, in
+    /// which parties have yet to be asked.
+    #[must_use]
+    pub fn negotiating(self, parties: Arc<[PolicyParty]>, is_negotiated: bool) -> Self {
+        Self { parties, is_negotiated, ..self }
     }
 
     /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
@@ -155,6 +172,7 @@ impl Context {
         let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
         let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
         let (selectors, refusal, owner) = (self.selectors.clone(), self.refusal.clone(), self.owner.clone());
+        let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
         let (deadline, now) = (self.deadline, self.now);
         Self { annotation_keys, config_maps, selectors, refusal, owner, deadline, now, ..context }
     }

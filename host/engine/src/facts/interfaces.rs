@@ -369,6 +369,10 @@ impl Facts for Context {
         self.devices_for(query)
     }
 
+    fn unsuitable(&self) -> Arc<[wire::PartyColumn]> {
+        self.party_columns()
+    }
+
     fn config_entry(&self, config_map: &str, key: &str) -> Option<Arc<str>> {
         self.snapshot.config_entry(config_map, key).filter(|_| self.shows_config_map(config_map)).cloned()
     }

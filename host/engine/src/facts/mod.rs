@@ -4,6 +4,7 @@
 //! interfaces   the functions of the contract, one method each: implements nodesift_sandbox::Facts
 //!   pods       facts about other pods           storage   facts about volumes and claims
 //!   claims     the pod's claims of devices           devices   what rows see of devices
+//!   parties    what external parties say of rows
 //!   gathered   which rows see the same devices, and what selectors say of these
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
@@ -17,6 +18,7 @@ mod convert;
 mod devices;
 mod gathered;
 mod interfaces;
+mod parties;
 mod pods;
 mod ports;
 mod rows;

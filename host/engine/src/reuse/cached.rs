@@ -153,7 +153,8 @@ impl CachedVerdict {
             | NodeInterface::Info
             | NodeInterface::Images
             | NodeInterface::Age
-            | NodeInterface::NodeDevices => None,
+            | NodeInterface::NodeDevices
+            | NodeInterface::Parties => None,
         })
     }
 

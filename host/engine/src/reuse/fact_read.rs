@@ -22,6 +22,7 @@ use rustc_hash::FxHasher;
 
 use super::size::{SHARED, Size};
 use crate::Context;
+use crate::party::PartySeat;
 use DependsOnPod::{No, Yes};
 use FactScope::{Cluster, PodsOnNodes};
 
@@ -419,6 +420,8 @@ fact_table! {
         DeviceClaims: Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>
             = |context| context.claims_over_all();
         ExtendedResources: Option<Arc<wire::claims::Extended>> = |context| context.extended_over_all();
+        // About the cluster is what these parties have said; most pods have none.
+        PartySeats: Arc<[PartySeat]> = |context| Arc::clone(context.party_seats());
         ClaimName(claim: u32): Arc<str> = |context| context.name_of_claim(*claim);
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }
@@ -463,6 +466,7 @@ fact_table! {
         NodesCreated: Column<i64>, Cluster(No) => |context| context.snapshot().created().clone();
         NodeDevices(query: wire::devices::Query): Arc<wire::devices::Devices>, Cluster(No)
             => |context| context.devices_for(query);
+        PartyColumns: Arc<[wire::PartyColumn]>, Cluster(Yes) => |context| context.party_columns_over_all();
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);

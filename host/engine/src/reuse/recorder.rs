@@ -20,6 +20,7 @@ use super::size::{SHARED, Size as _};
 use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
+use crate::party::PartySeat;
 use nodesift_cache::{Column, CountKey, NodeInterface, SumKey};
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
@@ -166,6 +167,18 @@ impl Recorder {
         }
         self.record(query.heap(), || FactKey::NodeDevices(query.clone()));
         &self.context
+    }
+
+    /// Records a read of what parties say. For a pod about which none decides, nothing is read of nodes.
+    fn parties(&self) -> &Context {
+        let seats = Arc::clone(self.read(FactKey::PartySeats).party_seats());
+        if seats.is_empty() {
+            return &self.context;
+        }
+        if self.pointwise && seats.iter().any(PartySeat::reads_labels) {
+            self.columns_of(NodeInterface::Labels);
+        }
+        self.column(NodeInterface::Parties, FactKey::PartyColumns)
     }
 
     /// Records a read by the name of a claim. Claims are looked up in the pod's namespace.
@@ -353,6 +366,7 @@ impl Facts for Recorder {
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
         created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodesCreated);
         devices(query: &wire::devices::Query) -> Arc<wire::devices::Devices>, |this| this.devices_by(query);
+        unsuitable() -> Arc<[wire::PartyColumn]>, |this| this.parties();
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);

@@ -13,6 +13,7 @@ use nodesift_cache::metadata::{
     LabelRequirement, OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
+use nodesift_negotiation::Subject;
 use nodesift_object as object;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
@@ -20,6 +21,8 @@ use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
 use nodesift_sandbox::wire::{claims, devices};
 use nodesift_sandbox::{Failure, Verdict, wire};
+
+use crate::party::PartySeat;
 
 /// Bytes of the reference counters of an `Arc`.
 pub(crate) const SHARED: usize = 2 * size_of::<usize>();
@@ -153,6 +156,15 @@ impl Size for object::Labels {
 impl Size for LabelRequirement {
     fn heap(&self) -> usize {
         self.texts().map(|text| size_of::<Arc<str>>() + text.heap()).sum()
+    }
+}
+
+impl Size for Subject {
+    fn heap(&self) -> usize {
+        match self {
+            Self::Pod(text) | Self::Template(text) => text.heap(),
+            Self::Claims(claims) => claims.heap(),
+        }
     }
 }
 
@@ -302,6 +314,8 @@ records! {
     devices::Devices {
         codes, situations, pools, counters, device_kinds, in_use, held, values, names, kinds, drivers, taints,
     }
+    PartySeat { party, subject, nodes, unknown_fits }
+    wire::PartyColumn { party, states, reasons, texts, unknown_fits }
     NodeSelector { node_selector_terms }
     NodeSelectorTerm { match_expressions, match_fields }
     Requirement { key, operator_text, values }

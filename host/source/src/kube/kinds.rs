@@ -43,7 +43,8 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiStorageCapacity,
         ],
         Interface::ConfigMaps => &[Kind::ConfigMap],
-        Interface::PodClaims => &[Kind::ResourceClaim],
+        // Parties decide about claims, or about pods that have any.
+        Interface::PodClaims | Interface::NodeParties => &[Kind::ResourceClaim],
         // Claims say which devices are in use.
         Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim],
         // Pods and nodes suffice; disks and claims in use are counted by the names in pods.

@@ -16,6 +16,7 @@ use crate::bindings::nodesift::predicate::cluster_storage::{
 use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};
 use crate::bindings::nodesift::predicate::node_devices::{DeviceColumns, Query};
 use crate::bindings::nodesift::predicate::node_info::Field;
+use crate::bindings::nodesift::predicate::node_parties::PartyColumn;
 use crate::bindings::nodesift::predicate::node_taints::Taint;
 use crate::bindings::nodesift::predicate::pod_affinity;
 use crate::bindings::nodesift::predicate::pod_claims;
@@ -122,6 +123,8 @@ pub trait Facts {
     fn node_age_created(&self) -> Vec<i64>;
 
     fn node_devices_devices(&self, query: &Query) -> DeviceColumns;
+
+    fn node_parties_unsuitable(&self) -> Vec<PartyColumn>;
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32>;
     fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64>;

@@ -19,6 +19,7 @@ fn policy(scheduler: &str) -> ActivePolicy {
         config_maps: [].into(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -114,6 +114,7 @@ impl World {
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
         let facts = Arc::new(metadata::pod_selecting(&pod, &selection()));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
+        let context = context.negotiating([parties::party()].into(), false);
         Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
     }
 }
@@ -199,6 +200,9 @@ macro_rules! case {
         )
     };
 }
+
+// After the macro that it uses.
+mod parties;
 
 /// Cases whose change is a pod that comes to be on a node.
 fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
@@ -574,7 +578,8 @@ fn a_verdict_is_not_valid_once_an_answer_that_it_has_read_has_changed() {
     assert!(left.len() > 50, "the contract is read: {left:?}");
     let from_pods_on: Vec<Interface> =
         Interface::ALL.into_iter().filter(|interface| interface.depends_on_pods_on_nodes()).collect();
-    let others = changed_by_the_pod().into_iter().chain(changed_by_objects()).map(|case| (case, false));
+    let others = changed_by_the_pod().into_iter().chain(changed_by_objects()).chain([parties::case()]);
+    let others = others.map(|case| (case, false));
     for ((name, ask, change), is_by_pods) in by_pods.into_iter().map(|case| (case, true)).chain(others) {
         assert!(left.remove(name), "{name} is no function of the contract, or is there twice");
         let kinds: &[bool] = if name.starts_with("cluster-") { &[false] } else { &[false, true] };
@@ -606,6 +611,7 @@ fn a_pod_that_comes_to_be_on_a_node_changes_no_answer_that_is_not_known_for_it()
         world.bind("x", &json!({"app": "web"}), &spec);
     };
     let cases = changed_by_pods().into_iter().chain(changed_by_the_pod()).chain(changed_by_objects());
+    let cases = cases.chain([parties::case()]);
     for (name, ask, _) in cases {
         let mut world = World::new();
         let (cached, _, answer) = cached(&world.context(), false, ask);

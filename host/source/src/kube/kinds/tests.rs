@@ -57,6 +57,7 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("node-images", String::new()),
         ("node-age", String::new()),
         ("node-devices", "ResourceSlice ResourceClaim".to_owned()),
+        ("node-parties", "ResourceClaim".to_owned()),
         ("cluster-controllers", String::new()),
         ("row-sets", String::new()),
         ("log", String::new()),

@@ -38,7 +38,7 @@ pub use cluster::{
 };
 pub use node::{
     node_age, node_annotations, node_conditions, node_devices, node_features, node_identity, node_images, node_info,
-    node_labels, node_ports, node_resources, node_sums, node_taints,
+    node_labels, node_parties, node_ports, node_resources, node_sums, node_taints,
 };
 pub use pod::{
     namespace_labels, pod_affinity, pod_annotations, pod_claims, pod_features, pod_labels, pod_owner, pod_placement,

@@ -285,3 +285,21 @@ pub mod node_devices {
         ask!(node_devices::devices(query) or node_devices_devices)
     }
 }
+
+/// What external parties say of the nodes of the batch, for the pod being filtered.
+pub mod node_parties {
+    pub use crate::bindings::nodesift::predicate::node_parties::PartyColumn;
+
+    /// In [`PartyColumn::states`]: nothing, or nothing any more.
+    pub const UNKNOWN: u8 = 0;
+    /// In [`PartyColumn::states`]: the node suits.
+    pub const SUITABLE: u8 = 1;
+    /// In [`PartyColumn::states`]: the node does not suit.
+    pub const UNSUITABLE: u8 = 2;
+
+    /// One entry per party that decides about the pod, in the order of the policy.
+    #[must_use]
+    pub fn unsuitable() -> Vec<PartyColumn> {
+        ask!(node_parties::unsuitable() or node_parties_unsuitable)
+    }
+}

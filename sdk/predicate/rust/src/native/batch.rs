@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::claims;
 use super::cluster::Cluster;
 use super::node::{Node, field_name};
+use super::parties;
 use super::pod::Pod;
 use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::columns::cluster_pods::PodSelector;
@@ -17,6 +18,7 @@ use crate::columns::cluster_volume_use::{DiskKind, DiskUser};
 use crate::columns::node_conditions;
 use crate::columns::node_devices::{DeviceColumns, Query};
 use crate::columns::node_info::Field;
+use crate::columns::node_parties::PartyColumn;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
 use crate::columns::pod_claims;
@@ -394,6 +396,10 @@ impl Facts for Batch {
 
     fn node_devices_devices(&self, _: &Query) -> DeviceColumns {
         claims::devices(&self.cluster, &self.rows)
+    }
+
+    fn node_parties_unsuitable(&self) -> Vec<PartyColumn> {
+        parties::unsuitable(&self.cluster, &self.rows)
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {

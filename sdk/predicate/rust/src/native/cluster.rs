@@ -8,6 +8,7 @@ use super::node::Node;
 use super::pod::Pod;
 use super::storage::Storage;
 use crate::columns::node_devices::DeviceColumns;
+use crate::columns::node_parties::PartyColumn;
 
 /// The pod being filtered, nodes, and the cluster-wide objects that predicates read.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,7 @@ pub struct Cluster {
     pub(super) now: i64,
     pub(super) config_maps: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) devices: Option<DeviceColumns>,
+    pub(super) parties: Vec<PartyColumn>,
 }
 
 impl Cluster {

@@ -1,0 +1,201 @@
+//! What external parties say of the rows of the batch: which parties decide about the pod, and their answers as columns.
+//!
+//! Start at [`Context::party_columns`]. A pod is known to negotiations by [`Context::negotiated_pod`], so that a question and the column
+//! that its answer changes are about the same subject.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use nodesift_cache::metadata::{ClaimRecord, ClaimReference, ClassRecord, Configurations};
+use nodesift_negotiation::{Claim, ClaimState, Concern, OnSilence, Pod, Suitability};
+use nodesift_object::claim::DeviceFields;
+use nodesift_sandbox::wire::PartyColumn;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::context::Context;
+use crate::party::{PartySeat, PolicyParty};
+
+/// The state of a row in a column: see `node-parties` in the contract.
+const SUITABLE: u8 = 1;
+const UNSUITABLE: u8 = 2;
+
+/// The reason for which a node does not suit a party whose node selector does not match it.
+const OUT_OF_REACH: &str = "outside its nodeSelector";
+
+/// `opaque` of a configuration of devices: the driver that it is for.
+#[derive(Deserialize)]
+struct Opaque {
+    driver: String,
+}
+
+impl Context {
+    /// The pod as negotiations know it, and the parties whose pod selectors match it. A negotiation that is made of these keeps its
+    /// answers where the predicates of the pod look for them.
+    pub fn negotiated_pod(&self) -> (Pod, Vec<Arc<str>>) {
+        let is_selected = |party: &&PolicyParty| {
+            party.party.concern == Concern::Pods && self.is_matched_by(std::slice::from_ref(&party.pods))
+        };
+        let selected_by = self.parties.iter().filter(is_selected).map(|party| Arc::clone(&party.party.name));
+        // Without a UID, a pod is told apart by its name.
+        let uid = if self.owner.1.is_empty() { self.pod_key().into() } else { Arc::clone(&self.owner.1) };
+        let pod = Pod { uid, template: self.template_key(), claims: self.negotiated_claims() };
+        (pod, selected_by.collect())
+    }
+
+    /// The parties that decide about the pod, in the order of the policy; looked up once.
+    pub fn party_seats(&self) -> &Arc<[PartySeat]> {
+        self.party_seats.get_or_init(|| {
+            if self.parties.is_empty() {
+                return Arc::default();
+            }
+            let (pod, selected_by) = self.negotiated_pod();
+            let seat = |known: &PolicyParty| {
+                let (subject, _) = known.party.seat(&pod, &selected_by)?;
+                Some(PartySeat {
+                    party: Arc::clone(&known.party.name),
+                    subject,
+                    nodes: Arc::clone(&known.nodes),
+                    unknown_fits: self.is_negotiated || known.party.on_silence != OnSilence::Reject,
+                })
+            };
+            self.parties.iter().filter_map(seat).collect()
+        })
+    }
+
+    /// What each party says of the rows that decides about the pod.
+    pub(crate) fn party_columns(&self) -> Arc<[PartyColumn]> {
+        self.party_seats().iter().map(|seat| self.party_column(seat)).collect()
+    }
+
+    /// The same over all rows.
+    pub(crate) fn party_columns_over_all(&self) -> Arc<[PartyColumn]> {
+        self.over_all(Self::party_columns)
+    }
+
+    fn party_column(&self, seat: &PartySeat) -> PartyColumn {
+        let answers = self.snapshot.parties().of(&seat.party, &seat.subject);
+        let (names, labels) = (self.snapshot.names(), self.snapshot.labels());
+        let (mut states, mut reasons) = (vec![0; self.rows() as usize], vec![0; self.rows() as usize]);
+        let mut texts: Vec<Arc<str>> = vec![Arc::default()];
+        let mut codes: FxHashMap<Arc<str>, u32> = FxHashMap::default();
+        let mut set = |place: usize, state: u8, reason: Option<&Arc<str>>| {
+            if let (Some(state_of), Some(reason_of)) = (states.get_mut(place), reasons.get_mut(place)) {
+                *state_of = state;
+                *reason_of = reason.filter(|reason| !reason.is_empty()).map_or(0, |reason| {
+                    *codes.entry(Arc::clone(reason)).or_insert_with(|| {
+                        texts.push(Arc::clone(reason));
+                        // There are never more texts than rows.
+                        u32::try_from(texts.len() - 1).unwrap_or(0)
+                    })
+                });
+            }
+        };
+        if !seat.nodes.is_empty() || answers.is_some() {
+            let out_of_reach = Arc::from(OUT_OF_REACH);
+            self.for_each_row(|place, row| {
+                if labels.get(row).is_some_and(|labels| !seat.reaches(labels)) {
+                    set(place, UNSUITABLE, Some(&out_of_reach));
+                    return;
+                }
+                match answers.and_then(|answers| answers.get(names.get(row)?)) {
+                    Some(Suitability::Suitable) => set(place, SUITABLE, None),
+                    Some(Suitability::Unsuitable(reason)) => set(place, UNSUITABLE, Some(reason)),
+                    Some(Suitability::Unknown) | None => {}
+                }
+            });
+        }
+        PartyColumn {
+            party: Arc::clone(&seat.party),
+            states: states.into(),
+            reasons: reasons.into(),
+            texts,
+            unknown_fits: seat.unknown_fits,
+        }
+    }
+
+    /// The same for pods that predicates cannot tell apart but by name and UID, and for no others in practice: pods of other namespaces
+    /// have others, so that a collision of hashes reaches nobody else's.
+    fn template_key(&self) -> Arc<str> {
+        let mut hashes = [0_u64, 1];
+        for hash in &mut hashes {
+            let mut hasher = DefaultHasher::new();
+            (*hash, &self.pod).hash(&mut hasher);
+            *hash = hasher.finish();
+        }
+        let [high, low] = hashes;
+        format!("{}/{high:016x}{low:016x}", self.pod.namespace).into()
+    }
+
+    /// The claims that the pod names and that exist, each once, in the order of the pod.
+    fn negotiated_claims(&self) -> Vec<Claim> {
+        let Some(named) = self.pod.claims.as_ref().map(|claims| &claims.named) else { return Vec::new() };
+        let mut claims: Vec<Claim> = Vec::new();
+        for entry in named.iter() {
+            let (name, ephemeral) = match &entry.claim {
+                ClaimReference::Named(name) => (name, false),
+                ClaimReference::Made(name) => (name, true),
+                ClaimReference::NotNeeded | ClaimReference::NotMade | ClaimReference::Unknown => continue,
+            };
+            let key = [&*self.pod.namespace, "/", name].concat();
+            let Some(claim) = self.snapshot.claims().claim(&key) else { continue };
+            if !claims.iter().any(|known| known.uid == claim.uid) {
+                claims.push(self.negotiated_claim(claim, ephemeral));
+            }
+        }
+        claims
+    }
+
+    fn negotiated_claim(&self, claim: &ClaimRecord, ephemeral: bool) -> Claim {
+        let fields = |request: &nodesift_object::claim::DeviceRequest| -> Vec<DeviceFields> {
+            request.exactly.iter().chain(&request.first_available).cloned().collect()
+        };
+        let mut classes: Vec<Arc<str>> = Vec::new();
+        for asked in claim.spec.requests.iter().flatten().flat_map(fields) {
+            if !classes.iter().any(|known| **known == *asked.device_class_name) {
+                classes.push(asked.device_class_name.as_str().into());
+            }
+        }
+        let known: Vec<&ClassRecord> =
+            classes.iter().filter_map(|class| self.snapshot.claims().class(class)).map(|class| &**class).collect();
+        let drivers = self.parties.iter().filter_map(|party| match &party.party.concern {
+            Concern::Driver(driver) if is_of_driver(claim, &known, driver) => Some(Arc::clone(driver)),
+            _ => None,
+        });
+        Claim {
+            uid: Arc::clone(&claim.uid),
+            drivers: drivers.collect(),
+            classes,
+            immediate: false,
+            ephemeral,
+            state: match &claim.allocation {
+                Some(_) => ClaimState::Allocated,
+                None if self.snapshot.claims().is_in_flight(&claim.uid) => ClaimState::InFlight,
+                None => ClaimState::Unallocated,
+            },
+            shared: claim.reserved_for.iter().any(|user| **user != *self.owner.1),
+        }
+    }
+}
+
+/// Whether a claim is for devices of a driver: the claim or one of its classes has a configuration for it, or a selector of a class names
+/// it, as in `device.driver == "NAME"`.
+fn is_of_driver(claim: &ClaimRecord, classes: &[&ClassRecord], driver: &str) -> bool {
+    let configured = |configurations: &Configurations| {
+        configurations.iter().flat_map(|list| list.iter()).filter_map(|config| config.opaque.as_ref()).any(|opaque| {
+            serde_json::from_str(&opaque.0).is_ok_and(|Opaque { driver: configured }| configured == driver)
+        })
+    };
+    let quoted = [format!("device.driver==\"{driver}\""), format!("device.driver=='{driver}'")];
+    let selected = |class: &&ClassRecord| {
+        class.selectors.iter().flatten().any(|expression| {
+            let expression: String = expression.split_whitespace().collect();
+            quoted.iter().any(|quoted| expression.contains(quoted))
+        })
+    };
+    configured(&claim.configurations)
+        || classes.iter().any(|class| configured(&class.configurations) || selected(class))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use nodesift_cache::metadata::{self, Labels, PodSelector, Selection};
+use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_negotiation::{Concern, Party, Scope, Subject};
+use nodesift_object::{Kind, Object, decode};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::facts::Batch;
+
+fn party(name: &str, concern: Concern, scope: Scope) -> PolicyParty {
+    let every = PodSelector { namespace_requirements: Some(Vec::new()), ..PodSelector::default() };
+    PolicyParty {
+        party: Party { name: name.into(), concern, scope, on_silence: OnSilence::Wait },
+        pods: every,
+        nodes: Labels::default(),
+    }
+}
+
+struct World {
+    writer: Writer,
+    reader: Reader,
+    parties: Vec<PolicyParty>,
+}
+
+impl World {
+    /// Two nodes, the claims `gpu` of the class `k` and `nic` of the class `n`, whose driver is `nic.io`.
+    fn new(parties: Vec<PolicyParty>) -> Self {
+        let (writer, reader) = cache::new();
+        let mut world = Self { writer, reader, parties };
+        for name in ["n0", "n1"] {
+            world
+                .apply(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"on": name}},
+                "spec": {}, "status": {}}));
+        }
+        world.apply(&class(
+            "k",
+            &json!({"config": [{"opaque": {"driver": "gpu.io", "parameters": {"driver": "no.io"}}}]}),
+        ));
+        world.apply(&class("n", &json!({"selectors": [{"cel": {"expression": "device.driver == 'nic.io'"}}]})));
+        world.apply(&claim("gpu", "k", &json!({})));
+        world.apply(&claim("nic", "n", &json!({})));
+        world
+    }
+
+    fn apply(&mut self, object: &Value) {
+        let text = |field: &str| object[field].as_str().unwrap().to_owned();
+        match decode::decode(Kind::of(&text("apiVersion"), &text("kind")).unwrap(), &object.to_string()).unwrap() {
+            Object::Node(node) => self.writer.apply_node(&metadata::node(&node)),
+            Object::DeviceClass(class) => self.writer.apply_device_class(metadata::device_class(&class)),
+            Object::ResourceClaim(claim) => self.writer.apply_resource_claim(metadata::resource_claim(&claim)),
+            other => assert!(matches!(other, Object::Namespace(_)), "not used here"),
+        }
+    }
+
+    fn context(&mut self, uid: &str, claims: &[&str]) -> Context {
+        self.writer.publish();
+        let entries: Vec<Value> =
+            claims.iter().map(|claim| json!({"name": claim, "resourceClaimName": claim})).collect();
+        let pod =
+            json!({"metadata": {"name": uid, "namespace": "ns", "uid": uid}, "spec": {"resourceClaims": entries}});
+        let selection = Selection { pod_claims: true, ..Selection::default() };
+        let facts = metadata::pod_selecting(&serde_json::from_value(pod).unwrap(), &selection);
+        let context = Context::new(self.reader.snapshot(), Arc::new(facts), None, Batch::All);
+        context.named(uid.into(), uid.into()).negotiating(self.parties.clone().into(), false)
+    }
+
+    fn seats(&mut self, uid: &str, claims: &[&str]) -> Vec<(String, Subject)> {
+        let context = self.context(uid, claims);
+        context.party_seats().iter().map(|seat| (seat.party.to_string(), seat.subject.clone())).collect()
+    }
+}
+
+fn class(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec})
+}
+
+fn claim(name: &str, class: &str, status: &Value) -> Value {
+    let request =
+        json!({"name": "r", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}});
+    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "ns", "uid": name},
+        "spec": {"devices": {"requests": [request]}}, "status": status})
+}
+
+fn claims(uids: &[&str]) -> Subject {
+    Subject::Claims(uids.iter().map(|uid| Arc::from(*uid)).collect())
+}
+
+#[test]
+fn drivers_classes_and_pod_selectors_decide_which_parties_a_pod_has() {
+    let by_driver = |driver: &str| party(driver, Concern::Driver(driver.into()), Scope::Claims);
+    let mut world = World::new(vec![
+        by_driver("gpu.io"),
+        by_driver("nic.io"),
+        // Only a parameter of another driver says so.
+        by_driver("no.io"),
+        party("class", Concern::DeviceClass("k".into()), Scope::Pod),
+        party("pods", Concern::Pods, Scope::Pod),
+    ]);
+    let of_pods = || ("pods".to_owned(), Subject::Pod("p".into()));
+    assert_eq!(world.seats("p", &[]), [of_pods()]);
+    assert_eq!(world.seats("p", &["nic"]), [("nic.io".to_owned(), claims(&["nic"])), of_pods()]);
+    let of_gpu = [("gpu.io".to_owned(), claims(&["gpu"])), ("class".to_owned(), Subject::Pod("p".into())), of_pods()];
+    assert_eq!(world.seats("p", &["gpu"]), of_gpu);
+    // Nobody decides about what is allocated, or is being so.
+    world.writer.hold_in_flight("nic", &[]).unwrap();
+    world.apply(&claim("gpu", "k", &json!({"allocation": {"devices": {"results": []}}})));
+    assert_eq!(world.seats("p", &["gpu", "nic"]), [of_pods()]);
+}
+
+#[test]
+fn pods_of_a_template_and_pods_with_the_same_claims_share_a_subject() {
+    let mut world = World::new(vec![
+        party("template", Concern::Pods, Scope::Template),
+        party("claims", Concern::DeviceClass("k".into()), Scope::Claims),
+    ]);
+    let (first, second) = (world.seats("p", &["gpu"]), world.seats("q", &["gpu"]));
+    assert_eq!(first, second);
+    let other = world.seats("q", &["gpu", "nic"]);
+    assert_ne!(other[0], first[0], "another template");
+    assert_eq!(other[1], first[1], "the same claim of the party");
+}
+
+#[test]
+fn columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach() {
+    let mut only = party("only", Concern::Pods, Scope::Pod);
+    only.nodes = [("on".into(), "n1".into())].into();
+    only.party.on_silence = OnSilence::Reject;
+    let mut world = World::new(vec![party("p", Concern::Pods, Scope::Pod), only]);
+    let said = [("n0".into(), Suitability::Unsuitable("full".into())), ("n1".into(), Suitability::Suitable)];
+    assert!(world.writer.set_party_answers(&"p".into(), &Subject::Pod("a".into()), &said));
+    let context = world.context("a", &[]);
+    let shown: Vec<String> = context
+        .party_columns()
+        .iter()
+        .map(|it| format!("{} {:?} {:?} {:?} {}", it.party, it.states, it.reasons, it.texts, it.unknown_fits))
+        .collect();
+    assert_eq!(
+        shown,
+        [r#"p [2, 1] [1, 0] ["", "full"] true"#, r#"only [2, 0] [1, 0] ["", "outside its nodeSelector"] false"#]
+    );
+    // Candidates of a negotiation have yet to be asked about.
+    let parties = world.parties.clone();
+    let candidates = world.context("a", &[]).negotiating(parties.into(), true);
+    assert!(candidates.party_columns().iter().all(|column| column.unknown_fits));
+    // Another pod, and other rows.
+    assert!(world.context("b", &[]).party_columns()[0].states.iter().all(|state| *state == 0));
+    let one = world.context("a", &[]).over(Batch::Rows([nodesift_cache::Row(1)].into()));
+    assert_eq!(one.party_columns().iter().map(|column| column.states.to_vec()).collect::<Vec<_>>(), [[1], [0]]);
+}

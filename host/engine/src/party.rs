@@ -1,0 +1,85 @@
+//! The parties of a policy, and what a negotiation with them asks the engine. Start at [`PolicyParty`]. Which parties decide about a
+//! pod is in `facts/parties`.
+
+use std::sync::Arc;
+
+use nodesift_cache::Snapshot;
+use nodesift_cache::metadata::{Labels, PodSelector};
+use nodesift_negotiation::{Party, Pod, Subject};
+
+use crate::facts::Batch;
+use crate::{Answer, Engine, Error, PodRef, Query, Unknown};
+
+/// A party of the policy: what negotiations know of it, and whom and what it is about in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyParty {
+    /// Its name, whom it decides about, what its answers are about, what its silence means.
+    pub party: Party,
+    /// The pods that it decides about, where [`Party::concern`] is [`Pods`](nodesift_negotiation::Concern::Pods).
+    pub pods: PodSelector,
+    /// `nodeSelector`: labels, sorted by key, that nodes have for which it decides; the others do not suit it. Empty: every node.
+    pub nodes: Labels,
+}
+
+impl PolicyParty {
+    /// Whether its node selector matches a node with these labels.
+    pub fn reaches(&self, labels: &Labels) -> bool {
+        has_all(labels, &self.nodes)
+    }
+}
+
+/// A party that decides about a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PartySeat {
+    /// Its name in the policy.
+    pub party: Arc<str>,
+    /// What its answers about the pod are about.
+    pub subject: Subject,
+    /// As [`PolicyParty::nodes`].
+    pub(crate) nodes: Labels,
+    /// Whether a node fits of which it says nothing.
+    pub(crate) unknown_fits: bool,
+}
+
+impl PartySeat {
+    /// Whether labels of nodes decide which nodes suit it.
+    pub(crate) fn reads_labels(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+
+    /// Whether the party decides about a node with these labels.
+    pub(crate) fn reaches(&self, labels: &Labels) -> bool {
+        has_all(labels, &self.nodes)
+    }
+}
+
+/// Whether labels have all of those wanted; both are sorted by key.
+fn has_all(labels: &Labels, wanted: &Labels) -> bool {
+    wanted.iter().all(|(key, value)| {
+        let at = labels.binary_search_by(|(known, _)| known.cmp(key)).ok();
+        at.and_then(|at| labels.get(at)).is_some_and(|(_, known)| known == value)
+    })
+}
+
+impl Engine {
+    /// As [`Self::answer_on`], for candidates of a negotiation: a node fits of which a party says nothing yet, whatever the policy
+    /// says of its silence.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::answer`].
+    pub fn answer_candidates_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
+        self.answer_with_unknown(Unknown::FailsForCandidates, snapshot, query)
+    }
+
+    /// The pod of a query as negotiations know it, and the names of the parties whose pod selectors match it. A negotiation that is made
+    /// of these keeps its answers where predicates look for them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::answer`], where the pod is not in the cache.
+    pub fn negotiated_pod(&self, snapshot: &Arc<Snapshot>, pod: &PodRef) -> Result<(Pod, Vec<Arc<str>>), Error> {
+        let running = self.running_on(snapshot);
+        Ok(self.subject(pod, &running.policy)?.context(snapshot, Batch::All).negotiated_pod())
+    }
+}
