@@ -146,6 +146,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         config_maps: Arc::default(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use nodesift_cache::Snapshot;
-use nodesift_cache::metadata::{Labels, PodSelector};
+use nodesift_cache::metadata::{self, Labels, PodSelector};
 use nodesift_negotiation::{Party, Pod, Subject};
+use nodesift_object as object;
+use nodesift_object::selector::LabelSelector;
 
 use crate::facts::Batch;
 use crate::{Answer, Engine, Error, PodRef, Query, Unknown};
@@ -22,6 +24,12 @@ pub struct PolicyParty {
 }
 
 impl PolicyParty {
+    /// A party, the pods that it decides about, of any namespace, and labels of the nodes for which it does. `None` where the selector has
+    /// an operator that label selectors do not have.
+    pub fn new(party: Party, pods: &LabelSelector, nodes: &object::Labels) -> Option<Self> {
+        Some(Self { party, pods: PodSelector::everywhere(pods)?, nodes: metadata::labels(nodes) })
+    }
+
     /// Whether its node selector matches a node with these labels.
     pub fn reaches(&self, labels: &Labels) -> bool {
         has_all(labels, &self.nodes)

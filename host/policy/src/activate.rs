@@ -324,6 +324,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         config_maps: policy.config_maps.clone().into(),
         selectors: None,
         accounting: None,
+        parties: policy.parties.clone().into(),
         on_unsupported: policy.on_unsupported,
         rollback_on_quarantine: policy.rollback_on_quarantine,
         origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },

@@ -15,7 +15,7 @@ use crate::tree::{self, Reader, Tree};
 pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
 pub(crate) const SPEC_FIELDS: &[&str] =
-    &["schedulerNames", "predicates", "accounting", "modules", "facts", "onUnsupported", "rollbackOnQuarantine"];
+    &["schedulerNames", "predicates", "accounting", "modules", "facts", "parties", "onUnsupported", "rollbackOnQuarantine"];
 pub(crate) const ACCOUNTING_FIELDS: &[&str] =
     &["module", "annotations", "args", "allow", "onError", "ignoreNamespaces", "gauges"];
 pub(crate) const MODULES_FIELDS: &[&str] = &["keys"];
@@ -23,6 +23,10 @@ pub(crate) const KEY_FIELDS: &[&str] = &["path", "pem"];
 pub(crate) const FACTS_FIELDS: &[&str] = &["annotations", "configMaps"];
 pub(crate) const PREDICATE_FIELDS: &[&str] =
     &["name", "phases", "args", "module", "instance", "allow", "onError", "limits", "mode"];
+pub(crate) const PARTY_FIELDS: &[&str] = &["name", "for", "nodeSelector", "scope", "onSilence"];
+pub(crate) const FOR_FIELDS: &[&str] = &["driver", "deviceClass", "podSelector"];
+pub(crate) const SELECTOR_FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
+pub(crate) const REQUIREMENT_FIELDS: &[&str] = &["key", "operator", "values"];
 pub(crate) const MODULE_FIELDS: &[&str] = &["path", "oci", "layout", "digest"];
 pub(crate) const LIMITS_FIELDS: &[&str] = &["memory", "timePerCall", "output", "logLines"];
 
@@ -54,6 +58,8 @@ pub struct Spec {
     pub annotations: Option<Texts>,
     /// `facts.configMaps`: ConfigMaps whose entries predicates may read.
     pub config_maps: Option<Texts>,
+    /// External parties that say which nodes do not suit.
+    pub parties: Option<At<Vec<Option<At<Party>>>>>,
     /// What becomes of the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or
     /// `Ignore`.
     pub on_unsupported: Option<At<String>>,
@@ -71,6 +77,32 @@ pub struct Key {
     pub path: Option<At<String>>,
     /// A public key.
     pub pem: Option<At<String>>,
+}
+
+/// One entry of `spec.parties`.
+#[derive(Debug)]
+pub struct Party {
+    /// Its name.
+    pub name: Option<At<String>>,
+    /// `for`: whom it decides about. Required, checked later.
+    pub concern: Option<At<Concern>>,
+    /// Labels of the nodes that it decides about.
+    pub node_selector: Option<At<Value>>,
+    /// What its answers are about: `pod`, `template`, `claims`.
+    pub scope: Option<At<String>>,
+    /// What its silence means: `Wait`, `Reject`, `Ignore`.
+    pub on_silence: Option<At<String>>,
+}
+
+/// `for` of a party.
+#[derive(Debug)]
+pub struct Concern {
+    /// Claims on devices of this driver.
+    pub driver: Option<At<String>>,
+    /// Claims of this DeviceClass.
+    pub device_class: Option<At<String>>,
+    /// Pods that a label selector matches.
+    pub pod_selector: Option<At<Value>>,
 }
 
 /// One entry of `spec.predicates`.
@@ -229,6 +261,7 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
     let (modules, path) = fields.get("modules");
     let modules = modules.and_then(|map| reader.fields(map, &path, MODULES_FIELDS));
     let keys = modules.and_then(|modules| reader.list(modules.get("keys")));
+    let parties = reader.list(fields.get("parties"));
     Some(Spec {
         scheduler_names: reader.texts(fields.get("schedulerNames")),
         predicates: predicates.map(|list| {
@@ -238,6 +271,10 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
         accounting: accounting_map.and_then(|map| Some(map.with(accounting(reader, map, &accounting_path)?))),
         keys: keys.map(|list| {
             let read = list.value.iter().map(|(map, path)| Some(map.with(key(reader, map, path)?)));
+            list.with(read.collect())
+        }),
+        parties: parties.map(|list| {
+            let read = list.value.iter().map(|(map, path)| Some(map.with(party(reader, map, path)?)));
             list.with(read.collect())
         }),
         annotations: facts.as_ref().and_then(|facts| reader.texts(facts.get("annotations"))),
@@ -250,6 +287,41 @@ fn spec(reader: &mut Reader, map: &At<Tree>) -> Option<Spec> {
 fn key(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Key> {
     let fields = reader.fields(map, path, KEY_FIELDS)?;
     Some(Key { path: reader.text(fields.get("path")), pem: reader.text(fields.get("pem")) })
+}
+
+fn party(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Party> {
+    let fields = reader.fields(map, path, PARTY_FIELDS)?;
+    for name in ["name", "for"] {
+        if fields.get(name).0.is_none() {
+            reader.refuse(map, &fields.get(name).1, MISSING);
+        }
+    }
+    let (concern_map, concern_path) = fields.get("for");
+    Some(Party {
+        name: reader.text(fields.get("name")),
+        concern: concern_map.and_then(|map| Some(map.with(concern(reader, map, &concern_path)?))),
+        node_selector: reader.value(fields.get("nodeSelector")),
+        scope: reader.text(fields.get("scope")),
+        on_silence: reader.text(fields.get("onSilence")),
+    })
+}
+
+fn concern(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Concern> {
+    let fields = reader.fields(map, path, FOR_FIELDS)?;
+    let (selector, selector_path) = fields.get("podSelector");
+    if let Some(selector) = selector.and_then(|map| reader.fields(map, &selector_path, SELECTOR_FIELDS)) {
+        for (requirement, path) in
+            reader.list(selector.get("matchExpressions")).map(|list| list.value).unwrap_or_default()
+        {
+            // Only what is unknown in it: the selector is checked as a whole.
+            let _fields = reader.fields(requirement, &path, REQUIREMENT_FIELDS);
+        }
+    }
+    Some(Concern {
+        driver: reader.text(fields.get("driver")),
+        device_class: reader.text(fields.get("deviceClass")),
+        pod_selector: reader.value(fields.get("podSelector")),
+    })
 }
 
 fn predicate(reader: &mut Reader, map: &At<Tree>, path: &str) -> Option<Predicate> {

@@ -25,7 +25,7 @@ pub const ANNOTATION_KEYS_MAX: usize = 256;
 /// Processor time that a policy can grant one `filter` call. A scheduler core does not wait longer for an answer.
 pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 
-/// Predicates of one policy. Every pod is evaluated by each; the built-in ones are 14, and each custom one has compiled code of
+/// Predicates of one policy. Every pod is evaluated by each; the built-in ones are 15, and each custom one has compiled code of
 /// megabytes.
 pub const PREDICATES_MAX: usize = 128;
 

@@ -10,6 +10,7 @@ use crate::limits::{
     ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, GUEST_LOG_LINES_MAX, IGNORED_NAMESPACES_MAX, KEYS_MAX, PREDICATES_MAX,
 };
 use crate::spec::{API_VERSION, KIND};
+use nodesift_negotiation::limits::PARTIES;
 use nodesift_sandbox::Interface;
 use nodesift_sandbox::accounting::ObjectInterface;
 use nodesift_sandbox::limits::{ACCOUNTING_ANNOTATIONS, ACCOUNTING_SUMS};
@@ -23,6 +24,9 @@ const ANNOTATION_KEY: &str = r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-
 /// Namespace and name of an object.
 const OBJECT_NAME: &str =
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+/// The name of a party.
+const PARTY_NAME: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
 
 /// The schema, as draft 7, which editors know.
 pub fn schema() -> Value {
@@ -85,6 +89,7 @@ fn spec() -> Value {
                     },
                 },
             },
+            "parties": parties(),
             "onUnsupported": {
                 "description": "What becomes of a pod that needs what no predicate evaluates, such as resource claims: \
                                 Reject (the default) or Ignore",
@@ -175,6 +180,83 @@ fn accounting() -> Value {
                 "description": "Sums of the module that are shown as gauges by node, nodesift_node_sum",
                 "type": "array", "maxItems": ACCOUNTING_SUMS, "uniqueItems": true,
                 "items": {"type": "string", "minLength": 1},
+            },
+        },
+    })
+}
+
+fn parties() -> Value {
+    let labels = || json!({"type": "object", "additionalProperties": {"type": "string"}});
+    json!({
+        "description": "External parties that say which nodes do not suit a pod; the predicate Parties rejects these. Each name once",
+        "type": "array", "maxItems": PARTIES,
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["name", "for"],
+            "properties": {
+                "name": {
+                    "description": "The name under which the party attends",
+                    "type": "string", "pattern": PARTY_NAME,
+                },
+                "for": {
+                    "description": "Whom it decides about",
+                    "type": "object",
+                    "additionalProperties": false,
+                    "properties": {
+                        "driver": {
+                            "description": "Claims for which, or for whose class, this driver is configured, or whose class selects it as in device.driver == \"NAME\"",
+                            "type": "string", "minLength": 1,
+                        },
+                        "deviceClass": {"description": "Claims of this DeviceClass", "type": "string", "minLength": 1},
+                        "podSelector": {
+                            "description": "Pods of any namespace that this label selector matches",
+                            "type": "object",
+                            "additionalProperties": false,
+                            "properties": {
+                                "matchLabels": labels(),
+                                "matchExpressions": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "additionalProperties": false,
+                                        "required": ["key", "operator"],
+                                        "properties": {
+                                            "key": {"type": "string", "minLength": 1},
+                                            "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
+                                            "values": {"type": "array", "items": {"type": "string"}},
+                                        },
+                                        "oneOf": [
+                                            {
+                                                "required": ["values"],
+                                                "properties": {"operator": {"enum": ["In", "NotIn"]}, "values": {"minItems": 1}},
+                                            },
+                                            {
+                                                "properties": {
+                                                    "operator": {"enum": ["Exists", "DoesNotExist"]},
+                                                    "values": {"maxItems": 0},
+                                                },
+                                            },
+                                        ],
+                                    },
+                                },
+                            },
+                        },
+                    },
+                    "minProperties": 1, "maxProperties": 1,
+                },
+                "nodeSelector": {
+                    "description": "Labels of the nodes for which it decides; the others do not suit. All nodes where the field is left out",
+                    "type": "object", "additionalProperties": {"type": "string"},
+                },
+                "scope": {
+                    "description": "Who else may use its answers: pod (the default), nobody; template, pods that differ in names alone; claims, pods with the same claims of it",
+                    "enum": ["pod", "template", "claims"],
+                },
+                "onSilence": {
+                    "description": "What it means that it has not answered: a negotiation waits (Wait, the default), its nodes do not suit (Reject), or it has no say (Ignore). A node of which it has said nothing fits, unless this is Reject",
+                    "enum": ["Wait", "Reject", "Ignore"],
+                },
             },
         },
     })

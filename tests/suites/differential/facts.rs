@@ -137,6 +137,7 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         config_maps: Arc::default(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Ignore,
         rollback_on_quarantine: false,
         origin: Origin::default(),

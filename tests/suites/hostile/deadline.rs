@@ -63,6 +63,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         config_maps: Arc::default(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

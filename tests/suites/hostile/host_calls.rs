@@ -308,6 +308,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
         config_maps: Arc::default(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

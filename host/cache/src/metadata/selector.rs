@@ -92,6 +92,12 @@ pub struct PodSelector {
 }
 
 impl PodSelector {
+    /// The pods of every namespace that a label selector matches; `None` where an operator is unknown.
+    pub fn everywhere(selector: &LabelSelector) -> Option<Self> {
+        let requirements = requirements(selector)?;
+        Some(Self { namespaces: Vec::new(), namespace_requirements: Some(Vec::new()), requirements })
+    }
+
     /// Whether a pod matches. `namespace_labels` gives the labels of a namespace by name; a namespace for which it gives
     /// `None` matches only a selector of every namespace.
     pub fn matches(&self, namespace: &str, labels: &Labels, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {

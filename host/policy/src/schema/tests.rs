@@ -70,6 +70,7 @@ fn everything() -> Value {
                     "module": {"oci": "registry.example.com/a/b:1", "layout": "oci", "digest": DIGEST},
                 },
                 {"name": "Remote", "module": {"oci": "registry.example.com/a/b:1", "digest": DIGEST}},
+                {"name": "Parties"},
             ],
             "accounting": {
                 "module": {"path": "accounting.wasm", "digest": DIGEST}, "annotations": ["example.com/size"],
@@ -78,6 +79,13 @@ fn everything() -> Value {
             },
             "modules": {"keys": [{"path": "team.pub"}, {"pem": KEY}]},
             "facts": {"annotations": ["example.com/team", "Rack"]},
+            "parties": [
+                {"name": "licences", "for": {"podSelector": {"matchLabels": {"app": "sim"},
+                    "matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold"]}]}},
+                    "nodeSelector": {"zone": "a"}, "scope": "template", "onSilence": "Reject"},
+                {"name": "nic", "for": {"driver": "nic.example.com"}, "scope": "claims", "onSilence": "Ignore"},
+                {"name": "gpu", "for": {"deviceClass": "gpu"}},
+            ],
             "onUnsupported": "Ignore",
             "rollbackOnQuarantine": true,
         },
@@ -103,6 +111,7 @@ fn the_schema_has_the_fields_of_the_reader() {
         names.sort_unstable();
         names
     };
+    let selector = "/properties/spec/properties/parties/items/properties/for";
     for (pointer, known) in [
         ("", document::DOCUMENT_FIELDS),
         ("/properties/metadata", document::METADATA_FIELDS),
@@ -112,6 +121,10 @@ fn the_schema_has_the_fields_of_the_reader() {
         ("/properties/spec/properties/facts", document::FACTS_FIELDS),
         ("/properties/spec/properties/modules", document::MODULES_FIELDS),
         ("/properties/spec/properties/modules/properties/keys/items", document::KEY_FIELDS),
+        ("/properties/spec/properties/parties/items", document::PARTY_FIELDS),
+        ("/properties/spec/properties/parties/items/properties/for", document::FOR_FIELDS),
+        (&format!("{selector}/properties/podSelector"), document::SELECTOR_FIELDS),
+        (&format!("{selector}/properties/podSelector/properties/matchExpressions/items"), document::REQUIREMENT_FIELDS),
         ("/properties/spec/properties/predicates/items", document::PREDICATE_FIELDS),
         ("/properties/spec/properties/predicates/items/properties/module", document::MODULE_FIELDS),
         ("/properties/spec/properties/predicates/items/properties/limits", document::LIMITS_FIELDS),
@@ -210,6 +223,16 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
         ("/spec/facts/annotations/0", json!("-a")),
         ("/spec/facts/annotations", json!(["a", "a"])),
         ("/spec/onUnsupported", json!("Maybe")),
+        ("/spec/parties", json!(vec![json!({"name": "p", "for": {"driver": "d"}}); 17])),
+        ("/spec/parties/0/name", json!("a b")),
+        ("/spec/parties/0/for", json!({})),
+        ("/spec/parties/0/for", json!({"driver": "d", "deviceClass": "c"})),
+        ("/spec/parties/0/for/podSelector/matchExpressions/0/operator", json!("Gt")),
+        ("/spec/parties/0/for/podSelector/matchExpressions/0/operator", json!("Exists")),
+        ("/spec/parties/0/for/podSelector/matchExpressions/0/values", json!([])),
+        ("/spec/parties/0/nodeSelector/zone", json!(1)),
+        ("/spec/parties/0/scope", json!("Pod")),
+        ("/spec/parties/0/onSilence", json!("wait")),
     ] {
         let mut document = everything();
         *document.pointer_mut(pointer).unwrap() = value.clone();
@@ -231,6 +254,9 @@ fn what_a_schema_cannot_say_is_known() {
         ("/spec/predicates/1/limits/timePerCall", json!("11s")),
         ("/spec/predicates/2/module/oci", json!("not a reference")),
         ("/spec/modules/keys/1/pem", json!("-----BEGIN PUBLIC KEY-----")),
+        ("/spec/parties/1/name", json!("gpu")),
+        ("/spec/parties/0/scope", json!("claims")),
+        ("/spec/parties/0/nodeSelector/zone", json!("a b")),
     ] {
         let mut document = everything();
         *document.pointer_mut(pointer).unwrap() = value.clone();

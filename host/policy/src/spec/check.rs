@@ -3,6 +3,7 @@
 //! A value that is wrong is reported and replaced by a default, so that the rest is checked too. Start at [`check`].
 
 mod accounting;
+mod parties;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -134,6 +135,9 @@ impl Checker<'_> {
         }
         if let Some(names) = &spec.value.config_maps {
             policy.config_maps = self.config_maps(names);
+        }
+        if let Some(parties) = &spec.value.parties {
+            policy.parties = self.parties(parties, &policy.predicates);
         }
         if let Some(on_unsupported) = &spec.value.on_unsupported {
             policy.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);

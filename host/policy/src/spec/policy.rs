@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use nodesift_engine::{Mode, OnAccountError, OnError, Phases};
+use nodesift_engine::{Mode, OnAccountError, OnError, Phases, PolicyParty};
 use nodesift_registry::{Address, PublicKey, hex};
 use nodesift_sandbox::Interface;
 use nodesift_sandbox::accounting::ObjectInterface;
@@ -45,6 +45,9 @@ pub struct Policy {
     /// `spec.facts.configMaps`: ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. At most
     /// [`CONFIG_MAPS_MAX`](crate::limits::CONFIG_MAPS_MAX); empty where the document lists none.
     pub config_maps: Vec<String>,
+    /// `spec.parties`: external parties that say which nodes do not suit, names unique. At most
+    /// [`PARTIES`](nodesift_negotiation::limits::PARTIES).
+    pub parties: Vec<PolicyParty>,
     /// `spec.onUnsupported`: what becomes of the nodes for a pod that asks for what no predicate evaluates.
     pub on_unsupported: OnError,
     /// `spec.rollbackOnQuarantine`: whether a predicate that is put in quarantine brings the policy before back.

@@ -171,6 +171,7 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         config_maps: [CONFIG_MAP.to_owned()].into(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -40,6 +40,7 @@ fn service() -> (Service, SharedWriter) {
         config_maps: Arc::default(),
         selectors: None,
         accounting: None,
+        parties: Arc::default(),
         on_unsupported: OnError::Reject,
         rollback_on_quarantine: false,
         origin: Origin::default(),

@@ -1,0 +1,130 @@
+//! Checks `spec.parties`. Start at [`Checker::parties`].
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Checker, readable};
+use crate::document::{self, At};
+use crate::spec::policy::{ModuleSource, PredicateSpec};
+use nodesift_engine::PolicyParty;
+use nodesift_negotiation::limits::PARTIES;
+use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
+use nodesift_object::Labels;
+use nodesift_object::selector::LabelSelector;
+
+/// The built-in that rejects what parties do not want.
+const PREDICATE: &str = "Parties";
+
+/// Bytes of a name: as of a label value. Reasons repeat it per node.
+const NAME_BYTES: usize = 63;
+
+/// Scopes as documents write them.
+const SCOPES: [(&str, Option<Scope>); 3] =
+    [("pod", Some(Scope::Pod)), ("template", Some(Scope::Template)), ("claims", Some(Scope::Claims))];
+
+/// Meanings of silence as documents write them.
+const SILENCES: [(&str, Option<OnSilence>); 3] =
+    [("Wait", Some(OnSilence::Wait)), ("Reject", Some(OnSilence::Reject)), ("Ignore", Some(OnSilence::Ignore))];
+
+impl Checker<'_> {
+    pub(super) fn parties(
+        &mut self,
+        parties: &At<Vec<Option<At<document::Party>>>>,
+        predicates: &[PredicateSpec],
+    ) -> Vec<PolicyParty> {
+        const FIELD: &str = "spec.parties";
+        if parties.value.len() > PARTIES {
+            self.refuse(parties, FIELD, format!("{} parties; at most {PARTIES} are allowed", parties.value.len()));
+        }
+        let reads = |spec: &PredicateSpec| spec.name == PREDICATE || spec.module != ModuleSource::Builtin;
+        if !parties.value.is_empty() && !predicates.iter().any(reads) {
+            let reason = format!("no predicate reads what they say; name {PREDICATE} in spec.predicates");
+            self.refuse(parties, FIELD, reason);
+        }
+        let names = readable(&parties.value).filter_map(|(index, at)| Some((index, at.value.name.as_ref()?)));
+        self.refuse_repeats(names, |index| format!("{FIELD}[{index}].name"));
+        let read = readable(&parties.value).filter_map(|(index, at)| self.party(at, &format!("{FIELD}[{index}]")));
+        read.collect()
+    }
+
+    fn party(&mut self, at: &At<document::Party>, field: &str) -> Option<PolicyParty> {
+        let document::Party { name, concern, node_selector, scope, on_silence } = &at.value;
+        if let Some(name) = name.as_ref().filter(|name| !is_name(&name.value)) {
+            let reason = format!(
+                "{:?} is no name: expected 1 to {NAME_BYTES} letters, digits, '-', '_' and '.', a letter or digit first and last",
+                name.value
+            );
+            self.refuse(name, &format!("{field}.name"), reason);
+        }
+        let known_scope =
+            scope.as_ref().map_or(Some(Scope::Pod), |text| self.choice(text, &format!("{field}.scope"), &SCOPES));
+        let on_silence = on_silence
+            .as_ref()
+            .map_or(Some(OnSilence::Wait), |text| self.choice(text, &format!("{field}.onSilence"), &SILENCES));
+        let nodes = node_selector
+            .as_ref()
+            .map_or_else(Labels::default, |nodes| self.node_selector(nodes, &format!("{field}.nodeSelector")));
+        let (concern, pods) = self.concern(concern.as_ref()?, &format!("{field}.for"))?;
+        if let (Some(scope), Some(Scope::Claims), Concern::Pods) = (scope, known_scope, &concern) {
+            let reason = "a party for a podSelector decides about no claims: pod or template";
+            self.refuse(scope, &format!("{field}.scope"), reason);
+        }
+        let name = name.as_ref()?.value.as_str().into();
+        let party = Party { name, concern, scope: known_scope?, on_silence: on_silence? };
+        PolicyParty::new(party, &pods, &nodes)
+    }
+
+    /// Whom a party decides about, and the selector of pods, which is empty where it decides about claims.
+    fn concern(&mut self, at: &At<document::Concern>, field: &str) -> Option<(Concern, LabelSelector)> {
+        let document::Concern { driver, device_class, pod_selector } = &at.value;
+        let every = LabelSelector::default();
+        match (driver, device_class, pod_selector) {
+            (Some(text), None, None) | (None, Some(text), None) if text.value.is_empty() => {
+                let name = if driver.is_some() { "driver" } else { "deviceClass" };
+                self.refuse(text, &format!("{field}.{name}"), "empty");
+                None
+            }
+            (Some(driver), None, None) => Some((Concern::Driver(driver.value.as_str().into()), every)),
+            (None, Some(class), None) => Some((Concern::DeviceClass(class.value.as_str().into()), every)),
+            (None, None, Some(selector)) => match LabelSelector::deserialize(&selector.value) {
+                Ok(pods) if pods.is_valid() => Some((Concern::Pods, pods)),
+                outcome => {
+                    let detail = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
+                    let reason = format!("is no label selector that Kubernetes accepts{detail}");
+                    self.refuse(selector, &format!("{field}.podSelector"), reason);
+                    None
+                }
+            },
+            _ => {
+                self.refuse(at, field, "give one of `driver`, `deviceClass` and `podSelector`");
+                None
+            }
+        }
+    }
+
+    fn node_selector(&mut self, at: &At<Value>, field: &str) -> Labels {
+        let selector = Labels::deserialize(&at.value).map(|match_labels| {
+            let selector = LabelSelector { match_labels, ..LabelSelector::default() };
+            selector.is_valid().then_some(selector.match_labels)
+        });
+        match selector {
+            Ok(Some(labels)) => labels,
+            outcome => {
+                let detail = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
+                self.refuse(at, field, format!("is no map of labels that Kubernetes accepts{detail}"));
+                Labels::default()
+            }
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    name.len() <= NAME_BYTES
+        && is_end(name.bytes().next())
+        && is_end(name.bytes().next_back())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests;
