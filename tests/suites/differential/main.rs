@@ -1,7 +1,7 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
 //! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
-//! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
+//! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`parties`] what external parties say, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
@@ -19,6 +19,7 @@ mod facts;
 mod mirror;
 mod nominated;
 mod overlay;
+mod parties;
 mod preemption;
 mod reprieve;
 mod reuse;
