@@ -186,7 +186,6 @@ fn accounting() -> Value {
 }
 
 fn parties() -> Value {
-    let labels = || json!({"type": "object", "additionalProperties": {"type": "string"}});
     json!({
         "description": "External parties that say which nodes do not suit a pod; the predicate Parties rejects these. Each name once",
         "type": "array", "maxItems": PARTIES,
@@ -209,39 +208,7 @@ fn parties() -> Value {
                             "type": "string", "minLength": 1,
                         },
                         "deviceClass": {"description": "Claims of this DeviceClass", "type": "string", "minLength": 1},
-                        "podSelector": {
-                            "description": "Pods of any namespace that this label selector matches",
-                            "type": "object",
-                            "additionalProperties": false,
-                            "properties": {
-                                "matchLabels": labels(),
-                                "matchExpressions": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "additionalProperties": false,
-                                        "required": ["key", "operator"],
-                                        "properties": {
-                                            "key": {"type": "string", "minLength": 1},
-                                            "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
-                                            "values": {"type": "array", "items": {"type": "string"}},
-                                        },
-                                        "oneOf": [
-                                            {
-                                                "required": ["values"],
-                                                "properties": {"operator": {"enum": ["In", "NotIn"]}, "values": {"minItems": 1}},
-                                            },
-                                            {
-                                                "properties": {
-                                                    "operator": {"enum": ["Exists", "DoesNotExist"]},
-                                                    "values": {"maxItems": 0},
-                                                },
-                                            },
-                                        ],
-                                    },
-                                },
-                            },
-                        },
+                        "podSelector": pod_selector(),
                     },
                     "minProperties": 1, "maxProperties": 1,
                 },
@@ -256,6 +223,42 @@ fn parties() -> Value {
                 "onSilence": {
                     "description": "What it means that it has not answered: a negotiation waits (Wait, the default), its nodes do not suit (Reject), or it has no say (Ignore). A node of which it has said nothing fits, unless this is Reject",
                     "enum": ["Wait", "Reject", "Ignore"],
+                },
+            },
+        },
+    })
+}
+
+fn pod_selector() -> Value {
+    json!({
+        "description": "Pods of any namespace that this label selector matches",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
+            "matchExpressions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["key", "operator"],
+                    "properties": {
+                        "key": {"type": "string", "minLength": 1},
+                        "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
+                        "values": {"type": "array", "items": {"type": "string"}},
+                    },
+                    "oneOf": [
+                        {
+                            "required": ["values"],
+                            "properties": {"operator": {"enum": ["In", "NotIn"]}, "values": {"minItems": 1}},
+                        },
+                        {
+                            "properties": {
+                                "operator": {"enum": ["Exists", "DoesNotExist"]},
+                                "values": {"maxItems": 0},
+                            },
+                        },
+                    ],
                 },
             },
         },
