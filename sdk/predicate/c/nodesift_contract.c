@@ -604,6 +604,15 @@ ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query que
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/node-parties@0.2.0"), import_name("unsuitable")))
+extern void import_node_parties_unsuitable(ns_list_node_parties_party_column *);
+
+ns_list_node_parties_party_column ns_node_parties_unsuitable(void) {
+    ns_list_node_parties_party_column result;
+    import_node_parties_unsuitable(&result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/cluster-pods@0.2.0"), import_name("matching")))
 extern void import_cluster_pods_matching(const ns_cluster_pods_pod_selector *, size_t, bool, ns_list_u32 *);
 
@@ -1194,6 +1203,10 @@ __attribute__((weak)) ns_list_s64 ns_node_age_created(void) {
 __attribute__((weak)) ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query) {
     (void)query;
     ns_missing("node-devices", "devices");
+}
+
+__attribute__((weak)) ns_list_node_parties_party_column ns_node_parties_unsuitable(void) {
+    ns_missing("node-parties", "unsuitable");
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_pods_matching(ns_list_cluster_pods_pod_selector selectors, bool terminating) {

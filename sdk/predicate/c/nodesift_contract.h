@@ -1192,6 +1192,34 @@ typedef struct ns_node_devices_device_columns {
 // The devices that rows of the batch see. A query beyond its limits traps.
 ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query);
 
+// node-parties
+// What external parties say of the nodes of the batch: those of the policy that decide about the pod being filtered, or about a
+// claim of it that is to be allocated. Since 0.2.
+
+// What one party says, as a column with a dictionary of reasons.
+typedef struct ns_node_parties_party_column {
+    // The name of the party in the policy.
+    ns_text party;
+    // What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
+    // batch.
+    ns_list_u8 states;
+    // The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch.
+    ns_list_u32 reasons;
+    // The dictionary of reasons: one text per code, not per row. Entry 0 is the empty text.
+    ns_list_text texts;
+    // Whether a node fits of which the party says nothing. False where the policy rejects on its silence, unless the nodes are
+    // candidates about which it is to be asked.
+    bool unknown_fits;
+} ns_node_parties_party_column;
+
+typedef struct ns_list_node_parties_party_column {
+    const ns_node_parties_party_column *items;
+    size_t length;
+} ns_list_node_parties_party_column;
+
+// One entry per party, in the order of the policy; none where no party decides about the pod.
+ns_list_node_parties_party_column ns_node_parties_unsuitable(void);
+
 // cluster-pods
 // Counts of the pods on all nodes of the cluster, by selector. Assumed pods are included.
 

@@ -144,6 +144,8 @@ type Host struct {
 	NodeAgeCreated func() []int64
 	// NodeDevicesDevices: `devices` of node-devices.
 	NodeDevicesDevices func(query NodeDevicesQuery) NodeDevicesDeviceColumns
+	// NodePartiesUnsuitable: `unsuitable` of node-parties.
+	NodePartiesUnsuitable func() []NodePartiesPartyColumn
 	// ClusterPodsMatching: `matching` of cluster-pods.
 	ClusterPodsMatching func(selectors []ClusterPodsPodSelector, terminating bool) []uint32
 	// ClusterPodsMatchesThisPod: `matches-this-pod` of cluster-pods.
@@ -859,6 +861,15 @@ func NodeDevicesDevices(query NodeDevicesQuery) NodeDevicesDeviceColumns {
 		panic(missing("node-devices", "devices"))
 	}
 	return host.NodeDevicesDevices(query)
+}
+
+// NodePartiesUnsuitable: `unsuitable` of node-parties.
+// One entry per party, in the order of the policy; none where no party decides about the pod.
+func NodePartiesUnsuitable() []NodePartiesPartyColumn {
+	if host.NodePartiesUnsuitable == nil {
+		panic(missing("node-parties", "unsuitable"))
+	}
+	return host.NodePartiesUnsuitable()
 }
 
 // ClusterPodsMatching: `matching` of cluster-pods.

@@ -573,6 +573,23 @@ type NodeDevicesDeviceColumns struct {
 	Taints [][]NodeDevicesTaint
 }
 
+// NodePartiesPartyColumn: the type `party-column` of node-parties.
+// What one party says, as a column with a dictionary of reasons.
+type NodePartiesPartyColumn struct {
+	// The name of the party in the policy.
+	Party string
+	// What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
+	// batch.
+	States []uint8
+	// The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch.
+	Reasons []uint32
+	// The dictionary of reasons: one text per code, not per row. Entry 0 is the empty text.
+	Texts []string
+	// Whether a node fits of which the party says nothing. False where the policy rejects on its silence, unless the nodes are
+	// candidates about which it is to be asked.
+	UnknownFits bool
+}
+
 // ClusterPodsPodSelector: the type `pod-selector` of cluster-pods.
 // Selects pods by namespace and by labels. Both parts must hold.
 type ClusterPodsPodSelector struct {

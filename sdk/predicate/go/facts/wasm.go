@@ -1009,6 +1009,19 @@ func NodeDevicesDevices(query NodeDevicesQuery) NodeDevicesDeviceColumns {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/node-parties@0.2.0 unsuitable
+func importNodePartiesUnsuitable(result unsafe.Pointer)
+
+// NodePartiesUnsuitable: `unsuitable` of node-parties.
+// One entry per party, in the order of the policy; none where no party decides about the pod.
+func NodePartiesUnsuitable() []NodePartiesPartyColumn {
+	importNodePartiesUnsuitable(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadList(p, 0, 36, loadNodePartiesPartyColumn)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/cluster-pods@0.2.0 matching
 func importClusterPodsMatching(a0 unsafe.Pointer, a0Length uint32, a2 bool, result unsafe.Pointer)
 
@@ -1891,6 +1904,17 @@ func loadNodeDevicesDeviceColumns(p unsafe.Pointer, at uintptr) NodeDevicesDevic
 		Kinds:       loadList(p, 72, 44, loadNodeDevicesKind),
 		Drivers:     loadStrings(p, 80),
 		Taints:      loadList(p, 88, 8, loadListOfNodeDevicesTaint),
+	}
+}
+
+func loadNodePartiesPartyColumn(p unsafe.Pointer, at uintptr) NodePartiesPartyColumn {
+	p = unsafe.Add(p, at)
+	return NodePartiesPartyColumn{
+		Party:       loadString(p, 0),
+		States:      loadColumn[uint8](p, 8),
+		Reasons:     loadColumn[uint32](p, 16),
+		Texts:       loadStrings(p, 24),
+		UnknownFits: load[uint8](p, 32) != 0,
 	}
 }
 
