@@ -210,7 +210,7 @@ fn parties() -> Value {
                         "deviceClass": {"description": "Claims of this DeviceClass", "type": "string", "minLength": 1},
                         "podSelector": pod_selector(),
                     },
-                    "minProperties": 1, "maxProperties": 1,
+                    "oneOf": [{"required": ["driver"]}, {"required": ["deviceClass"]}, {"required": ["podSelector"]}],
                 },
                 "nodeSelector": {
                     "description": "Labels of the nodes for which it decides; the others do not suit. All nodes where the field is left out",

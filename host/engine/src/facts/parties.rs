@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use nodesift_cache::metadata::{ClaimRecord, ClaimReference, ClassRecord, Configurations};
-use nodesift_negotiation::{Claim, ClaimState, Concern, OnSilence, Pod, Suitability};
+use nodesift_negotiation::{Claim, ClaimState, Concern, OnSilence, Pod, Scope, Suitability};
 use nodesift_object::claim::DeviceFields;
 use nodesift_sandbox::wire::PartyColumn;
 use rustc_hash::FxHashMap;
@@ -39,7 +39,10 @@ impl Context {
         let selected_by = self.parties.iter().filter(is_selected).map(|party| Arc::clone(&party.party.name));
         // Without a UID, a pod is told apart by its name.
         let uid = if self.owner.1.is_empty() { self.pod_key().into() } else { Arc::clone(&self.owner.1) };
-        let pod = Pod { uid, template: self.template_key(), claims: self.negotiated_claims() };
+        // Made of everything that predicates can read of the pod, so only where somebody asks for it.
+        let is_asked = self.parties.iter().any(|party| party.party.scope == Scope::Template);
+        let template = if is_asked { self.template_key() } else { Arc::default() };
+        let pod = Pod { uid, template, claims: self.negotiated_claims() };
         (pod, selected_by.collect())
     }
 

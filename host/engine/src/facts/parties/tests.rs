@@ -2,7 +2,7 @@
 
 use nodesift_cache::metadata::{self, Labels, PodSelector, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_negotiation::{Concern, Party, Scope, Subject};
+use nodesift_negotiation::{Party, Subject};
 use nodesift_object::{Kind, Object, decode};
 use serde_json::{Value, json};
 
