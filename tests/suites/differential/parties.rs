@@ -179,10 +179,11 @@ fn say(
         let Some((subject, _)) = party.seat(&negotiated, &selected_by) else { return };
         let of_subject = record.entry((party.name.to_string(), subject.clone())).or_default();
         let mut answers = Vec::new();
-        for node in history.cluster.nodes().map(name).chain(["a-node-to-come"]).filter(|_| random.bool()) {
-            let said = match random.u8(0..5) {
+        for node in history.cluster.nodes().map(name).chain(["a-node-to-come"]) {
+            let said = match random.u8(0..10) {
                 0 => Suitability::Unknown,
                 1..3 => Suitability::Suitable,
+                3..6 => continue,
                 _ => Suitability::Unsuitable(["full", "broken", ""][random.usize(0..3)].into()),
             };
             let _before = match said {
@@ -233,10 +234,8 @@ fn ask(
     let (negotiated, _) = engine.negotiated_pod(&snapshot, &whole(pod)).expect("a whole pod");
     let seats = seats(history, pod, &negotiated.template);
     done.alone += u64::from(seats.is_empty());
-    let expected: BTreeMap<String, BTreeSet<String>> = asked
-        .iter()
-        .map(|node| (name(node).to_owned(), reasons(record, &seats, node, is_negotiated, done)))
-        .collect();
+    let expected: BTreeMap<String, BTreeSet<String>> =
+        asked.iter().map(|node| (name(node).to_owned(), reasons(record, &seats, node, is_negotiated, done))).collect();
     let found = found(of_pod, |row| answer.snapshot.node_name(row).to_owned(), &answer.snapshot.node_names());
     match found {
         Ok(found) if found == expected => None,
@@ -270,15 +269,15 @@ fn seats(history: &DeviceHistory, pod: &Value, template: &Arc<str>) -> Vec<(&'st
         seats.push(("team", Subject::Template(template.clone())));
     }
     let classes = |claim: &Value| -> Vec<String> {
-        let asked = list(claim, "spec.devices.requests").iter().flat_map(|request| {
-            std::iter::once(&request["exactly"]).chain(list(request, "firstAvailable"))
-        });
+        let asked = list(claim, "spec.devices.requests")
+            .iter()
+            .flat_map(|request| std::iter::once(&request["exactly"]).chain(list(request, "firstAvailable")));
         asked.map(|asked| text(asked, "deviceClassName").to_owned()).collect()
     };
     let selects = |class: &String, driver: &str| {
         history.cluster.get("DeviceClass", class).is_some_and(|class| {
-            let selectors = list(class, "spec.selectors").iter();
-            selectors.into_iter().any(|it| text(it, "cel.expression") == format!("device.driver == '{driver}'"))
+            let wanted = format!("device.driver == '{driver}'");
+            list(class, "spec.selectors").iter().any(|selector| text(selector, "cel.expression") == wanted)
         })
     };
     let claims: Vec<&Value> = claims(history, pod).collect();
@@ -308,12 +307,12 @@ fn claims<'a>(history: &'a DeviceHistory, pod: &'a Value) -> impl Iterator<Item 
         let status = statuses.iter().find(|status| text(status, "name") == text(entry, "name"))?;
         is_set(status, "resourceClaimName").then(|| text(status, "resourceClaimName"))
     };
-    let is_open = |claim: &&Value| {
+    let is_open = move |claim: &&Value| {
         let uid = text(claim, "metadata.uid");
         !is_set(claim, "status.allocation") && history.in_flight.iter().all(|held| text(held, "metadata.uid") != uid)
     };
     let entries = list(pod, "spec.resourceClaims").iter().filter_map(name_of);
-    entries.filter_map(|name| history.cluster.get("ResourceClaim", &format!("default/{name}"))).filter(is_open)
+    entries.filter_map(move |name| history.cluster.get("ResourceClaim", &format!("default/{name}"))).filter(is_open)
 }
 
 /// Why a node is rejected.
