@@ -19,7 +19,9 @@ fi
 PATH=$("$go" env GOROOT)/bin:$PATH
 export PATH GOFLAGS=-mod=readonly
 
-generate() { (cd generate && CGO_ENABLED=0 go run -trimpath -buildvcs=false . ../../proto nodesift/v1/nodesift.proto "$1"); }
+generate() {
+    (cd generate && CGO_ENABLED=0 go run -trimpath -buildvcs=false . ../../proto "$1" nodesift/v1/nodesift.proto nodesift/v1/negotiation.proto)
+}
 
 case ${1:-} in
     test | race)

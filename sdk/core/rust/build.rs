@@ -8,13 +8,13 @@ use prost::Message as _;
 
 /// The directory that import paths start from.
 const ROOT: &str = "../proto";
-/// The one file of the API, below [`ROOT`].
-const FILE: &str = "nodesift/v1/nodesift.proto";
+/// The files of the API, below [`ROOT`].
+const FILES: [&str; 2] = ["nodesift/v1/nodesift.proto", "nodesift/v1/negotiation.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={ROOT}");
 
-    let descriptors = protox::compile([FILE], [ROOT])?;
+    let descriptors = protox::compile(FILES, [ROOT])?;
     let encoded = descriptors.encode_to_vec();
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("nodesift.v1.descriptors"), &encoded)?;

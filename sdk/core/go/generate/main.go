@@ -1,7 +1,7 @@
 // Generate makes the messages and stubs of nodesiftv1 from the proto, as protoc with protoc-gen-go and
 // protoc-gen-go-grpc would. It compiles the proto in Go, and so needs no protoc: `make proto`.
 //
-// Arguments: the folder of the proto, its path in there, the folder of the client's module.
+// Arguments: the folder of the proto, the folder of the client's module, the paths of the files in the first.
 package main
 
 import (
@@ -27,10 +27,10 @@ var plugins = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
 const parameter = "module=github.com/nodesift/nodesift/sdk/core/go"
 
 func main() {
-	if len(os.Args) != 4 {
-		fail(fmt.Errorf("takes the folder of the proto, the proto's path in there, the folder of the module"))
+	if len(os.Args) < 4 {
+		fail(fmt.Errorf("takes the folder of the proto, the folder of the module, the paths of files in the first"))
 	}
-	fail(generate(os.Args[1], os.Args[2], os.Args[3]))
+	fail(generate(os.Args[1], os.Args[2], os.Args[3:]))
 }
 
 func fail(err error) {
@@ -40,16 +40,16 @@ func fail(err error) {
 	}
 }
 
-func generate(folder, file, module string) error {
+func generate(folder, module string, files []string) error {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{folder}}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	compiled, err := compiler.Compile(context.Background(), file)
+	compiled, err := compiler.Compile(context.Background(), files...)
 	if err != nil {
 		return err
 	}
-	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{file}, Parameter: proto.String(parameter)}
+	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: files, Parameter: proto.String(parameter)}
 	described := map[string]bool{}
 	for _, each := range compiled {
 		request.ProtoFile = describe(request.ProtoFile, each, described)

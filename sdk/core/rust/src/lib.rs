@@ -1,6 +1,6 @@
 //! The API that a scheduler core calls, `nodesift.v1`: messages, gRPC client and gRPC server.
 //!
-//! [`v1`] is generated from `sdk/core/proto`; the proto file documents every field. The messages also implement serde's
+//! [`v1`] is generated from `sdk/core/proto`; the proto files document every field. The messages also implement serde's
 //! traits in the protobuf JSON mapping, the format over plain HTTP: camelCase on output, camelCase and snake_case on
 //! input, unknown fields refused. [`Object`] is a whole pod or node in a message. [`RowNames`] decodes bitmaps. Start
 //! at [`v1::nodesift_client::NodesiftClient`].
@@ -30,7 +30,7 @@ pub use rows::RowNames;
 /// The types of package `google.protobuf` in the messages, with their JSON mapping.
 pub use pbjson_types as wkt;
 
-/// The proto file and what it imports, with comments, as an encoded `google.protobuf.FileDescriptorSet`: for server
+/// The proto files and what they import, with comments, as an encoded `google.protobuf.FileDescriptorSet`: for server
 /// reflection, and for clients that call by name.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nodesift.v1.descriptors"));
 
