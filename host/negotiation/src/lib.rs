@@ -15,6 +15,7 @@
 //! | `candidates` | the nodes of a negotiation, one bit a party |
 //! | `claims` | who allocates a claim, who uses it, who gives it back |
 //! | `negotiation` | the state of one negotiation |
+//! | `view` | what operators see |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -44,6 +45,7 @@ mod selection;
 mod standing;
 mod subject;
 mod turn;
+mod view;
 
 #[cfg(test)]
 mod tests;
@@ -58,3 +60,4 @@ pub use request::{
     Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Refusal, Request, Scope, Select,
 };
 pub use subject::{Subject, Suitability};
+pub use view::{PartyView, SeatView, View};

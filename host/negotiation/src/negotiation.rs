@@ -30,6 +30,8 @@ pub(crate) struct OpenAsk {
 #[derive(Debug)]
 pub(crate) struct Allocation {
     pub(crate) id: CallId,
+    /// When the negotiation began to allocate.
+    pub(crate) since: Instant,
     /// Whether the party has ever been sent it.
     pub(crate) is_sent: bool,
     /// Claims that are not allocated yet.

@@ -17,6 +17,7 @@ use crate::request::{NegotiationId, Party, Refusal, Request, Select};
 use crate::standing::Standing;
 use crate::subject::Subject;
 use crate::turn::Turn;
+use crate::view::{PartyView, View};
 
 /// All negotiations of a program, from its start: nothing is kept beyond it.
 ///
@@ -241,6 +242,21 @@ impl Negotiations {
         let undo = self.desk.undos.values().next().map(|undo| undo.until);
         let rest = self.desk.rests.values().min().copied();
         [wake, undo, rest, self.desk.kept.next()].into_iter().flatten().min()
+    }
+
+    /// Whether a negotiation has not ended.
+    pub fn is_live(&self, id: NegotiationId) -> bool {
+        self.live.contains_key(&id)
+    }
+
+    /// All negotiations, the oldest first.
+    pub fn views(&self) -> Vec<View> {
+        self.live.values().map(|it| View::of(it)).collect()
+    }
+
+    /// All parties of the policy, in its order.
+    pub fn parties(&self, now: Instant) -> Vec<PartyView> {
+        self.desk.parties.iter().map(|standing| PartyView::of(standing, now)).collect()
     }
 
     /// What is held now.

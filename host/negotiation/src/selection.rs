@@ -103,6 +103,7 @@ impl Turn<'_> {
             self.desk.calls.insert(id, self.it.id);
             seat.call = Some(Allocation {
                 id,
+                since: self.now,
                 is_sent: false,
                 pending: seat.claims.clone(),
                 failed: Vec::new(),
