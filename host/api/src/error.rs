@@ -197,6 +197,9 @@ pub enum Error {
         /// That of the newest snapshot.
         found: u64,
     },
+    /// Negotiation refuses.
+    #[error(transparent)]
+    Negotiation(#[from] nodesift_negotiation::Refusal),
     /// The client has not read the responses that it has on this connection.
     #[error("the responses that this connection has not read take too much memory: read them first")]
     Unread,
@@ -270,6 +273,7 @@ impl Error {
             | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }
+            Self::Negotiation(refusal) => status_of_refusal(refusal),
             Self::Engine(error) => status_of(error),
             Self::Field { error, .. } => status_of(error),
             Self::Internal => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
@@ -322,6 +326,21 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         }
         engine::Error::DeadlineExceeded => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
         engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
+    }
+}
+
+/// The gRPC code and the HTTP status of what negotiation refuses.
+fn status_of_refusal(refusal: &nodesift_negotiation::Refusal) -> (tonic::Code, StatusCode) {
+    use nodesift_negotiation::Refusal;
+    use tonic::Code;
+    match refusal {
+        Refusal::AlreadyExists(_) => (Code::AlreadyExists, StatusCode::CONFLICT),
+        Refusal::Unknown(_) | Refusal::UnknownParty(_) => (Code::NotFound, StatusCode::NOT_FOUND),
+        Refusal::Full(_) => (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS),
+        Refusal::OutOfRange(_) => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+        Refusal::NotViable(_) | Refusal::NotOptimistic(_) | Refusal::Selected(_) => {
+            (Code::FailedPrecondition, StatusCode::CONFLICT)
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! router      paths → handlers, behind `middleware`: access, body limits, send stalls, containment of panics
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
+//! negotiation nodes agreed on with external parties: cores and parties with their streams, the broker between them
 //! admin       dumps, event streams, metrics
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
@@ -27,6 +28,7 @@ mod error;
 pub mod failpoint;
 pub mod limits;
 mod middleware;
+mod negotiation;
 mod paths;
 mod protocols;
 mod request_log;

@@ -371,6 +371,41 @@ pub const ASSUME_CATCH_UP: Duration = Duration::from_secs(5);
 /// Least time between two warnings about the assumptions that one silence keeps.
 pub const ASSUME_WARN_PERIOD: Duration = Duration::from_secs(60);
 
+// Negotiation with parties. Those of its rules are in `nodesift_negotiation::limits`.
+
+/// Messages to the broker that wait: with more, whoever sends waits. Each is handled in microseconds.
+pub const NEGOTIATION_COMMANDS: usize = 1_024;
+
+/// Interval at which the broker looks for pods and claims that have changed, and for another policy: cores and parties wait
+/// milliseconds for each other anyway.
+pub const NEGOTIATION_TICK: Duration = Duration::from_millis(50);
+
+/// Time after which candidates are evaluated again where that failed, for example for want of a slot.
+pub const NEGOTIATION_RETRY: Duration = Duration::from_millis(50);
+
+/// Nodes of an order up to which cached verdicts are looked through on an I/O thread: some 50 µs.
+pub const NEGOTIATION_AT_ONCE_NODES: usize = 1_000;
+
+/// Bytes of events of one negotiation that its core has not read: one with 256 names of the greatest length, and some more.
+pub const NEGOTIATION_UNREAD_BYTES: usize = 128 << 10;
+
+/// Bytes of calls that one party has not read: some thousand questions about 128 nodes each.
+pub const PARTY_UNREAD_BYTES: usize = 8 << 20;
+
+/// Bytes of one message of a party: an answer of 256 KiB of texts, and what protobuf adds to them.
+pub const PARTY_MESSAGE_BYTES: usize = nodesift_negotiation::limits::ANSWER_BYTES * 5 / 4;
+
+/// Streams of parties of one class of listeners: each party of a policy, and the stream that takes its place.
+pub const PARTY_STREAMS: usize = 2 * nodesift_negotiation::limits::PARTIES;
+
+/// Bytes of the name of a party, as a policy takes them.
+pub const PARTY_NAME_BYTES: usize = 63;
+
+/// Evaluations of candidates at once: half of the slots, so that `Filter` finds the others.
+pub fn negotiation_evaluations() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
+}
+
 // Admin: dumps and streams.
 
 /// Chunks of a dump that are made before the reader has taken the first.

@@ -19,7 +19,7 @@ use crate::access::{Access, Caller, CallerRights};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{RequestScope, StreamScope};
-use crate::paths::{self, FILTER_STREAM};
+use crate::paths;
 use crate::transport::body::{self, BodyLimit};
 use crate::transport::intake::Intake;
 use crate::transport::messages;
@@ -56,7 +56,7 @@ impl Middleware {
         let rights = CallerRights::new(Arc::clone(&self.access), caller);
         let budgets = self.intake.of(class).clone();
         let arrival = budgets.arriving.begin()?;
-        let body = if grpc && parts.uri.path() == FILTER_STREAM {
+        let body = if grpc && paths::is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
             let (body, messages) = messages::bound(body, self.body_bytes, self.request_time, arrival, activity.clone());
             parts.extensions.insert(StreamScope {

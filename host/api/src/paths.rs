@@ -8,8 +8,15 @@ pub(crate) const CALLS: &str = "/nodesift.v1.Nodesift/";
 /// The path of the call with a stream of requests.
 pub(crate) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
 
+/// The prefix of the paths of the calls by which cores negotiate.
+pub(crate) const NEGOTIATION: &str = "/nodesift.v1.Negotiation/";
+
+/// The path of the streams of parties.
+pub(crate) const ATTEND: &str = "/nodesift.v1.Parties/Attend";
+
 /// The prefixes of all paths that take gRPC only.
-const SERVICES: [&str; 3] = [CALLS, "/grpc.health.v1.Health/", "/grpc.reflection."];
+const SERVICES: [&str; 5] =
+    [CALLS, NEGOTIATION, "/nodesift.v1.Parties/", "/grpc.health.v1.Health/", "/grpc.reflection."];
 
 /// What a call does. A client needs the right to its class; see [`Rights`](crate::access::Rights).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +25,10 @@ pub(crate) enum Class {
     Probe,
     /// Asks about pods and nodes.
     Read,
-    /// Changes what the cache counts: `Assume` and `Forget`.
+    /// Changes what the cache counts: `Assume` and `Forget`; and what leads to it: negotiation.
     Decide,
+    /// Answers as a party.
+    Attend,
     /// What operators use: dumps, events and the policy.
     Operate,
 }
@@ -42,7 +51,7 @@ const fn get(path: &'static str, class: Class) -> Path {
 }
 
 /// Every path but those of gRPC.
-pub(crate) const PATHS: [Path; 18] = [
+pub(crate) const PATHS: [Path; 19] = [
     post("/v1/filter", Class::Read),
     post("/v1/explain", Class::Read),
     post("/v1/assume", Class::Decide),
@@ -53,6 +62,7 @@ pub(crate) const PATHS: [Path; 18] = [
     post("/v1/reprieve", Class::Read),
     get("/v1/state", Class::Operate),
     get("/v1/events", Class::Operate),
+    get("/v1/negotiations", Class::Operate),
     get("/v1/policy", Class::Operate),
     get("/v1/policy/shadow", Class::Operate),
     post("/extender/filter", Class::Read),
@@ -77,6 +87,11 @@ const GRPC_CALLS: [(&str, Class); 10] = [
     ("Forget", Class::Decide),
 ];
 
+/// Whether the request at a path is a stream without an end, whose messages are limited one by one.
+pub(crate) fn is_stream(path: &str) -> bool {
+    path == FILTER_STREAM || path == ATTEND
+}
+
 /// Whether a path is one of gRPC, whose bodies have a type of their own.
 pub(crate) fn is_grpc(path: &str) -> bool {
     SERVICES.iter().any(|service| path.starts_with(service))
@@ -92,6 +107,12 @@ pub(crate) fn is_json(path: &str) -> bool {
 pub(crate) fn class_of(path: &str) -> Class {
     if let Some(call) = path.strip_prefix(CALLS) {
         return GRPC_CALLS.iter().find(|(name, _)| *name == call).map_or(Class::Operate, |(_, class)| *class);
+    }
+    if let Some(call) = path.strip_prefix(NEGOTIATION) {
+        return if ["Negotiate", "Select", "Release"].contains(&call) { Class::Decide } else { Class::Operate };
+    }
+    if path.starts_with("/nodesift.v1.Parties/") {
+        return if path == ATTEND { Class::Attend } else { Class::Operate };
     }
     // The services of gRPC itself tell nothing about nodes or pods.
     if is_grpc(path) {
@@ -120,8 +141,27 @@ mod tests {
     }
 
     #[test]
+    fn cores_negotiate_by_the_right_to_decide_and_parties_attend_by_their_own() {
+        for path in ["/nodesift.v1.Negotiation/Negotiate", "/nodesift.v1.Negotiation/Release"] {
+            assert_eq!(class_of(path), Class::Decide, "{path}");
+        }
+        assert_eq!(class_of(ATTEND), Class::Attend);
+        assert!(is_grpc(ATTEND) && is_stream(ATTEND) && !is_stream("/nodesift.v1.Negotiation/Negotiate"));
+    }
+
+    #[test]
     fn a_path_that_nobody_has_listed_is_not_open_to_all() {
-        for path in ["", "/", "/v1/assume/", "/v1/%61ssume", "/v1/policies", "/nodesift.v1.Nodesift/", "/livez/x"] {
+        for path in [
+            "",
+            "/",
+            "/v1/assume/",
+            "/v1/%61ssume",
+            "/v1/policies",
+            "/nodesift.v1.Nodesift/",
+            "/livez/x",
+            "/nodesift.v1.Parties/x",
+            "/nodesift.v1.Negotiation/",
+        ] {
             assert_eq!(class_of(path), Class::Operate, "{path}");
         }
     }

@@ -13,7 +13,7 @@ use axum::{Extension, Router};
 
 use crate::access::Access;
 use crate::admin::exposition::Exposition;
-use crate::admin::{events, metrics, policy, shadow, state, version};
+use crate::admin::{events, metrics, negotiations, policy, shadow, state, version};
 use crate::admission::metrics::Metrics;
 use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
@@ -45,6 +45,7 @@ pub fn router(service: Service, access: Access, body_limit: BodyLimit, expositio
         .route("/v1/reprieve", post(json::call::<Reprieve>))
         .route("/v1/state", get(state::state))
         .route("/v1/events", get(events::events))
+        .route("/v1/negotiations", get(negotiations::negotiations))
         .route("/v1/policy", get(policy::policy))
         .route("/v1/policy/shadow", get(shadow::shadow))
         .route("/extender/filter", post(extender::filter::filter))

@@ -19,6 +19,7 @@ use crate::admission::scope::{RequestScope, StreamScope};
 use crate::admission::slots::{Size, Slots};
 use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
+use crate::negotiation::Negotiating;
 use crate::transport::arrivals::RequestRoom;
 use crate::transport::budget::ListenerClass;
 use crate::transport::places::{Activity, Place, Places};
@@ -53,6 +54,8 @@ struct ClassPlaces {
     changes: Places,
     /// Of health.
     health: Places,
+    /// Of parties.
+    parties: Places,
     /// Dumps of the state.
     dumps: Arc<Semaphore>,
     /// Calls that change the cache: those over TCP never keep the socket's waiting.
@@ -65,6 +68,7 @@ impl ClassPlaces {
             requests: Places::of_streams(limits::REQUEST_STREAMS),
             changes: Places::of_streams(limits::STREAMS),
             health: Places::of_streams(limits::HEALTH_WATCHES),
+            parties: Places::of_streams(limits::PARTY_STREAMS),
             dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
             writes: Arc::new(Semaphore::new(limits::WRITES)),
         }
@@ -97,6 +101,7 @@ pub struct Service {
     tcp: ClassPlaces,
     version_waiters: VersionWaiters,
     policy_note: PolicyNote,
+    negotiating: Negotiating,
 }
 
 impl Service {
@@ -116,6 +121,7 @@ impl Service {
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
             policy_note: PolicyNote::default(),
+            negotiating: Negotiating::default(),
         }
     }
 
@@ -129,6 +135,15 @@ impl Service {
     #[must_use]
     pub fn noting_policy(self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self { policy_note: PolicyNote(Some(Arc::new(note))), ..self }
+    }
+
+    /// The same service for the broker of negotiations, which it does not reach.
+    pub(crate) fn without_negotiation(self) -> Self {
+        Self { negotiating: Negotiating::default(), ..self }
+    }
+
+    pub(crate) fn negotiating(&self) -> &Negotiating {
+        &self.negotiating
     }
 
     pub(crate) fn policy_note(&self) -> Option<String> {
@@ -184,6 +199,12 @@ impl Service {
     pub(crate) async fn enter_request_stream(&self, scope: &StreamScope) -> Result<Place, Error> {
         scope.messages.leave_room();
         enter(&self.places(scope.class).requests, "streams of requests", limits::REQUEST_STREAMS, &scope.peer).await
+    }
+
+    /// One of the streams of parties that may be open at once over a class of listeners. It gives back the room of its head.
+    pub(crate) async fn enter_party_stream(&self, scope: &StreamScope) -> Result<Place, Error> {
+        scope.messages.leave_room();
+        enter(&self.places(scope.class).parties, "streams of parties", limits::PARTY_STREAMS, &scope.peer).await
     }
 
     /// One of the watches of health that may be open at once over a class of listeners. The request gives back its room.

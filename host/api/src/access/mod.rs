@@ -88,6 +88,18 @@ impl CallerRights {
             Caller::Tcp { identity } => self.access.rights.check(class, identity.as_deref()),
         }
     }
+
+    /// Refuses a caller that may not attend as a party.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Denied`].
+    pub(crate) fn check_party(&self, party: &str) -> Result<(), Error> {
+        match &self.caller {
+            Caller::Socket => Ok(()),
+            Caller::Tcp { identity } => self.access.rights.check_party(Some(party), identity.as_deref()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,11 +12,13 @@ pub struct Rights {
     lists: Option<Lists>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Lists {
     read: Vec<String>,
     decide: Vec<String>,
     operate: Vec<String>,
+    /// Each a party, and a name that may attend as it.
+    attend: Vec<(String, String)>,
 }
 
 /// In a list: every client with a valid certificate.
@@ -29,7 +31,17 @@ impl Rights {
         if [read, decide, operate].iter().all(|list| list.is_empty()) {
             return Self::default();
         }
-        Self { lists: Some(Lists { read: read.to_vec(), decide: decide.to_vec(), operate: operate.to_vec() }) }
+        let [read, decide, operate] = [read, decide, operate].map(<[String]>::to_vec);
+        Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }) }
+    }
+
+    /// The same, and who may attend as which party: a list like the others.
+    #[must_use]
+    pub fn attending(self, attend: &[(String, String)]) -> Self {
+        if attend.is_empty() {
+            return self;
+        }
+        Self { lists: Some(Lists { attend: attend.to_vec(), ..self.lists.unwrap_or_default() }) }
     }
 
     /// Whether any list restricts anything.
@@ -46,17 +58,37 @@ impl Rights {
         let Some(lists) = &self.lists else { return Ok(()) };
         let (list, what, flag) = match class {
             Class::Probe => return Ok(()),
+            Class::Attend => return self.check_party(None, identity),
             Class::Read => (&lists.read, "ask about pods and nodes", "--allow-read"),
             Class::Decide => (&lists.decide, "assume or forget pods", "--allow-decide"),
             Class::Operate => (&lists.operate, "read dumps and events, or call what is not listed", "--allow-operate"),
         };
-        let allowed = identity.is_some_and(|identity| list.iter().any(|name| name == ANY || identity.has(name)));
-        if allowed {
+        if list.iter().any(|name| is_named(identity, name)) { Ok(()) } else { Err(denied(identity, what, flag)) }
+    }
+
+    /// Refuses a client that may not attend as a party; none: as any.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Denied`].
+    pub(super) fn check_party(&self, party: Option<&str>, identity: Option<&Identity>) -> Result<(), Error> {
+        let Some(lists) = &self.lists else { return Ok(()) };
+        let is_meant = |known: &str| party.is_none_or(|party| known == party);
+        if lists.attend.iter().any(|(known, name)| is_meant(known) && is_named(identity, name)) {
             return Ok(());
         }
-        let client = identity.map_or_else(|| "without a certificate".to_owned(), ToString::to_string);
-        Err(Error::Denied { client, what, flag })
+        Err(denied(identity, "attend as this party", "--allow-attend"))
     }
+}
+
+/// Whether a client goes by a name of a list.
+fn is_named(identity: Option<&Identity>, name: &str) -> bool {
+    identity.is_some_and(|identity| name == ANY || identity.has(name))
+}
+
+fn denied(identity: Option<&Identity>, what: &'static str, flag: &'static str) -> Error {
+    let client = identity.map_or_else(|| "without a certificate".to_owned(), ToString::to_string);
+    Error::Denied { client, what, flag }
 }
 
 #[cfg(test)]
@@ -101,6 +133,22 @@ mod tests {
         assert!(rights.check(Class::Read, Some(&Identity::named(&["anyone"]))).is_ok());
         assert!(rights.check(Class::Read, Some(&Identity::named(&[]))).is_ok());
         assert!(rights.check(Class::Read, None).is_err());
+    }
+
+    #[test]
+    fn a_party_attends_by_a_name_that_is_listed_for_it_and_for_no_other() {
+        let pair = |party: &str, name: &str| (party.to_owned(), name.to_owned());
+        let rights = Rights::new(&[], &[], &[]).attending(&[pair("licences", "flexd"), pair("storage", "*")]);
+        let (licences, other) = (Identity::named(&["flexd"]), Identity::named(&["x"]));
+        assert!(rights.check(Class::Attend, Some(&other)).is_ok() && rights.check(Class::Attend, None).is_err());
+        assert!(rights.check_party(Some("licences"), Some(&licences)).is_ok());
+        assert!(rights.check_party(Some("storage"), Some(&licences)).is_ok());
+        let refused = rights.check_party(Some("licences"), Some(&other)).unwrap_err().text();
+        assert!(refused.contains("--allow-attend"), "{refused}");
+        // As soon as one list has a name, the others are closed.
+        assert!(rights.check(Class::Decide, Some(&licences)).is_err());
+        let open = Rights::new(&[], &[], &[]).attending(&[]);
+        assert!(open.check_party(Some("licences"), None).is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::negotiations::Negotiations;
 use super::requests::Requests;
 use crate::transport::intake::IntakeMetrics;
 
@@ -20,6 +21,8 @@ pub struct Metrics {
     pub(super) refused: Counter,
     /// Requests that have ended.
     pub(crate) requests: Requests,
+    /// Negotiations with parties.
+    pub(crate) negotiations: Negotiations,
     /// Memory that requests hold.
     pub(crate) intake: IntakeMetrics,
 }
@@ -36,6 +39,7 @@ impl Metrics {
         let help = "Requests refused because no evaluation slot would have become free in time";
         registry.register("nodesift_api_requests_refused", help, metrics.refused.clone());
         metrics.requests.register(registry);
+        metrics.negotiations.register(registry);
         metrics
     }
 }

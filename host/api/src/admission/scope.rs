@@ -63,6 +63,12 @@ impl RequestScope {
         self.room.cover(limits::VERSION_WAITER_BYTES)
     }
 
+    /// The same for work that goes on after the request: with a deadline of its own, and without room.
+    pub(crate) fn renewed(&self, time: Duration) -> Self {
+        let deadline = Deadline::after(Instant::now(), time);
+        Self { deadline, room: RequestRoom::default(), ..self.clone() }
+    }
+
     /// Another request of the same listener.
     #[cfg(test)]
     pub(crate) fn another(&self) -> Self {

@@ -33,6 +33,8 @@ pub(super) struct AssumePlan {
     pub(super) check: bool,
     /// Whether its claims get devices; then `check` is set too.
     pub(super) allocate: bool,
+    /// Whether the node was agreed on: one fits of which a party says nothing any more.
+    pub(super) is_negotiated: bool,
 }
 
 impl Service {
@@ -74,6 +76,42 @@ impl Service {
         Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }
 
+    /// As [`Self::assume_planned`], and holds claims whose devices others allocate: no other pod gets them meanwhile.
+    pub(crate) fn assume_holding(
+        &self,
+        request: v1::AssumeRequest,
+        claims: &[Arc<str>],
+    ) -> Result<v1::AssumeResponse, Error> {
+        let request = AssumePlan { is_negotiated: true, ..self.assume_plan("", request)? };
+        let until = Instant::now() + request.ttl;
+        let is_held = self.uid(&request.pod).is_some_and(|uid| self.writer().lock().held_for_pod(&uid).is_some());
+        let found = if is_held { None } else { self.evaluate_unlocked(&request)? };
+
+        let mut writer = self.writer().lock();
+        // What the pod itself holds must not keep it from another node.
+        let held = self.uid(&request.pod).and_then(|uid| writer.held_for_pod(&uid).map(|held| (uid, held)));
+        if let Some((uid, _)) = &held {
+            writer.release_pod(uid);
+            writer.publish();
+        }
+        let placed = self.plan(&mut writer, &request).and_then(|plan| {
+            self.evaluate_locked(&mut writer, &request, &plan, found)?;
+            let nothing = claims.iter().map(|uid| (Arc::clone(uid), Vec::new())).collect::<Vec<_>>();
+            let placed = writer.carry_out_holding(&plan, until, &nothing);
+            let placed = placed.map_err(|error| Error::Held { pod: plan.pod.uid.to_string(), error })?;
+            Ok((plan, placed))
+        });
+        if placed.is_err()
+            && let Some((uid, held)) = held
+            && let Err(error) = writer.hold_again(held)
+        {
+            tracing::error!(%error, pod = &*uid, "claims in flight are not held any more");
+        }
+        let version = self.publish(&mut writer);
+        let (plan, placed) = placed?;
+        Ok(assumed(&plan, placed, Some(version)))
+    }
+
     /// Checks a request; `place` is the path of its fields in errors, with the dot.
     pub(super) fn assume_plan(&self, place: &str, request: v1::AssumeRequest) -> Result<AssumePlan, Error> {
         let check = evaluates(&request);
@@ -87,7 +125,7 @@ impl Service {
             PodRef::Whole(pod) => Some(self.record(place, pod, &node)?),
             PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Version { .. } | PodRef::Known(_) => None,
         };
-        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate })
+        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate, is_negotiated: false })
     }
 
     /// What the request would do, where its `if_generation` holds.

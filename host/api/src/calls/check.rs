@@ -32,6 +32,8 @@ struct Needs {
     fit: bool,
     /// What its claims get.
     devices: bool,
+    /// As [`AssumePlan::is_negotiated`].
+    is_negotiated: bool,
 }
 
 impl Needs {
@@ -40,6 +42,7 @@ impl Needs {
             fit: request.check && takes_room(plan),
             // The claims of a bound pod are allocated.
             devices: request.allocate && plan.placed != Placed::AlreadyBound,
+            is_negotiated: request.is_negotiated,
         }
     }
 
@@ -143,7 +146,7 @@ impl Service {
         let policy = self.engine().policy().generation;
         let pod = PodRef::Known(Arc::clone(&plan.pod));
         let deadline = Some(Instant::now() + limits::CHECK_TIME);
-        let policy = if needs.fit { self.check_fit(&snapshot, plan, &pod, deadline)? } else { policy };
+        let policy = if needs.fit { self.check_fit(&snapshot, plan, &pod, needs, deadline)? } else { policy };
         let allocations = match needs.devices {
             true => self.engine().allocate(&snapshot, &pod, &plan.node, deadline)?,
             false => Vec::new(),
@@ -157,6 +160,7 @@ impl Service {
         snapshot: &Arc<Snapshot>,
         plan: &Plan,
         pod: &PodRef,
+        needs: Needs,
         deadline: Option<Instant>,
     ) -> Result<u64, Error> {
         let query = Query {
@@ -167,7 +171,10 @@ impl Service {
             deadline,
             skip: Vec::new(),
         };
-        let answer = self.engine().answer_on(snapshot, &query)?;
+        let answer = match needs.is_negotiated {
+            true => self.engine().answer_candidates_on(snapshot, &query)?,
+            false => self.engine().answer_on(snapshot, &query)?,
+        };
         match answer.pods.first() {
             Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),
             Some(_) => Ok(answer.policy_generation),

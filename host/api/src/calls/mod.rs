@@ -30,5 +30,5 @@ pub(crate) mod reprieve;
 pub(crate) mod request;
 pub mod response;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod yunikorn;

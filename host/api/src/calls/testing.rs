@@ -12,7 +12,7 @@ use nodesift_sandbox::Runtime;
 const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// These predicates of the default policy.
-pub(super) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
+pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
     let mut policy = policy.select(predicates).unwrap();

@@ -16,6 +16,7 @@
 //! body         limits of one request body in bytes and time
 //! messages     the same for each message of a stream
 //! body_buffer  a body read whole
+//! spawned      a task that ends with whoever waits for it
 //! ```
 //!
 //! Start with [`server`].
@@ -33,5 +34,6 @@ pub mod listen;
 pub(crate) mod messages;
 pub(crate) mod places;
 pub mod server;
+pub(crate) mod spawned;
 pub mod tls;
 pub(crate) mod unsent;

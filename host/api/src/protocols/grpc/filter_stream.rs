@@ -5,8 +5,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
 
 use axum::body::Bytes;
 use axum::extract::Request;
@@ -15,7 +14,6 @@ use futures_util::future::FutureExt as _;
 use futures_util::{Stream, StreamExt as _, stream};
 use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
 use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinHandle};
 use tonic::Status;
 
 use super::{frame, message, scope_of, split};
@@ -23,6 +21,7 @@ use crate::admission::scope::{RequestScope, StreamScope};
 use crate::calls::driver::{self, Call as _, Stage};
 use crate::calls::filter::Filter;
 use crate::transport::places::Activity;
+use crate::transport::spawned::Spawned;
 use crate::transport::unsent::Unsent;
 use crate::{Error, Service, limits};
 
@@ -40,14 +39,14 @@ pub(super) async fn filter_stream(service: Service, max: usize, request: Request
     // One more is taken from the channel and waited for.
     let (answers, begun) = mpsc::channel(limits::STREAM_REQUESTS - 1);
     let reader = Reader { service, unsent, scope, activity: place.activity().clone(), answers };
-    let reading = Spawned(tokio::spawn(async move {
+    let reading = Spawned::new(async move {
         tokio::select! {
             () = drained => {}
             () = closing => {}
             () = dismissed => {}
             () = reader.read(requests) => {}
         }
-    }));
+    });
     let answers = stream::unfold((begun, (place, endless, reading)), |(mut begun, held)| async move {
         let answer: Answer = begun.recv().await?;
         Some((answer.done().await, (begun, held)))
@@ -142,7 +141,7 @@ impl Answer {
         let mut work = Box::pin(work);
         match work.as_mut().now_or_never() {
             Some(done) => Self::Done(done),
-            None => Self::Begun(Spawned(tokio::spawn(work))),
+            None => Self::Begun(Spawned::new(work)),
         }
     }
 
@@ -151,22 +150,5 @@ impl Answer {
             Self::Done(done) => done,
             Self::Begun(work) => work.await.unwrap_or_else(|_| Err(Error::Internal.into())),
         }
-    }
-}
-
-/// A task that ends when it is dropped.
-struct Spawned<T>(JoinHandle<T>);
-
-impl<T> Future for Spawned<T> {
-    type Output = Result<T, JoinError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx)
-    }
-}
-
-impl<T> Drop for Spawned<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

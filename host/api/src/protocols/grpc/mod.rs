@@ -3,6 +3,7 @@
 //! ```text
 //! grpc       a route per call; this file
 //!   filter_stream  the call with a stream of requests
+//!   negotiation    calls with a stream of events, and the streams of parties
 //!   message  answers → bytes of messages
 //!   frame    bytes of messages ↔ bodies over HTTP/2
 //!   split    a stream of requests → its messages
@@ -13,6 +14,7 @@
 mod filter_stream;
 mod frame;
 pub(crate) mod message;
+mod negotiation;
 mod split;
 
 use std::future::Future;
@@ -72,6 +74,7 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
                 filter_stream::filter_stream(service, max, request).await.unwrap_or_else(Status::into_http)
             }),
         )
+        .merge(negotiation::routes(max))
         .merge(call(
             "NodeIndex",
             post(move |State(service): State<Service>, request| node_index(service, max, request)),

@@ -1,0 +1,382 @@
+//! The broker: one task that owns the state machine, tells it what happens, and has its effects carried out.
+//!
+//! It waits for nothing but its channels and its clock. Effects are carried out in their order, and what they lead to is told
+//! after all of them. What it sees without being told is in `look`. Start at [`Broker::run`].
+
+mod look;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use nodesift_negotiation::{
+    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Progress, Select,
+};
+use nodesift_proto::v1;
+use prost::Message as _;
+use rustc_hash::FxHashMap;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tonic::Status;
+
+use super::outbox::{self, Inbox, Outbox};
+use super::rules::ClaimName;
+use super::watch::Watch;
+use super::works::{Done, Subject, Works};
+use super::{Command, Departure, Opening, message};
+use crate::admission::negotiations::Negotiations as Metrics;
+use crate::admission::scope::RequestScope;
+use crate::{Error, Service, limits};
+
+/// The task, with all that belongs to it.
+pub(super) struct Broker {
+    service: Service,
+    core: Negotiations,
+    works: Works,
+    metrics: Metrics,
+    /// The generation of the policy whose parties are known.
+    policy: Option<u64>,
+    watch: Watch,
+    live: BTreeMap<NegotiationId, Live>,
+    by_pod: FxHashMap<Arc<str>, NegotiationId>,
+    attending: FxHashMap<Arc<str>, Attending>,
+    /// What follows from effects.
+    followers: VecDeque<Follower>,
+}
+
+/// A negotiation that has not ended.
+struct Live {
+    subject: Subject,
+    /// As parties are told of it.
+    pod: v1::PartyPod,
+    claims: Vec<ClaimName>,
+    scope: RequestScope,
+    version: v1::Version,
+    began: Instant,
+    negotiate: Option<Outbox<v1::NegotiationEvent>>,
+    select: Option<Outbox<v1::NegotiationEvent>>,
+    evaluating: Option<AbortHandle>,
+    is_assumed: bool,
+}
+
+/// A party's stream.
+struct Attending {
+    session: u64,
+    calls: Outbox<v1::PartyCall>,
+}
+
+/// What follows from an effect, once all effects are carried out.
+enum Follower {
+    Event(Event),
+    Release(NegotiationId),
+}
+
+impl Broker {
+    pub(super) fn new(service: Service, reports: mpsc::WeakSender<Command>) -> Self {
+        let metrics = service.metrics().negotiations.clone();
+        // Ids of two starts differ.
+        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
+        Self {
+            works: Works::new(service.clone(), reports),
+            service,
+            core: Negotiations::new(seed),
+            metrics,
+            policy: None,
+            watch: Watch::default(),
+            live: BTreeMap::new(),
+            by_pod: FxHashMap::default(),
+            attending: FxHashMap::default(),
+            followers: VecDeque::new(),
+        }
+    }
+
+    /// Runs until the last clone of the service is dropped, or the process drains.
+    pub(super) async fn run(
+        mut self,
+        mut commands: mpsc::Receiver<Command>,
+        mut departures: mpsc::UnboundedReceiver<Departure>,
+    ) {
+        let mut ticks = interval(limits::NEGOTIATION_TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut drained = Box::pin(self.service.readiness().drained());
+        loop {
+            let due = self.core.next_tick();
+            let due = async {
+                match due {
+                    Some(at) => sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => self.take(command),
+                    None => break,
+                },
+                Some(departure) = departures.recv() => self.depart(departure),
+                () = due => self.step(Event::Tick),
+                _ = ticks.tick() => self.look(),
+                () = &mut drained => break,
+            }
+        }
+        self.end_streams();
+    }
+
+    /// Ends all streams, since the process drains.
+    fn end_streams(&self) {
+        let status = || Status::unavailable("the sidecar ends: begin again with another one, or once it is back");
+        for live in self.live.values() {
+            for stream in live.negotiate.iter().chain(&live.select) {
+                stream.end(status());
+            }
+        }
+        for attending in self.attending.values() {
+            attending.calls.end(status());
+        }
+    }
+
+    fn take(&mut self, command: Command) {
+        match command {
+            Command::Negotiate(opening, reply) => {
+                // A reply that nobody waits for is that of a client that has left: its stream is dropped, and says so.
+                let _left = reply.send(self.negotiate(*opening));
+            }
+            Command::Select(select, reply) => {
+                let _left = reply.send(self.select(select));
+            }
+            Command::Release(id, reply) => {
+                let released = self.core.release(id, Instant::now()).map_err(Error::from);
+                let _left = reply.send(released.map(|effects| self.carry_out(effects)));
+            }
+            Command::Attend { party, session, calls, reply } => {
+                let _left = reply.send(self.attend(&party, session, calls));
+            }
+            Command::Heard(event) => self.step(event),
+            Command::Done(done) => self.done(done),
+            Command::Look(reply) => {
+                let _left = reply.send(self.overview());
+            }
+        }
+    }
+
+    fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox<v1::NegotiationEvent>), Error> {
+        self.follow_policy();
+        let Opening { request, subject, claims, scope, version } = opening;
+        let (id, effects) = self.core.negotiate(request, Instant::now())?;
+        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
+        let pod = Arc::clone(&subject.record.uid);
+        let live = Live {
+            pod: message::party_pod(&subject.record),
+            subject,
+            claims,
+            scope,
+            version,
+            began: Instant::now(),
+            negotiate: Some(outbox),
+            select: None,
+            evaluating: None,
+            is_assumed: false,
+        };
+        // Something may have become of the pod since it was looked up.
+        self.watch.look_again();
+        self.live.insert(id, live);
+        self.by_pod.insert(pod, id);
+        self.metrics.begun.inc();
+        self.carry_out(effects);
+        Ok((id, inbox))
+    }
+
+    fn select(&mut self, select: Select) -> Result<Inbox<v1::NegotiationEvent>, Error> {
+        let id = select.negotiation;
+        let effects = self.core.select(select, Instant::now())?;
+        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
+        if let Some(live) = self.live.get_mut(&id) {
+            live.select = Some(outbox);
+        }
+        self.carry_out(effects);
+        Ok(inbox)
+    }
+
+    fn attend(&mut self, party: &Arc<str>, session: u64, calls: Outbox<v1::PartyCall>) -> Result<(), Error> {
+        self.follow_policy();
+        let effects = self.core.attend(party, session, Instant::now())?;
+        tracing::info!(party = &**party, session, "party attends");
+        let before = self.attending.insert(Arc::clone(party), Attending { session, calls });
+        if let Some(before) = before {
+            before.calls.end(Status::aborted("another stream of this party has taken the place of this one"));
+        }
+        self.carry_out(effects);
+        Ok(())
+    }
+
+    /// A stream has ended.
+    fn depart(&mut self, departure: Departure) {
+        match departure {
+            Departure::Core(id) => {
+                // Otherwise it has ended as it should, or the pod is selected.
+                if self.live.get(&id).is_some_and(|live| live.negotiate.is_some() && live.select.is_none()) {
+                    self.followers.push_back(Follower::Release(id));
+                    self.carry_out(Vec::new());
+                }
+            }
+            Departure::Party { party, session } => {
+                if self.attending.get(&party).is_some_and(|attending| attending.session == session) {
+                    tracing::info!(party = &*party, session, "party has left");
+                    self.attending.remove(&party);
+                }
+                self.step(Event::Left { party, session });
+            }
+        }
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Evaluated(id, evaluated) => {
+                let Some(live) = self.live.get_mut(&id) else { return };
+                match evaluated {
+                    Some((evaluated, version)) => {
+                        live.version = version;
+                        self.step(Event::Evaluated(evaluated));
+                    }
+                    None => {
+                        let pod = Arc::clone(&live.subject.record.uid);
+                        self.step(Event::PodGone(pod));
+                    }
+                }
+            }
+            Done::Assumed { pod, negotiation, outcome } => {
+                self.works.finish(&pod);
+                if let Some(live) = self.live.get_mut(&negotiation) {
+                    live.is_assumed |= outcome.is_ok();
+                    self.watch.look_again();
+                }
+                self.step(Event::Assumed(negotiation, outcome));
+            }
+            Done::Forgotten { pod } => self.works.finish(&pod),
+            Done::Watched(fates) => {
+                for (id, fate) in fates {
+                    self.tell_fate(id, fate, true);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        let effects = self.core.step(event, Instant::now());
+        self.carry_out(effects);
+    }
+
+    /// Carries out effects, and what follows from them.
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        let mut waiting = VecDeque::from(effects);
+        loop {
+            while let Some(effect) = waiting.pop_front() {
+                self.act(effect);
+            }
+            let Some(follower) = self.followers.pop_front() else { break };
+            waiting.extend(match follower {
+                Follower::Event(event) => self.core.step(event, Instant::now()),
+                // One that has ended meanwhile need not be released.
+                Follower::Release(id) => self.core.release(id, Instant::now()).unwrap_or_default(),
+            });
+        }
+        let usage = self.core.usage();
+        self.metrics.show(&usage, self.attending.len());
+    }
+
+    fn act(&mut self, effect: Effect) {
+        match effect {
+            Effect::Call(party, call) => {
+                let of = match &call {
+                    nodesift_negotiation::Call::Ask(ask) => self.by_pod.get(&ask.pod),
+                    nodesift_negotiation::Call::Allocate(allocate) => self.by_pod.get(&allocate.pod),
+                    _ => None,
+                };
+                let live = of.and_then(|id| self.live.get(id));
+                let claims = live.map(|live| live.claims.as_slice()).unwrap_or_default();
+                let call = message::call(call, live.map(|live| &live.pod), claims);
+                let Some(attending) = self.attending.get(&party) else { return };
+                self.metrics.called(&party, &call);
+                let bytes = call.encoded_len();
+                if !attending.calls.push(call, bytes) {
+                    let session = attending.session;
+                    tracing::warn!(party = &*party, session, "party does not read its calls: its stream is cut off");
+                    self.attending.remove(&party);
+                    self.followers.push_back(Follower::Event(Event::Left { party, session }));
+                }
+            }
+            Effect::Tell { negotiation, round, progress } => self.tell(negotiation, round, progress),
+            Effect::Evaluate(asked) => self.evaluate(asked),
+            Effect::Rows { party, subject, changes } => self.works.set_rows(party, subject, changes),
+            Effect::Assume { negotiation, node, claims, .. } => {
+                if let Some(live) = self.live.get(&negotiation) {
+                    self.works.assume(negotiation, &live.subject, node, claims, &live.scope);
+                }
+            }
+            Effect::Forget { pod } => self.works.forget(pod),
+            Effect::Defect(party, defect) => self.note_defect(&party, &defect),
+        }
+    }
+
+    fn evaluate(&mut self, asked: Evaluate) {
+        let Some(live) = self.live.get_mut(&asked.negotiation) else { return };
+        let evaluating = self.works.evaluate(live.subject.clone(), asked, &live.scope);
+        if let Some(before) = live.evaluating.replace(evaluating) {
+            before.abort();
+        }
+    }
+
+    fn tell(&mut self, id: NegotiationId, round: u32, progress: Progress) {
+        self.metrics.told(&progress, self.live.get(&id).map(|live| live.began.elapsed()));
+        let Some(live) = self.live.get_mut(&id) else { return };
+        let is_agreed = matches!(progress, Progress::Ended(nodesift_negotiation::End::Viable));
+        let ends_negotiate = matches!(progress, Progress::Selected(_) | Progress::Failed(_) | Progress::Ended(_));
+        let ends_select = matches!(progress, Progress::Allocated(_) | Progress::Failed(_) | Progress::Ended(_));
+        let is_over = matches!(progress, Progress::Failed(_) | Progress::Ended(_)) && !is_agreed;
+        let event = message::event(id.0, round, live.version.clone(), progress);
+        let mut is_cut = false;
+        for (stream, ends) in [(&mut live.negotiate, ends_negotiate), (&mut live.select, ends_select)] {
+            let Some(outbox) = stream else { continue };
+            let is_pushed = outbox.push(event.clone(), event.encoded_len());
+            is_cut |= !is_pushed;
+            if ends {
+                outbox.end(Status::ok(""));
+            }
+            if ends || !is_pushed {
+                *stream = None;
+            }
+        }
+        if is_over {
+            self.forget(id);
+        } else if is_cut && self.live.get(&id).is_some_and(|live| live.select.is_none() && !live.is_assumed) {
+            // Nobody is there any more for whom to negotiate.
+            self.followers.push_back(Follower::Release(id));
+        }
+    }
+
+    /// A negotiation has ended.
+    fn forget(&mut self, id: NegotiationId) {
+        let Some(live) = self.live.remove(&id) else { return };
+        if let Some(evaluating) = live.evaluating {
+            evaluating.abort();
+        }
+        for stream in live.negotiate.iter().chain(&live.select) {
+            stream.end(Status::ok(""));
+        }
+        let pod = &live.subject.record.uid;
+        if self.by_pod.get(pod) == Some(&id) {
+            self.by_pod.remove(pod);
+        }
+    }
+
+    fn note_defect(&self, party: &Arc<str>, defect: &Defect) {
+        self.metrics.note_defect(party, defect);
+        match defect {
+            Defect::Malformed(error) => tracing::warn!(party = &**party, %error, "party said what counts for nothing"),
+            Defect::Silent => tracing::debug!(party = &**party, "party is silent"),
+            Defect::Quarantined => {
+                tracing::warn!(party = &**party, "party is silent too often: it is not asked for a while")
+            }
+        }
+    }
+}

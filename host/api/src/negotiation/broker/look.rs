@@ -1,0 +1,111 @@
+//! What the broker sees without being told: another policy, pods and claims that change; and what it shows. Start at [`Broker::look`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nodesift_negotiation::{Event, NegotiationId, Party, Refusal};
+
+use super::super::view::{Counts, NegotiationState, Overview, PartyState};
+use super::super::watch::{self, Fate, Watched};
+use super::super::works::Done;
+use super::{Broker, Follower};
+use crate::Error;
+
+impl Broker {
+    /// Takes the parties of the policy, where it is another one.
+    pub(super) fn follow_policy(&mut self) {
+        let policy = self.service.engine().policy();
+        if self.policy.replace(policy.generation) == Some(policy.generation) {
+            return;
+        }
+        let parties: Vec<Party> = policy.parties.iter().map(|known| known.party.clone()).collect();
+        let is_party = |name: &Arc<str>| parties.iter().any(|party| party.name == *name);
+        let gone: Vec<Arc<str>> = self.attending.keys().filter(|name| !is_party(name)).cloned().collect();
+        for name in gone {
+            if let Some(attending) = self.attending.remove(&name) {
+                let refusal = Refusal::UnknownParty(Arc::clone(&name));
+                attending.calls.end(Error::from(refusal).into());
+                self.followers.push_back(Follower::Event(Event::Left { party: name, session: attending.session }));
+            }
+        }
+        match self.core.set_parties(parties, Instant::now()) {
+            Ok(effects) => self.carry_out(effects),
+            // A policy with such parties does not become active.
+            Err(error) => tracing::error!(%error, "the parties of the policy are not taken"),
+        }
+    }
+
+    /// Looks at what has changed without being told.
+    pub(super) fn look(&mut self) {
+        if self.live.is_empty() && self.attending.is_empty() {
+            return;
+        }
+        self.follow_policy();
+        let ended: Vec<NegotiationId> = self.live.keys().filter(|id| !self.core.is_live(**id)).copied().collect();
+        ended.into_iter().for_each(|id| self.forget(id));
+        let snapshot = self.service.reader().snapshot();
+        if !self.watch.is_news(&snapshot) {
+            return;
+        }
+        let claims =
+            self.live.values().flat_map(|live| live.claims.iter().map(|claim| (&live.subject.record.uid, claim)));
+        for (uid, facts) in self.watch.changed_claims(&snapshot, claims) {
+            let (state, shared) = facts.map_or((None, false), |(state, shared)| (Some(state), shared));
+            self.step(Event::Claim { uid, state, shared });
+        }
+        let watched = self.live.iter().map(|(id, live)| Watched {
+            negotiation: *id,
+            pod: Arc::clone(&live.subject.record.uid),
+            is_assumed: live.is_assumed,
+            is_known: live.subject.is_known,
+        });
+        // What is being done about a pod may show halfway.
+        let (busy, idle): (Vec<_>, Vec<_>) = watched.partition(|watched| self.works.is_busy(&watched.pod));
+        if !busy.is_empty() {
+            self.watch.look_again();
+        }
+        let (assumed, others): (Vec<_>, Vec<_>) = idle.into_iter().partition(|watched| watched.is_assumed);
+        let pods = self.service.reader().clone();
+        for other in others {
+            if let Some(fate) = watch::fate(pods.pods(), &other) {
+                self.tell_fate(other.negotiation, fate, false);
+            }
+        }
+        if !assumed.is_empty() {
+            self.works.look(move |service| Done::Watched(watch::fates_of_assumed(service, &assumed)));
+        }
+    }
+
+    /// Tells what became of a pod, unless that was seen before it was assumed, or forgotten.
+    pub(super) fn tell_fate(&mut self, id: NegotiationId, fate: Fate, was_assumed: bool) {
+        let Some(live) = self.live.get_mut(&id) else { return };
+        let pod = Arc::clone(&live.subject.record.uid);
+        if live.is_assumed != was_assumed || self.works.is_busy(&pod) {
+            return self.watch.look_again();
+        }
+        if fate == Fate::Bound {
+            live.is_assumed = false;
+        }
+        self.step(match fate {
+            Fate::Bound => Event::Bound(pod),
+            Fate::Gone => Event::PodGone(pod),
+        });
+    }
+
+    pub(super) fn overview(&self) -> Overview {
+        let now = Instant::now();
+        let pod = |id: &NegotiationId| {
+            let record = self.live.get(id).map(|live| &live.subject.record);
+            record.map(|record| format!("{}/{}", record.namespace, record.name)).unwrap_or_default()
+        };
+        let negotiations = self.core.views().into_iter().map(|view| {
+            let pod = pod(&view.id);
+            NegotiationState::of(view, pod, now)
+        });
+        Overview {
+            usage: Counts::of(self.core.usage()),
+            parties: self.core.parties(now).iter().map(|view| PartyState::of(view, now)).collect(),
+            negotiations: negotiations.collect(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Messages of `nodesift.v1` ↔ what negotiation says and hears.
+//!
+//! Texts are copied on both ways: what a message names is checked by the state machine. Start at [`event`] and [`heard`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nodesift_negotiation as negotiation;
+use nodesift_negotiation::{
+    Answer, Call, CallId, End, Event, Invalidate, PartyAllocated, PartyFailed, Progress, Subject,
+};
+use nodesift_proto::v1::{self, negotiation_event, party_call, party_message};
+
+use super::rules::ClaimName;
+use crate::Error;
+use nodesift_cache::metadata::PodRecord;
+
+/// What those see who wait for a negotiation.
+pub(super) fn event(id: u64, round: u32, version: v1::Version, progress: Progress) -> v1::NegotiationEvent {
+    use negotiation_event as proto;
+    let event = match progress {
+        Progress::Asked { nodes, parties } => {
+            proto::Event::Asked(proto::Asked { nodes: count(nodes), parties: texts(&parties) })
+        }
+        Progress::Viable(nodes) => proto::Event::Viable(proto::Viable { nodes: texts(&nodes) }),
+        Progress::Selected(node) => proto::Event::Selected(proto::Selected { node: node.to_string() }),
+        Progress::Allocated(node) => proto::Event::Allocated(proto::Allocated { node: node.to_string() }),
+        Progress::Failed(failure) => proto::Event::Failed(proto::Failed {
+            party: failure.party.map(|party| party.to_string()).unwrap_or_default(),
+            claim: failure.claim.map(|claim| claim.to_string()).unwrap_or_default(),
+            reason: failure.reason.to_string(),
+        }),
+        Progress::Ended(end) => proto::Event::Ended(ended(end)),
+    };
+    v1::NegotiationEvent { id, round, version: Some(version), event: Some(event) }
+}
+
+fn ended(end: End) -> negotiation_event::Ended {
+    let (end, parties, claim) = match end {
+        End::Viable => (v1::End::Viable, Vec::new(), String::new()),
+        End::Exhausted => (v1::End::Exhausted, Vec::new(), String::new()),
+        End::TimedOut(parties) => (v1::End::TimedOut, texts(&parties), String::new()),
+        End::InProgress(claim) => (v1::End::InProgress, Vec::new(), claim.to_string()),
+        End::Gone => (v1::End::Gone, Vec::new(), String::new()),
+        End::Superseded => (v1::End::Superseded, Vec::new(), String::new()),
+    };
+    negotiation_event::Ended { end: end.into(), parties, claim }
+}
+
+/// What a party is told of a pod.
+pub(super) fn party_pod(pod: &PodRecord) -> v1::PartyPod {
+    v1::PartyPod {
+        namespace: pod.namespace.to_string(),
+        name: pod.name.to_string(),
+        uid: pod.object_uid().to_owned(),
+        labels: pod.facts.labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+    }
+}
+
+/// A call of a party. `pod` and the names of its claims are those of the negotiation; none for one that has ended.
+pub(super) fn call(call: Call, pod: Option<&v1::PartyPod>, names: &[ClaimName]) -> v1::PartyCall {
+    let claims = |uids: &[Arc<str>]| uids.iter().map(|uid| claim(uid, names)).collect();
+    let call = match call {
+        Call::Ask(ask) => party_call::Call::Ask(v1::Ask {
+            id: ask.id.0,
+            subject: subject_text(&ask.subject),
+            pod: pod.cloned(),
+            claims: claims(&ask.claims),
+            nodes: texts(&ask.nodes),
+            recheck: texts(&ask.recheck),
+            deadline_ms: u32::try_from(ask.deadline.as_millis()).unwrap_or(u32::MAX),
+        }),
+        Call::Allocate(allocate) => party_call::Call::Allocate(v1::Allocate {
+            id: allocate.id.0,
+            pod: pod.cloned(),
+            claims: claims(&allocate.claims),
+            nodes: texts(&allocate.nodes),
+        }),
+        Call::Deallocate(deallocate) => {
+            party_call::Call::Deallocate(v1::Deallocate { id: deallocate.id.0, claims: texts(&deallocate.claims) })
+        }
+        Call::Withdraw(id) => party_call::Call::Withdraw(v1::Withdraw { id: id.0 }),
+    };
+    v1::PartyCall { call: Some(call) }
+}
+
+fn claim(uid: &Arc<str>, names: &[ClaimName]) -> v1::Claim {
+    let known = names.iter().find(|known| known.uid == *uid);
+    let text = |text: fn(&ClaimName) -> &Arc<str>| known.map(|known| text(known).to_string()).unwrap_or_default();
+    v1::Claim { namespace: text(|known| &known.namespace), name: text(|known| &known.name), uid: uid.to_string() }
+}
+
+/// What a party has said.
+///
+/// # Errors
+///
+/// [`Error::InvalidField`] for a message that says nothing, a second `attend`, or a subject that no question has had.
+pub(super) fn heard(party: &Arc<str>, said: v1::PartyMessage) -> Result<Event, Error> {
+    use party_message::Message;
+    let party = Arc::clone(party);
+    Ok(match said.message {
+        Some(Message::Answer(said)) => Event::Answered(party, answer(said)),
+        Some(Message::Allocated(said)) => {
+            let (id, claims, nodes) = (CallId(said.id), shared(said.claims), shared(said.nodes));
+            Event::Allocated(party, PartyAllocated { id, claims, nodes })
+        }
+        Some(Message::Failed(said)) => {
+            let (id, claim, nodes) = (CallId(said.id), some(said.claim), shared(said.nodes));
+            Event::Failed(party, PartyFailed { id, claim, reason: said.reason.into(), nodes })
+        }
+        Some(Message::Deallocated(said)) => Event::Deallocated(party, CallId(said.id)),
+        Some(Message::Invalidate(said)) => Event::Invalidated(party, Invalidate { subject: subject(&said.subject)? }),
+        Some(Message::Attend(_)) => return Err(Error::invalid("attend", "comes once, at the beginning of a stream")),
+        None => return Err(Error::invalid("message", "says nothing that is known here")),
+    })
+}
+
+fn answer(said: v1::Answer) -> Answer {
+    let nodes = said.nodes.into_iter().map(|said| negotiation::Unsuitable {
+        node: said.node.into(),
+        claim: some(said.claim),
+        reason: said.reason.into(),
+    });
+    Answer {
+        id: Some(CallId(said.id)),
+        nodes: nodes.collect(),
+        partial: said.partial,
+        alternatives: shared(said.alternatives),
+        selector: some(said.selector),
+        valid: Duration::from_millis(said.valid_ms.into()),
+    }
+}
+
+/// A subject as text, which names it again.
+fn subject_text(subject: &Subject) -> String {
+    match subject {
+        Subject::Pod(uid) => format!("pod:{uid}"),
+        Subject::Template(key) => format!("template:{key}"),
+        Subject::Claims(uids) => format!("claims:{}", texts(uids).join(",")),
+    }
+}
+
+/// The subject of a text; none for the empty one, which means all.
+fn subject(text: &str) -> Result<Option<Subject>, Error> {
+    Ok(Some(match text.split_once(':') {
+        None if text.is_empty() => return Ok(None),
+        Some(("pod", uid)) => Subject::Pod(uid.into()),
+        Some(("template", key)) => Subject::Template(key.into()),
+        Some(("claims", uids)) => Subject::Claims(uids.split(',').map(Arc::from).collect()),
+        _ => return Err(Error::invalid("invalidate.subject", "is that of no question")),
+    }))
+}
+
+fn texts(texts: &[Arc<str>]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn shared(texts: Vec<String>) -> Vec<Arc<str>> {
+    texts.into_iter().map(Arc::from).collect()
+}
+
+fn some(text: String) -> Option<Arc<str>> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_subject_names_it_again() {
+        let claims: Arc<[Arc<str>]> = ["a".into(), "b".into()].into();
+        for known in [Subject::Pod("u:1".into()), Subject::Template("00ff".into()), Subject::Claims(claims)] {
+            assert_eq!(subject(&subject_text(&known)).unwrap(), Some(known));
+        }
+        assert_eq!(subject("").unwrap(), None);
+        assert!(subject("node:a").is_err() && subject("x").is_err());
+    }
+
+    #[test]
+    fn a_message_that_says_nothing_and_a_second_attend_are_refused() {
+        let party: Arc<str> = "p".into();
+        let again = party_message::Message::Attend(v1::PartyAttend { party: "p".to_owned() });
+        for message in [None, Some(again)] {
+            let refused = heard(&party, v1::PartyMessage { message }).unwrap_err();
+            assert_eq!(refused.status().0, tonic::Code::InvalidArgument);
+        }
+    }
+}

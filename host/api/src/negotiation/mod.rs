@@ -1,0 +1,157 @@
+//! Negotiation: nodes that external parties agree on, between cores and parties that hold streams.
+//!
+//! ```text
+//! rules        what negotiation knows of a pod and its claims beyond what the engine says
+//! selector     label selectors as text
+//! outbox       what waits for the reader of a stream, bounded
+//! message      messages ↔ what the state machine says and hears
+//! candidates   the nodes of a round, from an answer of the engine
+//! watch        pods and claims that change while they are negotiated
+//! works        what is done beside the broker: evaluations, assumptions, the column of answers
+//! view         what operators see
+//! broker       the task that owns the state machine, and carries out its effects
+//!   look       what it sees without being told
+//! calls        Negotiate, Select, Release, Attend
+//! ```
+//!
+//! The rules of negotiation are in `nodesift-negotiation`. Nothing here evaluates on an I/O thread or waits with the state
+//! machine in hand, and `Filter` never waits for any of it: what parties have said is a column of the cache. Start at
+//! [`Negotiating`].
+
+mod broker;
+mod calls;
+mod candidates;
+mod message;
+mod outbox;
+mod rules;
+mod selector;
+mod view;
+mod watch;
+mod works;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nodesift_negotiation::{Event, NegotiationId, Request, Select};
+use nodesift_proto::v1;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::admission::scope::RequestScope;
+use crate::{Error, Service, limits};
+pub(crate) use calls::{Attendance, Events, attend, negotiate, release, select};
+use outbox::{Inbox, Outbox};
+use rules::ClaimName;
+pub(crate) use view::Overview;
+
+/// The way to the broker, which starts with the first call. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Negotiating(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    broker: Mutex<Option<Handle>>,
+    /// Numbers of streams of parties.
+    sessions: AtomicU64,
+}
+
+/// Both channels to the broker.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    commands: mpsc::Sender<Command>,
+    /// Of streams that have ended. They cannot wait, and are no more than there were streams.
+    departures: mpsc::UnboundedSender<Departure>,
+}
+
+/// What is sent back.
+type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// What the broker is told.
+enum Command {
+    Negotiate(Box<Opening>, Reply<(NegotiationId, Inbox<v1::NegotiationEvent>)>),
+    Select(Select, Reply<Inbox<v1::NegotiationEvent>>),
+    Release(NegotiationId, Reply<()>),
+    Attend {
+        party: Arc<str>,
+        session: u64,
+        calls: Outbox<v1::PartyCall>,
+        reply: Reply<()>,
+    },
+    /// A party has said something.
+    Heard(Event),
+    /// Work has been done.
+    Done(works::Done),
+    Look(oneshot::Sender<Overview>),
+}
+
+/// A stream that has ended.
+#[derive(Debug)]
+enum Departure {
+    Core(NegotiationId),
+    Party { party: Arc<str>, session: u64 },
+}
+
+/// A request to negotiate, with what is needed until its end.
+struct Opening {
+    request: Request,
+    subject: works::Subject,
+    claims: Vec<ClaimName>,
+    scope: RequestScope,
+    version: v1::Version,
+}
+
+impl fmt::Debug for Negotiating {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Negotiating").finish_non_exhaustive()
+    }
+}
+
+impl Negotiating {
+    /// The broker, started where it does not run. It ends with the last clone of the service.
+    fn broker(&self, service: &Service) -> Handle {
+        let mut broker = self.0.broker.lock();
+        if let Some(handle) = broker.as_ref().filter(|handle| !handle.commands.is_closed()) {
+            return handle.clone();
+        }
+        let (commands, received) = mpsc::channel(limits::NEGOTIATION_COMMANDS);
+        let (departures, departed) = mpsc::unbounded_channel();
+        let handle = Handle { commands, departures };
+        // One that would hold the way to itself would never end.
+        let service = service.clone().without_negotiation();
+        tokio::spawn(broker::Broker::new(service, handle.commands.downgrade()).run(received, departed));
+        *broker = Some(handle.clone());
+        handle
+    }
+
+    fn new_session(&self) -> u64 {
+        self.0.sessions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What operators see; nothing where nobody has ever negotiated.
+    pub(crate) async fn overview(&self) -> Overview {
+        let Some(broker) = self.0.broker.lock().clone() else { return Overview::default() };
+        let (reply, overview) = oneshot::channel();
+        if broker.commands.send(Command::Look(reply)).await.is_err() {
+            return Overview::default();
+        }
+        overview.await.unwrap_or_default()
+    }
+}
+
+impl Handle {
+    /// Tells the broker something, and waits for what it answers.
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| ends())?;
+        answer.await.map_err(|_| ends())?
+    }
+}
+
+/// The error where the broker has ended, as it does in a drain.
+fn ends() -> Error {
+    Error::NotReady { waiting: "the end of the process".to_owned() }
+}

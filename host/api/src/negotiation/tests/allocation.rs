@@ -1,0 +1,180 @@
+//! Allocations over a socket: what a core may bind, what is given back, and what a restart leaves.
+
+use nodesift_cache::metadata::{self, Selection};
+use nodesift_negotiation::OnSilence;
+use nodesift_proto::v1::negotiation_event::Event;
+use nodesift_proto::v1::party_message::Message;
+use nodesift_proto::v1::{self, End};
+use serde_json::json;
+use tonic::Code;
+
+use super::sidecar::{Sidecar, decoded, names, node, party, party_for_claims, pod_object, request, schedulers};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_is_assumed_while_parties_allocate_and_may_be_bound_once_they_have() {
+    let sidecar = Sidecar::start(3, 1, vec![party("a", OnSilence::Wait)]).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let agreeing = {
+        let mut core = core.clone();
+        tokio::spawn(async move { core.agree(request("p0")).await })
+    };
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    let (id, nodes) = agreeing.await.unwrap();
+    assert_eq!(core.select(id, vec!["elsewhere".to_owned()]).await.err().unwrap().code(), Code::FailedPrecondition);
+    let mut events = core.select(id, nodes.clone()).await.unwrap();
+    assert_eq!(core.select(id, nodes.clone()).await.err().unwrap().code(), Code::FailedPrecondition);
+    assert!(matches!(events.next().await, Event::Selected(selected) if selected.node == node(0)));
+    assert_eq!(sidecar.node_of("p0"), Some(node(0)));
+    let allocate = a.allocate().await;
+    assert_eq!(allocate.nodes, nodes);
+    // Only for another node: the pod moves there.
+    a.allocated(&allocate, &names([2]));
+    assert!(matches!(events.next().await, Event::Allocated(allocated) if allocated.node == node(2)));
+    assert!(events.status().await.is_none());
+    assert_eq!(sidecar.node_of("p0"), Some(node(2)));
+    // The watch shows it bound: there is nothing more to negotiate.
+    sidecar.write(|writer| {
+        let mut pod = pod_object("p0");
+        pod["spec"]["nodeName"] = node(2).into();
+        writer.apply_pod(metadata::pod_record(&decoded(&pod), &schedulers()));
+    });
+    sidecar.until(|overview| overview["negotiations"].as_array().unwrap().is_empty()).await;
+    assert_eq!(sidecar.node_of("p0"), Some(node(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_party_cannot_allocate_is_undone_everywhere() {
+    let sidecar = Sidecar::start(2, 1, vec![party("a", OnSilence::Wait), party("b", OnSilence::Wait)]).await;
+    let (mut a, mut b) = (sidecar.party("a").await, sidecar.party("b").await);
+    let mut core = sidecar.core().await;
+    let agreeing = {
+        let mut core = core.clone();
+        tokio::spawn(async move { core.agree(request("p0")).await })
+    };
+    let (asked_a, asked_b) = (a.ask().await, b.ask().await);
+    a.refuse(&asked_a, &[], 0);
+    b.refuse(&asked_b, &[], 0);
+    let (id, nodes) = agreeing.await.unwrap();
+    let mut events = core.select(id, nodes).await.unwrap();
+    assert!(matches!(events.next().await, Event::Selected(_)));
+    let (call_a, call_b) = (a.allocate().await, b.allocate().await);
+    a.allocated(&call_a, &names([0, 1]));
+    sidecar.until(|overview| overview["negotiations"][0]["parties"][0]["allocated"] == true).await;
+    b.send(Message::Failed(v1::PartyFailed { id: call_b.id, reason: "no licence".to_owned(), ..Default::default() }));
+    match events.next().await {
+        Event::Failed(failed) => assert_eq!((failed.party.as_str(), failed.reason.as_str()), ("b", "no licence")),
+        other => panic!("{other:?}"),
+    }
+    let deallocate = a.deallocate().await;
+    assert_eq!(deallocate.id, call_a.id);
+    a.send(Message::Deallocated(v1::PartyDeallocated { id: deallocate.id }));
+    sidecar.until(|overview| overview["usage"]["deallocations"] == 0).await;
+    let forgotten = sidecar.service.reader().snapshot_when(|_| sidecar.node_of("p0").is_none());
+    tokio::time::timeout(super::sidecar::TIME, forgotten).await.unwrap();
+}
+
+/// Adds a pod that names a claim of the class `licence`.
+fn claim_pods(sidecar: &Sidecar, pods: &[&str]) {
+    sidecar.write(|writer| {
+        let claim = json!({"metadata": {"name": "seat", "namespace": "ns", "uid": "seat"},
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "licence"}}]}}});
+        writer.apply_resource_claim(metadata::resource_claim(&decoded(&claim)));
+        let selection = Selection { pod_claims: true, ..Selection::default() };
+        for pod in pods {
+            let mut object = pod_object(pod);
+            object["spec"]["resourceClaims"] = json!([{"name": "seat", "resourceClaimName": "seat"}]);
+            writer.apply_pod(metadata::pod_record_selecting(&decoded(&object), &schedulers(), &selection));
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_pods_for_one_claim_one_allocates_and_the_other_waits_and_sees_what_it_got() {
+    let sidecar = Sidecar::start(4, 0, vec![party_for_claims("licence")]).await;
+    claim_pods(&sidecar, &["one", "two"]);
+    let mut licence = sidecar.party("licence").await;
+    let mut core = sidecar.core().await;
+    let (mut first, mut second) =
+        (core.negotiate(request("one")).await.unwrap(), core.negotiate(request("two")).await.unwrap());
+    for _ in 0..2 {
+        let ask = licence.ask().await;
+        assert_eq!(ask.claims, [v1::Claim { namespace: "ns".into(), name: "seat".into(), uid: "seat".into() }]);
+        licence.refuse(&ask, &[], 0);
+    }
+    assert_eq!(first.end().await.end(), End::Viable);
+    assert_eq!(second.end().await.end(), End::Viable);
+    let mut winner = core.select(first.id, names([1])).await.unwrap();
+    assert!(matches!(winner.next().await, Event::Selected(_)));
+    let allocate = licence.allocate().await;
+    assert!(sidecar.service.reader().snapshot().claims().is_in_flight("seat"), "no other pod gets it meanwhile");
+    let mut loser = core.select(second.id, names([2])).await.unwrap();
+    let id = second.id.to_string();
+    sidecar
+        .until(|overview| {
+            let all = overview["negotiations"].as_array().unwrap();
+            all.iter().any(|it| it["id"] == id && it["phase"] == "waiting" && it["waitsFor"] == "seat")
+        })
+        .await;
+    licence.allocated(&allocate, &names([1]));
+    assert!(matches!(winner.next().await, Event::Allocated(_)));
+    // Its driver writes the claim: nobody negotiates about it any more, and predicates see where it can be used.
+    sidecar.write(|writer| {
+        let claim = json!({"metadata": {"name": "seat", "namespace": "ns", "uid": "seat"},
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "licence"}}]}},
+            "status": {"allocation": {"devices": {"results": []}}, "reservedFor": [{"uid": "one", "name": "one"}]}});
+        writer.apply_resource_claim(metadata::resource_claim(&decoded(&claim)));
+    });
+    let decided = loser.next().await;
+    assert!(
+        matches!(&decided, Event::Selected(selected) if selected.node == node(2)) || matches!(decided, Event::Asked(_))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_in_any_state_cores_negotiate_again() {
+    for state in ["asking", "agreed", "allocating", "allocated"] {
+        let sidecar = Sidecar::start(2, 1, vec![party("a", OnSilence::Wait)]).await;
+        let mut a = sidecar.party("a").await;
+        let mut core = sidecar.core().await;
+        let mut events = core.negotiate(request("p0")).await.unwrap();
+        let ask = a.ask().await;
+        let mut selected = None;
+        if state != "asking" {
+            a.refuse(&ask, &[], 0);
+            assert_eq!(events.end().await.end(), End::Viable);
+        } else {
+            assert!(matches!(events.next().await, Event::Asked(_)));
+        }
+        if state.starts_with("alloc") {
+            let mut stream = core.select(events.id, names([0])).await.unwrap();
+            assert!(matches!(stream.next().await, Event::Selected(_)));
+            let allocate = a.allocate().await;
+            if state == "allocated" {
+                a.allocated(&allocate, &names([0]));
+                assert!(matches!(stream.next().await, Event::Allocated(_)));
+            }
+            selected = Some(stream);
+        }
+        sidecar.until(|overview| overview["negotiations"][0]["phase"] == state).await;
+        let old = events.id;
+        let sidecar = sidecar.restart(2, 1, vec![party("a", OnSilence::Wait)]).await;
+        // Streams that were open end with words.
+        if state == "asking" {
+            assert_eq!(events.status().await.unwrap().code(), Code::Unavailable, "{state}");
+        }
+        if let Some(mut stream) = selected.filter(|_| state == "allocating") {
+            assert_eq!(stream.status().await.unwrap().code(), Code::Unavailable, "{state}");
+        }
+        assert_eq!(a.status().await.unwrap().code(), Code::Unavailable, "{state}");
+        let (mut a, mut core) = (sidecar.party("a").await, sidecar.core().await);
+        assert_eq!(core.select(old, names([0])).await.err().unwrap().code(), Code::NotFound, "{state}");
+        let again = tokio::spawn(async move { core.agree(request("p0")).await });
+        // An answer from before the restart hits nothing.
+        a.refuse(&ask, &names([0, 1]), 0);
+        let ask = a.ask().await;
+        a.refuse(&ask, &[], 0);
+        assert_eq!(again.await.unwrap().1, names([0, 1]), "{state}");
+    }
+}

@@ -1,0 +1,319 @@
+//! A sidecar in this process, and its clients: a core, and parties that a test scripts.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::stream;
+use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
+use nodesift_proto::v1::negotiation_client::NegotiationClient;
+use nodesift_proto::v1::negotiation_event::{Ended, Event};
+use nodesift_proto::v1::parties_client::PartiesClient;
+use nodesift_proto::v1::party_call::Call;
+use nodesift_proto::v1::party_message::Message;
+use nodesift_proto::v1::{self, pod};
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Status, Streaming};
+
+use crate::access::Access;
+use crate::admin::exposition::Exposition;
+use crate::calls::testing;
+use crate::listen::{self, SocketFile};
+use crate::router::router;
+use crate::server::Server;
+use crate::{BodyLimit, Readiness, Service, Settings, limits};
+use nodesift_cache::metadata::{self, Labels, PodSelector};
+use nodesift_cache::{self as cache, SharedWriter};
+use nodesift_engine::{Engine, PolicyParty};
+
+/// For anything that should happen. A busy machine is slow.
+pub(super) const TIME: Duration = Duration::from_secs(30);
+
+pub(super) struct Sidecar {
+    pub(super) service: Service,
+    _server: Server,
+    _file: SocketFile,
+    folder: tempfile::TempDir,
+}
+
+/// A party for all pods.
+pub(super) fn party(name: &str, on_silence: OnSilence) -> PolicyParty {
+    let party = Party { name: name.into(), concern: Concern::Pods, scope: Scope::Pod, on_silence };
+    let pods = PodSelector { namespace_requirements: Some(Vec::new()), ..PodSelector::default() };
+    PolicyParty { party, pods, nodes: Labels::default() }
+}
+
+/// A party for claims of the class with its name.
+pub(super) fn party_for_claims(name: &str) -> PolicyParty {
+    let party = party(name, OnSilence::Wait);
+    PolicyParty { party: Party { concern: Concern::DeviceClass(name.into()), ..party.party }, ..party }
+}
+
+pub(super) fn node(number: usize) -> String {
+    format!("node-{number:03}")
+}
+
+pub(super) fn names(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
+    numbers.into_iter().map(node).collect()
+}
+
+impl Sidecar {
+    /// One with so many nodes of one core each, the pods `p0`, `p1`, … that ask for one, and these parties.
+    pub(super) async fn start(nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::start_in(folder, nodes, pods, parties).await
+    }
+
+    async fn start_in(folder: tempfile::TempDir, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
+        let (mut writer, reader) = cache::new();
+        for number in 0..nodes {
+            let object = json!({"metadata": {"name": node(number), "labels": {"rack": format!("{}", number % 4)}},
+                                "status": {"allocatable": {"cpu": "1", "pods": "110"}}});
+            writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+        }
+        for number in 0..pods {
+            writer.apply_pod(metadata::pod_record(&decoded(&pod_object(&format!("p{number}"))), &schedulers()));
+        }
+        writer.publish();
+        let (mut active, runtime) = testing::active(&["NodeName", "NodeResourcesFit"]);
+        active.parties = parties.into();
+        let engine = std::sync::Arc::new(Engine::new(reader, active, runtime));
+        let (readiness, writer) = (Readiness::default(), SharedWriter::new(writer.into()));
+        let service = Service::new(engine, writer, readiness.clone(), Settings::default());
+        let exposition = Exposition::new(Registry::default());
+        let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
+        let (listener, file) = listen::bind_unix(&folder.path().join("n.sock")).await.unwrap();
+        let mut server = Server::new(router, readiness);
+        server.listen_unix(listener);
+        Self { service, _server: server, _file: file, folder }
+    }
+
+    /// Another sidecar at the same address, which knows nothing of this one.
+    pub(super) async fn restart(self, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
+        let Self { service, _server: server, _file: file, folder } = self;
+        server.drain().await;
+        drop((service, file));
+        Self::start_in(folder, nodes, pods, parties).await
+    }
+
+    pub(super) async fn channel(&self) -> Channel {
+        let path = self.folder.path().join("n.sock");
+        Endpoint::from_shared(format!("unix:{}", path.display())).unwrap().connect().await.unwrap()
+    }
+
+    pub(super) async fn core(&self) -> Core {
+        Core(NegotiationClient::new(self.channel().await))
+    }
+
+    pub(super) async fn party(&self, name: &str) -> Attending {
+        let mut party = Attending::open(self.channel().await).await;
+        party.send(Message::Attend(v1::PartyAttend { party: name.to_owned() }));
+        self.until(|overview| {
+            overview["parties"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|known| known["party"] == name && known["attends"] == true)
+        })
+        .await;
+        party
+    }
+
+    pub(super) async fn overview(&self) -> Value {
+        serde_json::to_value(self.service.negotiating().overview().await).unwrap()
+    }
+
+    /// Waits until an overview is as wanted.
+    pub(super) async fn until(&self, is_wanted: impl Fn(&Value) -> bool) {
+        let waiting = async {
+            while !is_wanted(&self.overview().await) {
+                tokio::task::yield_now().await;
+            }
+        };
+        if timeout(TIME, waiting).await.is_err() {
+            panic!("still {}", self.overview().await);
+        }
+    }
+
+    /// The node on which a pod counts.
+    pub(super) fn node_of(&self, pod: &str) -> Option<String> {
+        self.service.reader().pods().by_uid(pod).and_then(|pod| pod.node_name.as_ref().map(ToString::to_string))
+    }
+
+    /// Changes the cache, as a watch does.
+    pub(super) fn write(&self, change: impl FnOnce(&mut cache::Writer)) {
+        let mut writer = self.service.writer().lock();
+        change(&mut writer);
+        writer.publish();
+    }
+}
+
+pub(super) fn schedulers() -> Vec<String> {
+    vec!["default-scheduler".to_owned()]
+}
+
+pub(super) fn decoded<T: serde::de::DeserializeOwned>(object: &Value) -> T {
+    serde_json::from_value(object.clone()).unwrap()
+}
+
+/// A pod that asks for half a core and something more, so that a node has room for one.
+pub(super) fn pod_object(name: &str) -> Value {
+    json!({"metadata": {"name": name, "namespace": "ns", "uid": name, "labels": {"app": "web"}},
+           "spec": {"containers": [{"resources": {"requests": {"cpu": "600m"}}}]}})
+}
+
+pub(super) fn request(pod: &str) -> v1::NegotiateRequest {
+    v1::NegotiateRequest { pod: Some(v1::Pod::from(pod::Pod::Uid(pod.to_owned()))), ..Default::default() }
+}
+
+/// A core.
+#[derive(Clone)]
+pub(super) struct Core(NegotiationClient<Channel>);
+
+impl Core {
+    pub(super) async fn negotiate(&mut self, request: v1::NegotiateRequest) -> Result<Events, Status> {
+        Ok(Events { stream: self.0.negotiate(request).await?.into_inner(), id: 0 })
+    }
+
+    pub(super) async fn select(&mut self, id: u64, nodes: Vec<String>) -> Result<Events, Status> {
+        let request = v1::SelectRequest { id, nodes, ..Default::default() };
+        Ok(Events { stream: self.0.select(request).await?.into_inner(), id })
+    }
+
+    pub(super) async fn release(&mut self, id: u64) -> Result<(), Status> {
+        self.0.release(v1::ReleaseRequest { id }).await.map(drop)
+    }
+
+    /// Negotiates to the agreement, and returns the id and the nodes.
+    pub(super) async fn agree(&mut self, request: v1::NegotiateRequest) -> (u64, Vec<String>) {
+        let mut events = self.negotiate(request).await.unwrap();
+        let viable = loop {
+            match events.next().await {
+                Event::Viable(viable) => break viable.nodes,
+                Event::Asked(_) => {}
+                other => panic!("expected an agreement: {other:?}"),
+            }
+        };
+        assert_eq!(events.end().await.end(), v1::End::Viable);
+        (events.id, viable)
+    }
+}
+
+/// The events of a negotiation.
+pub(super) struct Events {
+    stream: Streaming<v1::NegotiationEvent>,
+    pub(super) id: u64,
+}
+
+impl Events {
+    pub(super) async fn next(&mut self) -> Event {
+        let event = timeout(TIME, self.stream.message()).await.expect("an event in time").unwrap();
+        let event = event.expect("an event before the end");
+        assert!(event.id != 0 && event.version.is_some(), "{event:?}");
+        self.id = event.id;
+        event.event.unwrap()
+    }
+
+    /// How the stream ends, once everything before it is read.
+    pub(super) async fn end(&mut self) -> Ended {
+        loop {
+            if let Event::Ended(ended) = self.next().await {
+                assert!(self.stream.message().await.unwrap().is_none(), "nothing follows the end");
+                return ended;
+            }
+        }
+    }
+
+    pub(super) async fn status(&mut self) -> Option<Status> {
+        loop {
+            match timeout(TIME, self.stream.message()).await.expect("an end in time") {
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(status) => return Some(status),
+            }
+        }
+    }
+}
+
+/// A party's stream.
+pub(super) struct Attending {
+    say: mpsc::UnboundedSender<v1::PartyMessage>,
+    pub(super) calls: Streaming<v1::PartyCall>,
+}
+
+impl Attending {
+    pub(super) async fn open(channel: Channel) -> Self {
+        let (say, said) = mpsc::unbounded_channel();
+        let said = stream::unfold(said, |mut said| async move { Some((said.recv().await?, said)) });
+        let calls = PartiesClient::new(channel).attend(said).await.unwrap();
+        Self { say, calls: calls.into_inner() }
+    }
+
+    pub(super) fn send(&mut self, message: Message) {
+        // Where the stream has ended, the test sees that in its calls.
+        let _ended = self.say.send(v1::PartyMessage { message: Some(message) });
+    }
+
+    pub(super) async fn call(&mut self) -> Call {
+        let call = timeout(TIME, self.calls.message()).await.expect("a call in time").unwrap();
+        call.expect("a call before the end").call.unwrap()
+    }
+
+    pub(super) async fn status(&mut self) -> Option<Status> {
+        loop {
+            match timeout(TIME, self.calls.message()).await.expect("an end in time") {
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(status) => return Some(status),
+            }
+        }
+    }
+
+    /// The next question.
+    pub(super) async fn ask(&mut self) -> v1::Ask {
+        loop {
+            match self.call().await {
+                Call::Ask(ask) => return ask,
+                Call::Withdraw(_) => {}
+                other => panic!("expected a question: {other:?}"),
+            }
+        }
+    }
+
+    pub(super) async fn allocate(&mut self) -> v1::Allocate {
+        loop {
+            match self.call().await {
+                Call::Allocate(allocate) => return allocate,
+                Call::Withdraw(_) => {}
+                other => panic!("expected a call to allocate: {other:?}"),
+            }
+        }
+    }
+
+    pub(super) async fn deallocate(&mut self) -> v1::Deallocate {
+        loop {
+            match self.call().await {
+                Call::Deallocate(deallocate) => return deallocate,
+                Call::Withdraw(_) => {}
+                other => panic!("expected a call to deallocate: {other:?}"),
+            }
+        }
+    }
+
+    /// Answers that these nodes do not suit, for a time.
+    pub(super) fn refuse(&mut self, ask: &v1::Ask, nodes: &[String], valid_ms: u32) {
+        let asked: BTreeSet<&String> = ask.nodes.iter().chain(&ask.recheck).collect();
+        let nodes = nodes.iter().filter(|node| asked.contains(node));
+        let nodes =
+            nodes.map(|node| v1::Unsuitable { node: node.clone(), reason: "full".into(), claim: String::new() });
+        self.send(Message::Answer(v1::Answer { id: ask.id, nodes: nodes.collect(), valid_ms, ..Default::default() }));
+    }
+
+    pub(super) fn allocated(&mut self, allocate: &v1::Allocate, nodes: &[String]) {
+        let claims = allocate.claims.iter().map(|claim| claim.uid.clone()).collect();
+        self.send(Message::Allocated(v1::PartyAllocated { id: allocate.id, claims, nodes: nodes.to_vec() }));
+    }
+}

@@ -1,0 +1,135 @@
+//! What operators see of negotiations, as `GET /v1/negotiations` has it. Start at [`Overview`].
+
+use std::time::{Duration, Instant};
+
+use nodesift_negotiation::{PartyView, SeatView, Usage, View};
+use serde::Serialize;
+
+/// Everything at one moment.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Overview {
+    pub(super) usage: Counts,
+    /// In the order of the policy.
+    pub(super) parties: Vec<PartyState>,
+    /// The oldest first.
+    pub(super) negotiations: Vec<NegotiationState>,
+}
+
+/// What is held, in numbers.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Counts {
+    negotiations: usize,
+    deallocations: usize,
+    calls: usize,
+    kept_nodes: usize,
+    order_nodes: usize,
+}
+
+/// A party of the policy.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PartyState {
+    party: String,
+    attends: bool,
+    /// Whether it has been silent so often that it is not asked for a while.
+    quarantined: bool,
+    /// Until it is asked again; none where it is asked now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rests_ms: Option<u64>,
+}
+
+/// One negotiation.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NegotiationState {
+    /// As text: it may be larger than numbers of JSON are exact.
+    id: String,
+    /// `namespace/name`.
+    pod: String,
+    uid: String,
+    round: u32,
+    /// What it is waiting for.
+    phase: &'static str,
+    candidates: usize,
+    /// Candidates that suit all parties that have been heard.
+    suitable: usize,
+    /// UID of the claim that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<String>,
+    /// Until it ends, whatever happens.
+    ends_ms: u64,
+    parties: Vec<SeatState>,
+}
+
+/// A party in a negotiation.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeatState {
+    party: String,
+    claims: usize,
+    /// Candidates that it has refused.
+    unsuitable: usize,
+    /// Candidates about which it has not been heard.
+    unheard: usize,
+    /// For how long it has not answered; none where nothing is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    silent_ms: Option<u64>,
+    /// Whether it has allocated; none where it was not told to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated: Option<bool>,
+}
+
+impl Counts {
+    pub(super) fn of(usage: Usage) -> Self {
+        let Usage { negotiations, deallocations, calls, kept_nodes, order_nodes } = usage;
+        Self { negotiations, deallocations, calls, kept_nodes, order_nodes }
+    }
+}
+
+impl PartyState {
+    pub(super) fn of(view: &PartyView, now: Instant) -> Self {
+        Self {
+            party: view.party.to_string(),
+            attends: view.attends,
+            quarantined: view.is_quarantined,
+            rests_ms: view.rests_until.map(|until| ms(until.saturating_duration_since(now))),
+        }
+    }
+}
+
+impl NegotiationState {
+    /// `pod` is its namespace and name.
+    pub(super) fn of(view: View, pod: String, now: Instant) -> Self {
+        Self {
+            id: view.id.0.to_string(),
+            pod,
+            uid: view.pod.to_string(),
+            round: view.round,
+            phase: view.phase,
+            candidates: view.candidates,
+            suitable: view.live,
+            waits_for: view.waits_for.map(|claim| claim.to_string()),
+            ends_ms: ms(view.deadline.saturating_duration_since(now)),
+            parties: view.parties.into_iter().map(|seat| SeatState::of(&seat, now)).collect(),
+        }
+    }
+}
+
+impl SeatState {
+    fn of(seat: &SeatView, now: Instant) -> Self {
+        Self {
+            party: seat.party.to_string(),
+            claims: seat.claims,
+            unsuitable: seat.unsuitable,
+            unheard: seat.unheard,
+            silent_ms: seat.silent_since.map(|since| ms(now.saturating_duration_since(since))),
+            allocated: seat.has_allocated,
+        }
+    }
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

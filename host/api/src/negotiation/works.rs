@@ -1,0 +1,305 @@
+//! What is done beside the broker, and reported to it: candidates evaluated, pods assumed and forgotten, answers brought into the
+//! cache. Start at [`Works`].
+//!
+//! Evaluations are those of `Filter`, in slots for large requests, so that small ones always find one. Everything about one pod is
+//! done in its order. The answers of parties reach the cache before anything that is begun after them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use nodesift_negotiation::{ClaimUid, Evaluate, Evaluated, NegotiationId, Node, Subject as AnswerSubject, Suitability};
+use nodesift_proto::v1::{self, pod};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::sleep;
+
+use super::rules::candidates_are_filtered;
+use super::{Command, candidates};
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::Size;
+use crate::calls::response;
+use crate::{Age, Error, Service, limits};
+use nodesift_cache::Reader;
+use nodesift_cache::metadata::PodRecord;
+use nodesift_engine::{self as engine, Answer, Engine, PodRef, Query};
+
+/// The pod of a negotiation.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    /// As the request gave it.
+    pub(super) pod: v1::Pod,
+    /// As the cache had it, or would have.
+    pub(super) record: Arc<PodRecord>,
+    /// Whether it was in the cache.
+    pub(super) is_known: bool,
+}
+
+/// What has been done.
+pub(super) enum Done {
+    /// Candidates have been evaluated; none: the pod is gone.
+    Evaluated(NegotiationId, Option<(Evaluated, v1::Version)>),
+    /// A pod has been assumed for a negotiation, or not.
+    Assumed { pod: Arc<str>, negotiation: NegotiationId, outcome: Result<(), Arc<str>> },
+    /// A pod has been forgotten.
+    Forgotten { pod: Arc<str> },
+    /// What became of assumed pods.
+    Watched(Vec<(NegotiationId, super::watch::Fate)>),
+}
+
+/// Work about one pod.
+enum Job {
+    Assume(Box<Placement>),
+    Forget,
+}
+
+/// A pod to be assumed.
+struct Placement {
+    negotiation: NegotiationId,
+    pod: v1::Pod,
+    node: Node,
+    claims: Vec<ClaimUid>,
+    scope: RequestScope,
+}
+
+/// Rows of the column of answers.
+type Rows = (Arc<str>, AnswerSubject, Vec<(Node, Suitability)>);
+
+/// Does what the broker wants.
+pub(super) struct Works {
+    service: Service,
+    reports: mpsc::WeakSender<Command>,
+    evaluations: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+    /// What the cache has not been told yet, in its order.
+    rows: Arc<Mutex<Vec<Arc<Rows>>>>,
+    /// By pod: what is to be done after what is being done.
+    jobs: FxHashMap<Arc<str>, VecDeque<Job>>,
+}
+
+impl Works {
+    pub(super) fn new(service: Service, reports: mpsc::WeakSender<Command>) -> Self {
+        Self {
+            service,
+            reports,
+            evaluations: Arc::new(Semaphore::new(limits::negotiation_evaluations())),
+            writes: Arc::new(Semaphore::new(limits::WRITES)),
+            rows: Arc::default(),
+            jobs: FxHashMap::default(),
+        }
+    }
+
+    /// Whether something is being done about a pod.
+    pub(super) fn is_busy(&self, pod: &str) -> bool {
+        self.jobs.contains_key(pod)
+    }
+
+    /// Evaluates candidates, again and again while that fails, until it is aborted.
+    pub(super) fn evaluate(&self, subject: Subject, asked: Evaluate, scope: &RequestScope) -> AbortHandle {
+        let (service, permits) = (self.service.clone(), Arc::clone(&self.evaluations));
+        let (scope, rows) = (scope.clone(), Arc::clone(&self.rows));
+        self.spawn(async move {
+            let id = asked.negotiation;
+            let work = Arc::new(Evaluation { subject, asked });
+            loop {
+                let evaluated = {
+                    let _permit = permits.acquire().await;
+                    flush(&service, &rows).await;
+                    work.run(&service, &scope).await
+                };
+                match evaluated {
+                    Ok(evaluated) => return Done::Evaluated(id, Some(evaluated)),
+                    Err(Error::Engine(engine::Error::UnknownPod { .. })) => return Done::Evaluated(id, None),
+                    Err(error) => {
+                        tracing::debug!(%error, negotiation = id.0, "candidates are evaluated again");
+                        sleep(limits::NEGOTIATION_RETRY).await;
+                    }
+                }
+            }
+        })
+    }
+
+    /// Assumes a pod on a node where predicates allow it, and holds its claims.
+    pub(super) fn assume(
+        &mut self,
+        negotiation: NegotiationId,
+        subject: &Subject,
+        node: Node,
+        claims: Vec<ClaimUid>,
+        scope: &RequestScope,
+    ) {
+        let placement = Placement { negotiation, pod: subject.pod.clone(), node, claims, scope: scope.clone() };
+        self.enqueue(Arc::clone(&subject.record.uid), Job::Assume(Box::new(placement)));
+    }
+
+    /// Ends the assumption of a pod.
+    pub(super) fn forget(&mut self, pod: Arc<str>) {
+        self.enqueue(pod, Job::Forget);
+    }
+
+    /// Brings answers of parties into the cache.
+    pub(super) fn set_rows(&self, party: Arc<str>, subject: AnswerSubject, changes: Vec<(Node, Suitability)>) {
+        let is_first = {
+            let mut rows = self.rows.lock();
+            rows.push(Arc::new((party, subject, changes)));
+            rows.len() == 1
+        };
+        if is_first {
+            let (service, rows) = (self.service.clone(), Arc::clone(&self.rows));
+            tokio::spawn(async move { flush(&service, &rows).await });
+        }
+    }
+
+    /// Runs work that takes the cache's lock, and is reported.
+    pub(super) fn look(&self, work: impl FnOnce(&Service) -> Done + Send + 'static) {
+        let service = self.service.clone();
+        self.spawn(async move {
+            let done = spawn_blocking(move || work(&service)).await;
+            done.unwrap_or_else(|_| Done::Watched(Vec::new()))
+        });
+    }
+
+    fn enqueue(&mut self, pod: Arc<str>, job: Job) {
+        match self.jobs.get_mut(&pod) {
+            Some(waiting) => waiting.push_back(job),
+            None => {
+                self.jobs.insert(Arc::clone(&pod), VecDeque::new());
+                self.run(pod, job);
+            }
+        }
+    }
+
+    /// What was being done about a pod is done: begins with what waits.
+    pub(super) fn finish(&mut self, pod: &Arc<str>) {
+        match self.jobs.get_mut(pod).and_then(VecDeque::pop_front) {
+            Some(job) => self.run(Arc::clone(pod), job),
+            None => drop(self.jobs.remove(pod)),
+        }
+    }
+
+    fn run(&self, pod: Arc<str>, job: Job) {
+        let (service, rows, writes) = (self.service.clone(), Arc::clone(&self.rows), Arc::clone(&self.writes));
+        self.spawn(async move {
+            let _permit = writes.acquire().await;
+            flush(&service, &rows).await;
+            match job {
+                Job::Assume(placement) => {
+                    let negotiation = placement.negotiation;
+                    Done::Assumed { pod, negotiation, outcome: assume(&service, *placement).await }
+                }
+                Job::Forget => {
+                    let request = v1::ForgetRequest { pod: Some(v1::Pod::from(pod::Pod::Uid(pod.to_string()))) };
+                    let forgotten = spawn_blocking(move || service.forget_now(request)).await;
+                    if !matches!(forgotten, Ok(Ok(_))) {
+                        tracing::error!(pod = &*pod, "a pod that was negotiated is not forgotten");
+                    }
+                    Done::Forgotten { pod }
+                }
+            }
+        });
+    }
+
+    /// Runs work, and reports what it has done.
+    fn spawn(&self, work: impl Future<Output = Done> + Send + 'static) -> AbortHandle {
+        let reports = self.reports.clone();
+        let task = tokio::spawn(async move {
+            let done = work.await;
+            if let Some(reports) = reports.upgrade() {
+                // The broker has ended: nobody wants to know.
+                let _unsent = reports.send(Command::Done(done)).await;
+            }
+        });
+        task.abort_handle()
+    }
+}
+
+/// Candidates to evaluate.
+struct Evaluation {
+    subject: Subject,
+    asked: Evaluate,
+}
+
+impl Evaluation {
+    /// Evaluates on the newest snapshot: at once where all is cached and there is little to look through.
+    async fn run(self: &Arc<Self>, service: &Service, scope: &RequestScope) -> Result<(Evaluated, v1::Version), Error> {
+        service.check()?;
+        let age = service.staleness().age();
+        let is_short = self.asked.order.len().saturating_sub(self.asked.start) <= limits::NEGOTIATION_AT_ONCE_NODES;
+        if is_short && self.asked.selectors.is_empty() && candidates_are_filtered(&service.engine().policy()) {
+            let cached = service.try_at_once(|engine| {
+                let snapshot = engine.snapshot();
+                let answer = engine.answer_cached(&snapshot, &self.query(service.reader(), None).ok()?)?;
+                Some(self.picked(engine, &answer, age))
+            });
+            if let Some(evaluated) = cached?.flatten() {
+                return Ok(evaluated);
+            }
+        }
+        let scope = scope.renewed(service.settings().request_time);
+        let (work, deadline, reader) = (Arc::clone(self), scope.deadline.for_engine(), service.reader().clone());
+        let evaluated = service.evaluate(&scope, Size::Large, move |engine| {
+            let answer = engine.answer_candidates_on(&engine.snapshot(), &work.query(&reader, Some(deadline))?)?;
+            Ok(work.picked(engine, &answer, age))
+        });
+        evaluated.await?.ok_or(Error::Internal)
+    }
+
+    fn query(&self, reader: &Reader, deadline: Option<std::time::Instant>) -> Result<Query, Error> {
+        let record = &self.subject.record;
+        let pod = match (reader.pods().by_uid(&record.uid), self.subject.is_known) {
+            (Some(pod), _) => PodRef::Known(pod),
+            (None, false) => PodRef::Known(Arc::clone(record)),
+            (None, true) => return Err(engine::Error::UnknownPod { pod: record.uid.to_string() }.into()),
+        };
+        Ok(Query { deadline, ..Query::of(vec![pod]) })
+    }
+
+    fn picked(&self, engine: &Engine, answer: &Answer, age: Age) -> Option<(Evaluated, v1::Version)> {
+        let feasible = &answer.pods.first()?.feasible;
+        let policy = engine.policy();
+        let decides = |name: &Arc<str>| self.asked.parties.iter().any(|(party, _)| party == name);
+        let parties: Vec<_> = policy.parties.iter().filter(|known| decides(&known.party.name)).collect();
+        let evaluated = candidates::pick(&answer.snapshot, feasible, &parties, &self.asked);
+        Some((evaluated, response::version(&answer.snapshot, answer.policy_generation, age)))
+    }
+}
+
+/// Assumes a pod in an evaluation slot.
+async fn assume(service: &Service, placement: Placement) -> Result<(), Arc<str>> {
+    let Placement { negotiation: _, pod, node, claims, scope } = placement;
+    let ttl_ms = u32::try_from(limits::ASSUME_TTL_MAX.as_millis()).ok();
+    let node = node.to_string();
+    // In whatever version the cache has it by now.
+    let pod = Some(v1::Pod { resource_version: String::new(), ..pod });
+    let request = v1::AssumeRequest { pod, node, ttl_ms, check: true, ..v1::AssumeRequest::default() };
+    let scope = scope.renewed(service.settings().request_time);
+    let work = service.clone();
+    let assumed = service.evaluate_to_end(&scope, Size::Small, move |_| work.assume_holding(request, &claims));
+    assumed.await.map(drop).map_err(|error| error.text().into())
+}
+
+/// Brings what parties have said into the cache. Where it returns, everything is there that was said before.
+async fn flush(service: &Service, rows: &Arc<Mutex<Vec<Arc<Rows>>>>) {
+    // What is being brought in is still there.
+    while !rows.lock().is_empty() {
+        let (service, rows) = (service.clone(), Arc::clone(rows));
+        let flushed = spawn_blocking(move || {
+            let mut writer = service.writer().lock();
+            // Under the lock, so that nobody brings in what is older after what is newer.
+            let batch = rows.lock().clone();
+            for said in &batch {
+                let (party, subject, changes) = &**said;
+                if !writer.set_party_answers(party, subject, changes) {
+                    tracing::warn!(party = &**party, "there is no room for what a party says: some nodes are unknown");
+                }
+            }
+            writer.publish();
+            rows.lock().drain(..batch.len());
+        });
+        if flushed.await.is_err() {
+            tracing::error!("answers of parties have not reached the cache");
+            return;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Negotiation and Parties: calls of cores whose answers are streams of events, and the streams of parties.
+//!
+//! A task of its own reads what a party says: hyper takes nothing from a response while the client's window is closed, and what is
+//! said must not depend on that. Start at [`routes`].
+
+use std::pin::pin;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::post;
+use futures_util::{Stream, StreamExt as _, stream};
+use nodesift_proto::v1;
+use tonic::Status;
+
+use super::{frame, message, scope_of, split, unary};
+use crate::admission::scope::{RequestScope, StreamScope};
+use crate::negotiation::{self, Attendance, Events};
+use crate::paths::{ATTEND, NEGOTIATION};
+use crate::transport::spawned::Spawned;
+use crate::{Error, Service, limits};
+
+/// The calls of both services.
+pub(super) fn routes(max: usize) -> Router<Service> {
+    Router::new()
+        .route(
+            &format!("{NEGOTIATION}Negotiate"),
+            post(move |State(service): State<Service>, request| async move {
+                negotiate(service, max, request).await.unwrap_or_else(Status::into_http)
+            }),
+        )
+        .route(
+            &format!("{NEGOTIATION}Select"),
+            post(move |State(service): State<Service>, request| async move {
+                select(service, max, request).await.unwrap_or_else(Status::into_http)
+            }),
+        )
+        .route(
+            &format!("{NEGOTIATION}Release"),
+            unary(max, true, |service, _, request| async move {
+                message::message(&negotiation::release(&service, request).await?)
+            }),
+        )
+        .route(
+            ATTEND,
+            post(move |State(service): State<Service>, request| async move {
+                attend(service, request).await.unwrap_or_else(Status::into_http)
+            }),
+        )
+}
+
+async fn negotiate(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let scope = scope_of::<RequestScope>(&request)?;
+    let request: v1::NegotiateRequest = frame::decode(request, max).await?;
+    let events = negotiation::negotiate(&service, scope.clone(), request).await?;
+    Ok(replies(&scope, events))
+}
+
+async fn select(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let scope = scope_of::<RequestScope>(&request)?;
+    let request: v1::SelectRequest = frame::decode(request, max).await?;
+    scope.room.shrink_to(0);
+    let events = negotiation::select(&service, request).await?;
+    Ok(replies(&scope, events))
+}
+
+/// Events until the last, or until the connection is about to be closed.
+fn replies(scope: &RequestScope, events: Events) -> Response {
+    let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
+    let events = stream::unfold((events, endless), |(mut events, endless)| async move {
+        let event = events.next().await?;
+        Some((event.and_then(|event| Ok(message::message(&event)?.into())), (events, endless)))
+    });
+    frame::replies(events.take_until(closing))
+}
+
+/// A party's stream.
+async fn attend(service: Service, request: Request) -> Result<Response, Status> {
+    let scope = scope_of::<StreamScope>(&request)?;
+    service.readiness().check()?;
+    let place = service.enter_party_stream(&scope).await?;
+    let said = split::messages::<v1::PartyMessage>(request, limits::PARTY_MESSAGE_BYTES)?;
+    let (closing, endless, dismissed) = (Box::pin(scope.peer.closing()), scope.peer.endless(), place.dismissed());
+    let (calls, attendance) = negotiation::attend(&service, scope);
+    let activity = place.activity().clone();
+    let reading = Spawned::new(async move {
+        tokio::select! {
+            () = dismissed => {}
+            () = read(attendance, said, || activity.touch()) => {}
+        }
+    });
+    let calls = stream::unfold((calls, (place, endless, reading)), |(mut calls, held)| async move {
+        let call = calls.next().await?;
+        held.0.activity().touch();
+        Some((call.and_then(|call| Ok(message::message(&call)?.into())), (calls, held)))
+    });
+    Ok(frame::replies(calls.take_until(closing)))
+}
+
+/// Reads what a party says until it ends, or says what is none.
+async fn read(
+    mut attendance: Attendance,
+    said: impl Stream<Item = Result<v1::PartyMessage, Status>>,
+    touch: impl Fn(),
+) {
+    let mut said = pin!(said);
+    while let Some(message) = said.next().await {
+        touch();
+        let taken = match message {
+            Ok(message) => attendance.take(message).await.map_err(Error::into),
+            Err(status) => Err(status),
+        };
+        if let Err(status) = taken {
+            return attendance.end(status);
+        }
+    }
+    attendance.end(Status::ok(""));
+}
