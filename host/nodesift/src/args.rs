@@ -5,6 +5,7 @@
 //! [`Args`].
 
 mod module;
+mod party;
 mod policy;
 mod registry;
 mod serve;
@@ -22,6 +23,7 @@ pub(crate) use module::{
 };
 use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_policy::API_VERSION;
+pub(crate) use party::PartyArgs;
 pub(crate) use policy::{
     PolicyCheckArgs, PolicyCommand, PolicyDiffArgs, PolicyImportArgs, PolicyShadowArgs, PolicyStatusArgs, SidecarArgs,
 };
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     /// Write, build, push, pull and look at predicate modules
     #[command(subcommand)]
     Module(ModuleCommand),
+    /// Attend as a party that answers as a script says, for tests and demonstrations
+    Party(PartyArgs),
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),

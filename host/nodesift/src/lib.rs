@@ -1,4 +1,5 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy`, `module` and `cluster synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy`, `module`, `party` and `cluster
+//! synth`.
 //!
 //! ```text
 //! commands
@@ -8,6 +9,7 @@
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
 //!   module    predicate modules: projects started, built and tested, and what a module is
 //!   bench     what `nodesift bench` runs and prints
+//!   party     a party that answers as a script says
 //!   synth     synthetic clusters as files
 //! shared by commands
 //!   cluster   cluster files and a policy → an engine
@@ -35,6 +37,7 @@ mod limits;
 mod log;
 pub mod measure;
 mod module;
+mod party;
 mod policy;
 mod progress;
 mod report;
@@ -88,6 +91,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
         Command::Module(ModuleCommand::Push(push)) => module::push(&push),
         Command::Module(ModuleCommand::Pull(pull)) => module::pull(&pull),
+        Command::Party(party) => party::run(&party),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };

@@ -126,3 +126,9 @@ pub(crate) const WATCH_LOOK: Duration = Duration::from_millis(300);
 
 /// Files of a project that are looked at to tell whether its module is older than they are.
 pub(crate) const SOURCE_FILES: usize = 2_000;
+
+/// Time after which `party` attends again when its stream has ended.
+pub(crate) const PARTY_RETRY: Duration = Duration::from_millis(500);
+
+/// Interval at which `party` looks whether its script has changed.
+pub(crate) const PARTY_LOOK: Duration = Duration::from_millis(200);

@@ -132,6 +132,9 @@ pub(crate) struct AccessArgs {
     /// Clients that may read dumps and events
     #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
     pub(crate) allow_operate: Vec<String>,
+    /// Clients that may attend as a party of the policy, each as PARTY=NAME
+    #[arg(long, value_name = "PARTY=NAME", num_args = 1.., requires = "tls_client_ca", value_parser = value::pair)]
+    pub(crate) allow_attend: Vec<(String, String)>,
     /// Listen off loopback without client certificates: everybody who can open a connection may make every call
     #[arg(long, conflicts_with = "tls_client_ca")]
     pub(crate) insecure_anonymous: bool,
@@ -143,7 +146,7 @@ impl AccessArgs {
         let reachable = !listen.ip().to_canonical().is_loopback();
         Access {
             hosts: Hosts::new(self.allow_host.clone(), reachable),
-            rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate),
+            rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate).attending(&self.allow_attend),
         }
     }
 }

@@ -147,6 +147,14 @@ pub(super) fn assume_ttl(text: &str) -> Result<Duration, String> {
     Ok(ttl)
 }
 
+/// Two texts, as `PARTY=NAME`.
+pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((party, name)) if !party.is_empty() && !name.is_empty() => Ok((party.to_owned(), name.to_owned())),
+        _ => Err("expected PARTY=NAME"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -1,0 +1,20 @@
+//! Options of `party`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+
+/// What `party` attends as, where, and by which script.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartyArgs {
+    /// Name of the party in the policy
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// The sidecar: unix:PATH or http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub(crate) address: String,
+    /// What it answers, as YAML; read again whenever it changes, and then earlier answers are taken back. See
+    /// docs/negotiation.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: PathBuf,
+}
