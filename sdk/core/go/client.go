@@ -17,12 +17,14 @@ import (
 
 // Client calls a sidecar. Its methods can be called from many goroutines.
 type Client struct {
-	connection *grpc.ClientConn
-	stub       nodesiftv1.NodesiftClient
-	index      *Index
-	timeout    time.Duration
-	stop       context.CancelFunc
-	following  sync.WaitGroup
+	connection  *grpc.ClientConn
+	stub        nodesiftv1.NodesiftClient
+	negotiation nodesiftv1.NegotiationClient
+	parties     nodesiftv1.PartiesClient
+	index       *Index
+	timeout     time.Duration
+	stop        context.CancelFunc
+	following   sync.WaitGroup
 }
 
 // DialOption is an option of [Dial].
@@ -78,11 +80,13 @@ func Dial(target string, options ...DialOption) (*Client, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	client := &Client{
-		connection: connection,
-		stub:       nodesiftv1.NewNodesiftClient(connection),
-		index:      newIndex(),
-		timeout:    d.timeout,
-		stop:       stop,
+		connection:  connection,
+		stub:        nodesiftv1.NewNodesiftClient(connection),
+		negotiation: nodesiftv1.NewNegotiationClient(connection),
+		parties:     nodesiftv1.NewPartiesClient(connection),
+		index:       newIndex(),
+		timeout:     d.timeout,
+		stop:        stop,
 	}
 	client.following.Go(func() { client.index.follow(ctx, client.stub) })
 	return client, nil

@@ -36,6 +36,12 @@ var (
 	ErrFault = errors.New("a predicate could not be evaluated")
 	// ErrStale: the API server has confirmed nothing for too long, so the answer may be about a cluster that is no more.
 	ErrStale = errors.New("the answer is stale")
+	// ErrNoAgreement: parties do not agree on a node; see [NoAgreementError].
+	ErrNoAgreement = errors.New("no agreement with parties")
+	// ErrNotAllocated: parties cannot allocate what was selected; see [NotAllocatedError].
+	ErrNotAllocated = errors.New("not allocated")
+	// ErrNegotiating: the pod has a negotiation; the message contains its id, for [Supersedes].
+	ErrNegotiating = errors.New("the pod is being negotiated")
 	// ErrTable: a table of rows that does not follow from the one before, or a bitmap that does not belong to its table. The
 	// client never reads such a bitmap.
 	ErrTable = errors.New("the table of rows is not as expected")
@@ -75,6 +81,8 @@ func (e *Error) Is(target error) bool {
 		return target == ErrDoesNotFit
 	case codes.Aborted:
 		return target == ErrChanged
+	case codes.AlreadyExists:
+		return target == ErrNegotiating
 	default:
 		return false
 	}

@@ -1,0 +1,175 @@
+package nodesift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
+)
+
+// NegotiateOption is an option of [Client.Negotiate].
+type NegotiateOption func(*nodesiftv1.NegotiateRequest)
+
+// Order is the nodes to try, the preferred ones first; without it, all nodes by row.
+func Order(nodes ...string) NegotiateOption {
+	return func(request *nodesiftv1.NegotiateRequest) { request.Order = nodes }
+}
+
+// Candidates is the most nodes of a round, 1 to 256; 128 unless given.
+func Candidates(count int) NegotiateOption {
+	return func(request *nodesiftv1.NegotiateRequest) { request.Candidates = uint32(max(count, 0)) }
+}
+
+// Within is the time for all rounds, 30 s unless given, and for one of them, 2 s unless given. 0: as without it.
+func Within(all, round time.Duration) NegotiateOption {
+	return func(request *nodesiftv1.NegotiateRequest) {
+		request.DeadlineMs, request.RoundMs = milliseconds(all), milliseconds(round)
+	}
+}
+
+// Supersedes is the negotiation of the same pod that this one takes the place of.
+func Supersedes(id uint64) NegotiateOption {
+	return func(request *nodesiftv1.NegotiateRequest) { request.Supersedes = id }
+}
+
+// Agreement is what parties have agreed on.
+type Agreement struct {
+	// The negotiation, for [Client.Select] and [Client.Release].
+	ID uint64
+	// Nodes that suit all parties and that predicates allow, in the order that was asked for. [Client.Select] takes them for 30 s.
+	Nodes []string
+	// The version of the last evaluation.
+	Version Version
+}
+
+// NoAgreementError is how a negotiation ended without one.
+type NoAgreementError struct {
+	ID uint64
+	// Why: exhausted, timed out, in progress, gone, superseded.
+	End nodesiftv1.End
+	// Where it has timed out, the parties that had not answered, or not finished.
+	Parties []string
+	// metadata.uid of the claim that is in progress.
+	Claim string
+}
+
+func (e *NoAgreementError) Error() string {
+	switch e.End {
+	case nodesiftv1.End_END_TIMED_OUT:
+		return fmt.Sprintf("nodesift: the time for the negotiation is over; these parties were not heard: %v", e.Parties)
+	case nodesiftv1.End_END_IN_PROGRESS:
+		return fmt.Sprintf("nodesift: claim %s is being allocated or deallocated: try again later", e.Claim)
+	default:
+		return fmt.Sprintf("nodesift: the negotiation has ended with %v", e.End)
+	}
+}
+
+// Is tells that it is [ErrNoAgreement].
+func (e *NoAgreementError) Is(target error) bool { return target == ErrNoAgreement }
+
+// NotAllocatedError is why a pod cannot have what was selected. What was allocated for it alone is given back.
+type NotAllocatedError struct {
+	// The party; empty where predicates rejected the pod, or the parties have no node in common.
+	Party string
+	// metadata.uid of the claim, where the party has named one.
+	Claim string
+	// For people.
+	Reason string
+}
+
+func (e *NotAllocatedError) Error() string {
+	if e.Party == "" {
+		return "nodesift: nothing is allocated: " + e.Reason
+	}
+	return fmt.Sprintf("nodesift: party %s: %s", e.Party, e.Reason)
+}
+
+// Is tells that it is [ErrNotAllocated].
+func (e *NotAllocatedError) Is(target error) bool { return target == ErrNotAllocated }
+
+// Negotiate looks for nodes that predicates allow and that suit all parties of the pod, until they agree, or it ends with a
+// [NoAgreementError]. A context that ends before gives the negotiation up. Without a deadline, the time is that of [Within].
+func (c *Client) Negotiate(ctx context.Context, pod Pod, options ...NegotiateOption) (Agreement, error) {
+	encoded, err := pod.encode()
+	if err != nil {
+		return Agreement{}, err
+	}
+	request := &nodesiftv1.NegotiateRequest{Pod: encoded}
+	for _, option := range options {
+		option(request)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := c.negotiation.Negotiate(ctx, request)
+	if err != nil {
+		return Agreement{}, failure(err)
+	}
+	var agreement Agreement
+	for {
+		event, err := next(events)
+		if err != nil {
+			return Agreement{}, err
+		}
+		agreement.ID, agreement.Version = event.GetId(), versionOf(event.GetVersion())
+		if viable := event.GetViable(); viable != nil {
+			agreement.Nodes = viable.GetNodes()
+		}
+		if ended := event.GetEnded(); ended != nil {
+			if ended.GetEnd() == nodesiftv1.End_END_VIABLE {
+				return agreement, nil
+			}
+			return Agreement{}, noAgreement(event.GetId(), ended)
+		}
+	}
+}
+
+// Select assumes the pod on the first of the nodes that predicates still allow, has all parties allocate, and returns the node to
+// bind the pod to once they have. All nodes are of the agreement, the preferred one first. Where it fails with a
+// [NotAllocatedError] or a [NoAgreementError], the pod is assumed no more; after any other error, release the negotiation.
+func (c *Client) Select(ctx context.Context, id uint64, nodes ...string) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := c.negotiation.Select(ctx, &nodesiftv1.SelectRequest{Id: id, Nodes: nodes})
+	if err != nil {
+		return "", failure(err)
+	}
+	for {
+		event, err := next(events)
+		switch {
+		case err != nil:
+			return "", err
+		case event.GetAllocated() != nil:
+			return event.GetAllocated().GetNode(), nil
+		case event.GetFailed() != nil:
+			failed := event.GetFailed()
+			return "", &NotAllocatedError{failed.GetParty(), failed.GetClaim(), failed.GetReason()}
+		case event.GetEnded() != nil:
+			return "", noAgreement(id, event.GetEnded())
+		}
+	}
+}
+
+// Release gives a negotiation up: what parties have allocated for the pod alone is given back, and the pod is assumed no more.
+func (c *Client) Release(ctx context.Context, id uint64) error {
+	ctx, cancel := c.deadline(ctx, 0)
+	defer cancel()
+	_, err := c.negotiation.Release(ctx, &nodesiftv1.ReleaseRequest{Id: id})
+	return failure(err)
+}
+
+func next(events grpc.ServerStreamingClient[nodesiftv1.NegotiationEvent]) (*nodesiftv1.NegotiationEvent, error) {
+	event, err := events.Recv()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: the stream has ended without an end of the negotiation", ErrUnavailable)
+	}
+	return event, failure(err)
+}
+
+func noAgreement(id uint64, ended *nodesiftv1.NegotiationEvent_Ended) error {
+	return &NoAgreementError{ID: id, End: ended.GetEnd(), Parties: ended.GetParties(), Claim: ended.GetClaim()}
+}
