@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs clients that nobody here wrote against the sidecar, over its Unix socket and over TCP: grpc-python (gRPC's C core),
-# grpc-go, and Prometheus' own parsers of metrics for Python and Go. Needs a build first: `make interop`.
+# grpc-go, and Prometheus' own parsers of metrics for Python and Go; then a licence server in Python that a core negotiates with. Needs
+# a build first: `make interop`.
 #
 # The clients' libraries come from PyPI and the Go module proxy, in the versions that requirements.txt and go.mod name, into
 # the folder of products; so does Go itself where the machine has none. Without Python there are no clients: it says so, and
@@ -65,3 +66,16 @@ address=${address#http://}
 
 "$venv/bin/python" "$here/client.py" "$scratch/n.sock" "$address" sdk/core/proto
 "$client" "$scratch/n.sock" "$address"
+
+# A licence server that a core negotiates with, both in Python.
+kill "$sidecar" && wait "$sidecar" || true
+licences=$here/licences
+"$products/debug/nodesift" serve --cluster "$licences/cluster.yaml" --policy "$licences/policy.yaml" --socket "$scratch/l.sock" \
+    --no-tcp >"$scratch/out" 2>"$scratch/err" &
+sidecar=$!
+until "$products/debug/nodesift" health --socket "$scratch/l.sock" >/dev/null 2>&1; do
+    kill -0 "$sidecar" 2>/dev/null || { cat "$scratch/err" >&2; fail 'the sidecar of the licences does not start'; }
+    [ "$SECONDS" -lt "$((deadline + timeout_seconds))" ] || fail 'the sidecar of the licences is not ready in time'
+    sleep 0.1
+done
+"$venv/bin/python" "$licences/demo.py" "$products/debug/nodesift" "$scratch/l.sock" sdk/core/proto
