@@ -37,12 +37,13 @@ use script::{Script, Timed};
 pub(crate) fn run(args: &PartyArgs) -> anyhow::Result<()> {
     let endpoint = Endpoint::from_shared(args.address.clone())
         .map_err(|_| Failure::Usage(format!("--address {:?}: expected unix:PATH or http://HOST:PORT", args.address)))?;
+    let endpoint = endpoint.connect_timeout(limits::CLIENT_CONNECT);
     let mut known = Known { changed: None, script: Script::default() };
     known.read(&args.script).map_err(Failure::Files)?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
     runtime.block_on(async {
         tokio::select! {
-            outcome = attend(args, &endpoint.connect_timeout(limits::CLIENT_CONNECT), &mut known) => outcome,
+            outcome = attend(args, &endpoint, &mut known) => outcome,
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot listen for signals"),
         }
     })
