@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_negotiation::{
-    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Progress, Select,
-};
+use nodesift_negotiation::{Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Progress, Select};
 use nodesift_proto::v1;
 use prost::Message as _;
 use rustc_hash::FxHashMap;

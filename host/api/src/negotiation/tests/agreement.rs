@@ -51,7 +51,8 @@ async fn alternatives_by_name_and_by_selector_are_candidates_of_the_next_round_i
     a.send(Message::Answer(v1::Answer { id: ask.id, nodes, alternatives, selector, ..Default::default() }));
     let ask = a.ask().await;
     assert_eq!(ask.nodes, names([5, 2, 3, 6, 7]));
-    a.refuse(&ask, &names([5, 2]), 0);
+    assert_eq!(ask.recheck, names([0, 1]));
+    a.refuse(&ask, &names([5, 2, 0, 1]), 0);
     loop {
         match events.next().await {
             Event::Viable(viable) => break assert_eq!(viable.nodes, names([3, 6, 7])),
