@@ -1,4 +1,4 @@
-//! One GET request to a running sidecar, for commands that print what it says. Start at [`get`].
+//! A running sidecar: one GET request, for commands that print what it says, or a gRPC channel. Start at [`get`] and [`channel`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Builder;
 use tokio::time::timeout;
+use tonic::transport;
 
 use crate::exit::Failure;
 
@@ -62,6 +63,22 @@ pub(crate) fn unavailable(endpoint: &Endpoint, path: &str, error: anyhow::Error)
         Endpoint::Tcp(authority) => format!("http://{authority}"),
     };
     Failure::Unavailable(error.context(format!("{name}{path}")))
+}
+
+/// Where to connect to for gRPC: `unix:PATH` or `http://HOST:PORT`.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if the URL has another form.
+pub(crate) fn channel(url: &str) -> Result<transport::Endpoint, Failure> {
+    let usage = || Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"));
+    let socket = url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
+    match socket {
+        Some("") => Err(usage()),
+        Some(path) => transport::Endpoint::from_shared(format!("unix:{path}")).map_err(|_| usage()),
+        None if url.starts_with("http://") => transport::Endpoint::from_shared(url.to_owned()).map_err(|_| usage()),
+        None => Err(usage()),
+    }
 }
 
 /// Host and port of `http://HOST:PORT`.
@@ -117,6 +134,16 @@ mod tests {
         assert_eq!(authority("--url", "http://[::1]:8080/").ok().as_deref(), Some("[::1]:8080"));
         for url in ["", "127.0.0.1:1", "https://a:1", "http://a", "http://a:1/readyz", "unix:/s.sock"] {
             assert!(matches!(authority("--url", url), Err(Failure::Usage(_))), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_sockets_and_plain_http_are_supported() {
+        for url in ["unix:/run/s.sock", "unix:///run/s.sock", "unix:s.sock", "http://127.0.0.1:1"] {
+            assert!(channel(url).is_ok(), "{url}");
+        }
+        for url in ["", "unix:", "unix://", "https://127.0.0.1:1", "127.0.0.1:1", "http://", "http:// x"] {
+            assert!(matches!(channel(url), Err(Failure::Usage(_))), "{url}");
         }
     }
 }

@@ -26,18 +26,16 @@ use tonic::transport::Endpoint;
 
 use crate::args::PartyArgs;
 use crate::exit::Failure;
-use crate::{limits, terminal};
+use crate::{client, limits, terminal};
 use script::{Script, Timed};
 
 /// Attends until it is interrupted.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] for an address that is none, [`Failure::Files`] for a script that cannot be read at the start.
+/// [`Failure::Usage`] for a server that is none, [`Failure::Files`] for a script that cannot be read at the start.
 pub(crate) fn run(args: &PartyArgs) -> anyhow::Result<()> {
-    let endpoint = Endpoint::from_shared(args.address.clone())
-        .map_err(|_| Failure::Usage(format!("--address {:?}: expected unix:PATH or http://HOST:PORT", args.address)))?;
-    let endpoint = endpoint.connect_timeout(limits::CLIENT_CONNECT);
+    let endpoint = client::channel(&args.server)?.connect_timeout(limits::CLIENT_CONNECT);
     let mut known = Known { changed: None, script: Script::default() };
     known.read(&args.script).map_err(Failure::Files)?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
@@ -92,7 +90,7 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
     let send = |message: Message| drop(sender.send(message));
     send(Message::Attend(PartyAttend { party: args.name.clone() }));
     let mut calls = PartiesClient::new(channel).attend(said).await.map_err(words)?.into_inner();
-    say(&args.name, &format!("attends at {}", args.address))?;
+    say(&args.name, &format!("attends at {}", args.server))?;
     let mut looks = interval(limits::PARTY_LOOK);
     loop {
         let call = {

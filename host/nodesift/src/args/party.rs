@@ -12,7 +12,7 @@ pub(crate) struct PartyArgs {
     pub(crate) name: String,
     /// The sidecar: unix:PATH or http://HOST:PORT
     #[arg(long, value_name = "URL")]
-    pub(crate) address: String,
+    pub(crate) server: String,
     /// What it answers, as YAML; read again whenever it changes, and then earlier answers are taken back. See
     /// docs/negotiation.md
     #[arg(long, value_name = "FILE")]

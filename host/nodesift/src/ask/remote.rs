@@ -7,13 +7,13 @@ use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{self, pod};
 use tokio::runtime::{Builder, Runtime};
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use super::pods;
 use crate::args::{AskArgs, PhaseArg};
 use crate::exit::Failure;
-use crate::limits;
 use crate::report::Answers;
+use crate::{client, limits};
 
 type Client = NodesiftClient<Channel>;
 
@@ -130,7 +130,7 @@ impl Remote {
     /// [`Failure::Usage`] if the URL has another form, [`Failure::Unavailable`] if there is no connection within
     /// [`limits::CLIENT_CONNECT`].
     pub(super) fn connect(url: &str) -> anyhow::Result<Self> {
-        let endpoint = endpoint(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
+        let endpoint = client::channel(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
         let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
             let error =
@@ -165,17 +165,6 @@ impl Remote {
     }
 }
 
-fn endpoint(url: &str) -> Result<Endpoint, Failure> {
-    let usage = || Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"));
-    let socket = url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
-    match socket {
-        Some("") => Err(usage()),
-        Some(path) => Endpoint::from_shared(format!("unix:{path}")).map_err(|_| usage()),
-        None if url.starts_with("http://") => Endpoint::from_shared(url.to_owned()).map_err(|_| usage()),
-        None => Err(usage()),
-    }
-}
-
 /// The failure that a gRPC status means for the command.
 fn failure(status: &Status) -> anyhow::Error {
     use tonic::Code;
@@ -190,16 +179,6 @@ fn failure(status: &Status) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_sockets_and_plain_http_are_supported() {
-        for url in ["unix:/run/s.sock", "unix:///run/s.sock", "unix:s.sock", "http://127.0.0.1:1"] {
-            assert!(endpoint(url).is_ok(), "{url}");
-        }
-        for url in ["", "unix:", "unix://", "https://127.0.0.1:1", "127.0.0.1:1", "http://", "http:// x"] {
-            assert!(matches!(endpoint(url), Err(Failure::Usage(_))), "{url}");
-        }
-    }
 
     #[test]
     fn a_missing_sidecar_is_unavailable() {
