@@ -316,7 +316,8 @@ fn history(seed: u64, policy: &Policy, met: &mut Met) {
         for number in (0..NODES).filter(|_| round == 0 || random.u8(0..4) == 0).collect::<Vec<_>>() {
             let name = format!("n{number}");
             // Both large and small for what pods take.
-            let total = [random.i64(0..20_000), random.i64(1..[20_000, 20 << 20, 20 << 30][random.usize(0..3)])];
+            let most = [20_000, 20 << 20, 20 << 30][random.usize(0..3)];
+            let total = [random.i64(0..20_000), random.i64(1..most)];
             changed.push(json!({"kind": "Node", "metadata": {"name": name, "uid": name}, "status": {"allocatable":
                 {"cpu": format!("{}m", total[0]), "memory": total[1].to_string(), "pods": "110"}}}));
             plain.nodes.insert(name, total);
