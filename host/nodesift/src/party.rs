@@ -89,14 +89,14 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
     // Where the stream has ended, what is said is lost with it.
     let send = |message: Message| drop(sender.send(message));
     send(Message::Attend(PartyAttend { party: args.name.clone() }));
-    let mut calls = PartiesClient::new(channel).attend(said).await.map_err(words)?.into_inner();
+    let mut calls = PartiesClient::new(channel).attend(said).await.map_err(|status| words(&status))?.into_inner();
     say(&args.name, &format!("attends at {}", args.server))?;
     let mut looks = interval(limits::PARTY_LOOK);
     loop {
         let call = {
             let call = pin!(calls.message());
             tokio::select! {
-                call = call => call.map_err(words)?,
+                call = call => call.map_err(|status| words(&status))?,
                 _ = looks.tick() => {
                     match known.read(&args.script) {
                         Ok(false) => {}
@@ -160,7 +160,7 @@ fn pod(pod: Option<&PartyPod>) -> String {
     pod.map_or_else(|| "a pod".to_owned(), |pod| format!("{}/{}", pod.namespace, pod.name))
 }
 
-fn words(status: Status) -> anyhow::Error {
+fn words(status: &Status) -> anyhow::Error {
     anyhow!("{}", status.message())
 }
 

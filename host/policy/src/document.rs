@@ -14,8 +14,16 @@ use crate::tree::{self, Reader, Tree};
 /// The fields of a document, and of each map in it. The JSON schema has the same.
 pub(crate) const DOCUMENT_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 pub(crate) const METADATA_FIELDS: &[&str] = &["name", "labels", "annotations"];
-pub(crate) const SPEC_FIELDS: &[&str] =
-    &["schedulerNames", "predicates", "accounting", "modules", "facts", "parties", "onUnsupported", "rollbackOnQuarantine"];
+pub(crate) const SPEC_FIELDS: &[&str] = &[
+    "schedulerNames",
+    "predicates",
+    "accounting",
+    "modules",
+    "facts",
+    "parties",
+    "onUnsupported",
+    "rollbackOnQuarantine",
+];
 pub(crate) const ACCOUNTING_FIELDS: &[&str] =
     &["module", "annotations", "args", "allow", "onError", "ignoreNamespaces", "gauges"];
 pub(crate) const MODULES_FIELDS: &[&str] = &["keys"];

@@ -34,8 +34,8 @@ use crate::rows::Rows;
 use crate::wire::devices::{Devices, Query};
 use crate::wire::{
     AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
-    PartyColumn, PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term, Toleration,
-    UncountedPod, Volume, claims,
+    PartyColumn, PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term,
+    Toleration, UncountedPod, Volume, claims,
 };
 
 /// Why a fact function has no value. The guest's call ends with it.

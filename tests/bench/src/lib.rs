@@ -10,8 +10,9 @@ use nodesift_engine::Context;
 use nodesift_sandbox::{Facts as _, Meter, wire};
 use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, cluster_volume_use, node_devices, node_info, node_parties, node_taints, pod_affinity, pod_claims,
-    pod_owner, pod_placement, pod_resources, pod_spread, pod_tolerations, pod_volumes, selectors,
+    cluster_pods, cluster_storage, cluster_volume_use, node_devices, node_info, node_parties, node_taints,
+    pod_affinity, pod_claims, pod_owner, pod_placement, pod_resources, pod_spread, pod_tolerations, pod_volumes,
+    selectors,
 };
 use nodesift_sdk::native::Facts;
 

@@ -46,7 +46,7 @@ fn a_reload_amid_a_storm_of_events_mixes_no_accounts() {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 let version = versions.fetch_add(1, Ordering::Relaxed);
-                let name = if version % 2 == 0 { "p" } else { "q" };
+                let name = if version.is_multiple_of(2) { "p" } else { "q" };
                 let mut changed = pod(name, version, Some("n"), 495, Some("a").filter(|_| name == "p"));
                 changed["metadata"]["labels"] = json!({"version": version.to_string()});
                 world.deliver(&[changed]);

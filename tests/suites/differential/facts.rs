@@ -169,7 +169,7 @@ fn follow(seed: u64, probe: &Probe) -> Done {
         for _ in 0..ASKED {
             let pod = &pool[random.usize(0..POOL)];
             let place = || format!("seed {seed}, round {round}, {probe:?}");
-            let plain = Plain { has_sum, ..Plain::of(&history.cluster, mirror.writer()) };
+            let plain = Plain::of(&history.cluster, mirror.writer(), has_sum);
             let names: Vec<String> = plain.nodes.keys().cloned().collect();
             let nodes = match random.u8(0..3) {
                 0 => Nodes::Named(names.iter().filter(|_| random.bool()).cloned().collect()),

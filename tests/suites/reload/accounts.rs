@@ -79,7 +79,7 @@ fn a_policy_that_accounts_lists_what_it_reads_and_counts_by_it_at_once() {
     assert_eq!(state(&reloading)["partitions"][0]["sums"], json!({"s": 4014}));
 
     // One breaks: it keeps its account, and operators are told.
-    server.change(|store| drop(store.apply(pod("p", "b"))));
+    server.change(|store| store.apply(pod("p", "b")));
     let ready = || get(&reloading.sidecar.unix(), "/readyz").unwrap().body;
     let told = timeout::until(|| ready().contains("the account of Pod default/p is not known: bad").then_some(()));
     told.unwrap_or_else(|| panic!("{}", ready()));

@@ -146,7 +146,8 @@ impl AccessArgs {
         let reachable = !listen.ip().to_canonical().is_loopback();
         Access {
             hosts: Hosts::new(self.allow_host.clone(), reachable),
-            rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate).attending(&self.allow_attend),
+            rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate)
+                .attending(&self.allow_attend),
         }
     }
 }

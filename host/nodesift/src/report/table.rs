@@ -223,6 +223,7 @@ mod tests {
                 ..Default::default()
             }),
             devices: Vec::new(),
+            account: None,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Plain {
 
 impl Plain {
     /// The objects of a cluster. The writer says where pods are, since some are assumed.
-    pub(super) fn of(cluster: &Cluster, writer: &mut Writer) -> Self {
+    pub(super) fn of(cluster: &Cluster, writer: &mut Writer, has_sum: bool) -> Self {
         let nodes = cluster.nodes().map(|node| (name(node).to_owned(), node.clone())).collect();
         let by_uid: BTreeMap<&str, &Value> = cluster.all("Pod").map(|pod| (text(pod, "metadata.uid"), pod)).collect();
         let (mut pods, mut nominated) = (BTreeMap::new(), BTreeMap::new());
@@ -36,7 +36,7 @@ impl Plain {
                 (None, None) => {}
             }
         }
-        Self { nodes, pods, nominated, overlaid: BTreeSet::new(), has_sum: false }
+        Self { nodes, pods, nominated, overlaid: BTreeSet::new(), has_sum }
     }
 
     /// The pods on a node, and those nominated for it whose priority is at least that of `pod`.
