@@ -116,3 +116,34 @@ pub(crate) fn first_difference(file: &Path) -> anyhow::Result<Option<String>> {
     }
     Ok(None)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::super::cases::CASES_FILE;
+    use super::*;
+
+    #[test]
+    fn every_committed_file_of_cases_is_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (mut of_predicates, mut of_accounting) = (0, 0);
+        for folder in ["predicates/examples", "sdk/predicate/module/templates"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let file = entry.unwrap().path().join(CASES_FILE);
+                if !file.is_file() {
+                    continue;
+                }
+                let text = |error| crate::exit::text(&error);
+                if accounting::Cases::read(&file, None).map_err(text).unwrap().is_some() {
+                    of_accounting += 1;
+                    continue;
+                }
+                of_predicates += 1;
+                let cases = Cases::read(&file, None).map_err(text).unwrap();
+                assert!(cases.cases.len() >= 2, "{}", file.display());
+            }
+        }
+        assert!(of_predicates >= 5, "{of_predicates}");
+        assert!(of_accounting >= 3, "{of_accounting}");
+    }
+}
