@@ -49,7 +49,7 @@ fn the_commands_of_the_page_for_authors_work() {
 #[test]
 fn the_cases_of_the_examples_pass() {
     for (name, cases, passed) in [
-        ("Neon", include_str!("../../../predicates/examples/neon/cases.yaml"), "9 cases passed"),
+        ("Neon", include_str!("../../../predicates/examples/neon/cases.yaml"), "12 cases passed"),
         ("GpuMemory", include_str!("../../../predicates/examples/gpu_memory/cases.yaml"), "6 cases passed"),
     ] {
         let workshop = Workshop::new();
