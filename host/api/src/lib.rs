@@ -36,7 +36,7 @@ pub mod router;
 mod service;
 mod transport;
 
-pub use admin::policy::rfc3339;
+pub use admin::time::rfc3339;
 pub use admin::{differences, exposition, version};
 pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::policy::Breaker;
+use super::breaker::Breaker;
 use nodesift_engine::{ActiveAccounting, OnAccountError};
 
 /// An accounting component.

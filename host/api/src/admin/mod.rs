@@ -9,14 +9,17 @@
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! accounting  the accounting component in it
+//! breaker     whether a module is called
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
 //! version     GET /version: version, revision, contract and policy
+//! time        moments and durations in documents
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
 //! ```
 //!
 //! Start with [`state`].
 
 mod accounting;
+mod breaker;
 mod devices;
 pub mod differences;
 pub(crate) mod events;
@@ -27,4 +30,5 @@ mod partition;
 pub(crate) mod policy;
 pub(crate) mod shadow;
 pub(crate) mod state;
+pub(crate) mod time;
 pub mod version;

@@ -1,7 +1,6 @@
 //! `GET /v1/policy`: the active policy as applied, its predicates with their counts, and the last document that was refused.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
 
 use axum::Extension;
 use axum::extract::State;
@@ -9,13 +8,13 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::accounting::AccountingStatus;
+use super::breaker::Breaker;
+use super::time::{microseconds, rfc3339};
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
-use nodesift_engine::{
-    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Quarantine, Refusal, StepFailure,
-};
+use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Refusal, StepFailure};
 use nodesift_sandbox::{Interface, Lifetime};
 
 /// Answers `GET /v1/policy`, ready or not.
@@ -112,28 +111,6 @@ struct Verdicts {
     kept: u64,
     patched: u64,
     evaluated: u64,
-}
-
-/// Whether a module is called.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Breaker {
-    /// `closed`, or `open` while the predicate is in quarantine.
-    state: &'static str,
-    /// How often it has opened.
-    opened: u64,
-    #[serde(flatten)]
-    quarantine: Option<Open>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Open {
-    since: String,
-    last_fault: String,
-    retry_in_ms: u64,
-    /// Retries without a fault, in a row.
-    good_calls: u32,
 }
 
 #[derive(Serialize)]
@@ -244,23 +221,6 @@ impl Verdicts {
     }
 }
 
-impl Breaker {
-    /// That of a module.
-    pub(super) fn of(breaker: &nodesift_engine::Breaker) -> Self {
-        let quarantine = breaker.quarantine();
-        Self {
-            state: if quarantine.is_some() { "open" } else { "closed" },
-            opened: breaker.opened(),
-            quarantine: quarantine.map(|Quarantine { since, last_fault, retry_in, good_calls }| Open {
-                since: rfc3339(since),
-                last_fault: last_fault.to_string(),
-                retry_in_ms: microseconds(retry_in) / 1_000,
-                good_calls,
-            }),
-        }
-    }
-}
-
 impl Reload {
     fn of(last: &LastReload) -> Self {
         Self {
@@ -271,10 +231,6 @@ impl Reload {
             swap_us: last.swap.map(microseconds),
         }
     }
-}
-
-fn microseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn phases(phases: Phases) -> Vec<&'static str> {
@@ -300,11 +256,4 @@ impl<'a> Failure<'a> {
             unlisted: refusal.unlisted,
         }
     }
-}
-
-/// A time in RFC 3339, in milliseconds.
-pub fn rfc3339(time: SystemTime) -> String {
-    let mut time = prost_types::Timestamp::from(time);
-    time.nanos -= time.nanos % 1_000_000;
-    time.to_string()
 }

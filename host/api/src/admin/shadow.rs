@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::differences::Summary;
-use super::policy::rfc3339;
+use super::time::rfc3339;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};

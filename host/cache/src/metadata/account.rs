@@ -1,11 +1,9 @@
 //! Accounts: what a pod takes of its node where a policy has an accounting component, in the place of what the API says. Start
-//! at [`Account::new`], then [`Accountant`].
+//! at [`Account::new`].
 
-use std::fmt;
 use std::sync::Arc;
 
-use super::facts::{NodeFacts, PodFacts};
-use super::labels::{Amounts, Labels};
+use super::labels::Amounts;
 use super::requests::{CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar};
 
 /// Amounts by the names of sums, sorted, each once. Sums are no resources: nothing is free of them.
@@ -35,47 +33,6 @@ pub struct AccountFault {
     pub is_last: bool,
 }
 
-/// What an accountant says of a pod: none where it takes what the API says. The error is why that is not known, in a line.
-pub type Accounted = Result<Option<Arc<Account>>, Arc<str>>;
-
-/// What an accountant reads of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct AccountedNode {
-    /// Annotations of the node, those that are kept.
-    pub annotations: Labels,
-    /// `status.allocatable` without `pods`.
-    pub allocatable: Amounts,
-}
-
-impl AccountedNode {
-    /// What is read of a node.
-    pub fn of(node: &NodeFacts) -> Self {
-        Self { annotations: Arc::clone(&node.annotations), allocatable: node.allocatable.clone() }
-    }
-}
-
-/// Says what pods and nodes take, by what is kept of them. What was said of some facts is said again until it is forgotten, so that
-/// whoever asks once more has the answer at once.
-pub trait Accountant: fmt::Debug + Send + Sync {
-    /// The names of the sums that there are.
-    fn sums(&self) -> &[Arc<str>];
-
-    /// Whether a pod or node of which no account is known keeps the last one.
-    fn keeps_last(&self) -> bool;
-
-    /// What is said of pods with these facts, in their order.
-    fn pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted>;
-
-    /// What nodes add to sums themselves, in their order; sorted by name, each name once. Errors are as those of pods.
-    fn nodes(&self, nodes: &[AccountedNode]) -> Vec<Result<Sums, Arc<str>>>;
-
-    /// Forgets what was said of pods with these facts.
-    fn forget_pod(&self, pod: &Arc<PodFacts>);
-
-    /// Forgets what was said of such a node.
-    fn forget_node(&self, node: &AccountedNode);
-}
-
 impl Account {
     /// An account of lists that are in any order and have a name once. As of a pod without an account, resources that
     /// kube-scheduler does not count are left out, and so is `pods`; requests of `cpu`, `memory` and `ephemeral-storage` are
@@ -94,20 +51,6 @@ impl Account {
         sums.sort_unstable();
         flags.sort_unstable();
         Self { requests, usage, sums: sums.into(), flags: flags.into(), fault: None }
-    }
-
-    /// That of a pod of which none is known: the last one if it is given, else what the API says.
-    pub fn unknown(facts: &PodFacts, last: Option<&Self>, text: &Arc<str>) -> Self {
-        let fault = |is_last| Some(AccountFault { text: Arc::clone(text), is_last });
-        match last {
-            Some(last) => Self { fault: fault(true), ..last.clone() },
-            None => Self {
-                requests: facts.requests.clone(),
-                usage: facts.usage.clone(),
-                fault: fault(false),
-                ..Self::default()
-            },
-        }
     }
 
     /// Whether the component has said it, now or before.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `facts` | what is kept of a node and of a pod: start here |
 //! | `account` | what a pod takes where a policy has an accounting component |
+//! | `accountant` | what says that |
 //! | `compile` | from a node or a pod to that |
 //! | `devices` | ResourceSlices, and what allocated claims hold |
 //! | `device_claims` | ResourceClaims and DeviceClasses |
@@ -21,6 +22,7 @@
 //! | `template` | what decides the facts of a pod, as bytes |
 
 mod account;
+mod accountant;
 mod compile;
 mod device_claims;
 pub(crate) mod devices;
@@ -37,7 +39,8 @@ mod storage;
 mod template;
 pub mod volumes;
 
-pub use account::{Account, AccountFault, Accountant, Accounted, AccountedNode, Sums};
+pub use account::{Account, AccountFault, Sums};
+pub use accountant::{Accountant, Accounted, AccountedNode};
 pub use compile::{is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting};
 pub use device_claims::{
     AllocationRecord, ClaimRecord, ClassRecord, Configurations, DeviceBinding, device_class, resource_claim,

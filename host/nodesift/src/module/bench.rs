@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::accounting;
 use super::call::{Modules, World, read};
-use super::check::PrivateFolder;
+use super::check::folder::PrivateFolder;
 use super::subject::{Question, Subject, cycled};
 use crate::args::{Format, ModuleBenchArgs};
 use crate::cluster;

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! verdicts   the same question asked again, of other instances and about other batches
+//! folder     a folder for compiled code that is removed in the end
 //! report     checks → table and JSON
 //! ```
 //!
 //! Which questions are asked is in [`subject`](super::subject). Start at [`check`](fn@check).
 
-mod report;
+pub(super) mod folder;
+pub(super) mod report;
 mod verdicts;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,8 +30,8 @@ use crate::cluster;
 use crate::exit;
 use crate::limits::CHECK_NODES;
 use crate::terminal::{self, counted};
-use report::Report;
-pub(super) use report::{Check, table_of};
+use folder::PrivateFolder;
+use report::{Check, Report};
 use verdicts::{Rows, first_difference, rows_of};
 
 /// `nodesift module check`.
@@ -122,28 +124,6 @@ fn memory(inspection: &Inspection, granted: &Grants) -> Check {
         false => {
             Check::failed("memory", detail, "grant more with limits.memory in a policy beside it, or with --policy")
         }
-    }
-}
-
-/// A folder of this process alone that is removed in the end.
-pub(super) struct PrivateFolder(pub(super) PathBuf);
-
-impl PrivateFolder {
-    /// The sandbox makes it, with the mode that it must have.
-    pub(super) fn new() -> Self {
-        let folder = |number| std::env::temp_dir().join(format!("nodesift-modules-{}-{number}", std::process::id()));
-        // Another process had this number once, and was killed.
-        let mut number = 0;
-        while folder(number).exists() {
-            number += 1;
-        }
-        Self(folder(number))
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        let _nobody_reads_it = std::fs::remove_dir_all(&self.0);
     }
 }
 

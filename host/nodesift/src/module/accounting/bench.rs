@@ -9,7 +9,7 @@ use nodesift_policy::ModuleFile;
 use nodesift_sandbox::accounting::{AccountedObject, Accounting};
 use serde::Serialize;
 
-use super::super::check::PrivateFolder;
+use super::super::check::folder::PrivateFolder;
 use super::super::written;
 use super::object::PlainObject;
 use super::{args_of, load, unusable};

@@ -13,7 +13,8 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{ACCOUNTING_TIME, COMPONENT_BYTES};
 use serde::Serialize;
 
-use super::super::check::{Check, PrivateFolder, table_of};
+use super::super::check::folder::PrivateFolder;
+use super::super::check::report::{Check, table_of};
 use super::super::written;
 use super::inspect::Document;
 use super::object::PlainObject;
