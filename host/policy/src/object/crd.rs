@@ -98,6 +98,7 @@ fn structural(schema: &Value) -> Value {
     for (name, value) in fields {
         let (name, value) = match name.as_str() {
             // What is not known they drop or refuse themselves, and conditions they do not know.
+            "additionalProperties" if value.is_object() => (name.as_str(), structural(value)),
             "additionalProperties" | "if" | "then" => continue,
             "uniqueItems" => ("x-kubernetes-list-type", json!("set")),
             "items" => ("items", structural(value)),
@@ -112,7 +113,8 @@ fn structural(schema: &Value) -> Value {
     if taken.contains_key("enum") {
         taken.insert("type".to_owned(), json!("string"));
     }
-    if schema["type"] == "object" && !taken.contains_key("properties") {
+    let is_any = !taken.contains_key("properties") && !taken.contains_key("additionalProperties");
+    if schema["type"] == "object" && is_any {
         taken.insert("x-kubernetes-preserve-unknown-fields".to_owned(), json!(true));
     }
     taken.into()

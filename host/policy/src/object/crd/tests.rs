@@ -116,6 +116,7 @@ fn check(schema: &Value, path: &str) {
     let is_typed = ["type", "x-kubernetes-int-or-string"].iter().any(|name| fields.contains_key(*name));
     assert!(is_typed, "{path} has no type");
     let allowed = [
+        "additionalProperties",
         "anyOf",
         "description",
         "enum",
@@ -139,6 +140,10 @@ fn check(schema: &Value, path: &str) {
     for name in fields.keys() {
         assert!(allowed.contains(&name.as_str()), "{path}: {name} is not structural");
     }
+    if let Some(values) = fields.get("additionalProperties") {
+        assert!(!fields.contains_key("properties"), "{path} has both names and any name");
+        check(values, &format!("{path}.*"));
+    }
     let properties = fields.get("properties").and_then(Value::as_object);
     for (name, value) in properties.into_iter().flatten() {
         check(value, &format!("{path}.{name}"));
@@ -156,9 +161,12 @@ fn check(schema: &Value, path: &str) {
 fn the_schema_is_structural() {
     check(&schema_of(""), "");
     // Arguments of modules are any object; nothing else keeps what is not known.
-    let args = schema_of("/properties/spec/properties/predicates/items/properties/args");
-    assert_eq!(args["x-kubernetes-preserve-unknown-fields"], true);
-    assert_eq!(crd().to_string().matches("preserve-unknown-fields").count(), 1);
+    let of_modules = ["predicates/items", "accounting"];
+    for module in of_modules {
+        let args = schema_of(&format!("/properties/spec/properties/{module}/properties/args"));
+        assert_eq!(args["x-kubernetes-preserve-unknown-fields"], true, "{module}");
+    }
+    assert_eq!(crd().to_string().matches("preserve-unknown-fields").count(), of_modules.len());
 }
 
 #[test]
