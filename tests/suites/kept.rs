@@ -17,7 +17,7 @@ use std::time::Duration;
 use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{Engine, FaultReport, Metrics, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
@@ -139,19 +139,7 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         breaker: Arc::default(),
         is_beside: false,
     };
-    let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: Vec::new(),
-        annotation_keys: Arc::default(),
-        config_maps: Arc::default(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
-        predicates: vec![predicate],
-    };
+    let policy = ActivePolicy::of(Vec::new(), vec![predicate]);
     Engine::new(reader, policy, runtime).counting(Metrics::register(registry))
 }
 

@@ -62,6 +62,23 @@ pub struct ActivePolicy {
 }
 
 impl ActivePolicy {
+    /// The first policy of a process, with nothing but predicates. Pods that ask for what none of them evaluates are rejected.
+    pub fn of(scheduler_names: Vec<String>, predicates: Vec<ActivePredicate>) -> Self {
+        Self {
+            generation: 1,
+            scheduler_names,
+            predicates,
+            annotation_keys: Arc::default(),
+            config_maps: Arc::default(),
+            selectors: None,
+            accounting: None,
+            parties: Arc::default(),
+            on_unsupported: OnError::Reject,
+            rollback_on_quarantine: false,
+            origin: Origin::default(),
+        }
+    }
+
     /// What is compiled of nodes and pods for its predicates and its accounting component beyond what every policy reads.
     pub fn selection(&self) -> Selection {
         let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::Selection;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Answer, Cycle, Depth, Engine, Metrics, Mode, Nodes, OnError, Origin, OverlaySpec,
-    Phase, Phases, PodRef, Query, Reuse, RowsByName,
+    ActivePolicy, ActivePredicate, Answer, Cycle, Depth, Engine, Metrics, Mode, Nodes, OnError, OverlaySpec, Phase,
+    Phases, PodRef, Query, Reuse, RowsByName,
 };
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
@@ -130,17 +130,8 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         is_beside: false,
     };
     let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: vec!["default-scheduler".to_owned()],
-        predicates: vec![predicate],
-        annotation_keys: Arc::default(),
-        config_maps: Arc::default(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
         on_unsupported: OnError::Ignore,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
+        ..ActivePolicy::of(vec!["default-scheduler".to_owned()], vec![predicate])
     };
     let engine = Engine::new(mirror.reader(), policy, runtime).reusing(Reuse::Verified);
     (engine.counting(Metrics::register(&mut registry)), registry)

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Origin, Phase, Phases,
-    PodRef, Preemption, Query, Reuse,
+    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodRef,
+    Preemption, Query, Reuse,
 };
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FILTER_TIME_MIN;
@@ -55,19 +55,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         breaker: Arc::new(Breaker::that_never_opens()),
         is_beside: false,
     };
-    let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: Vec::new(),
-        predicates: (0..PREDICATES).map(predicate).collect(),
-        annotation_keys: Arc::default(),
-        config_maps: Arc::default(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
-    };
+    let policy = ActivePolicy::of(Vec::new(), (0..PREDICATES).map(predicate).collect());
     Engine::new(reader, policy, runtime)
 }
 

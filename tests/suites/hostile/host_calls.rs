@@ -8,8 +8,8 @@ use cpu_time::ThreadTime;
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Origin, Phase, Phases,
-    PodRef, Query, Reuse,
+    ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Phase, Phases, PodRef,
+    Query, Reuse,
 };
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::FaultKind;
@@ -300,19 +300,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
             runtime.load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants()).unwrap(),
         ),
     };
-    let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: Vec::new(),
-        predicates: (0..30).map(|number| predicate(number, &mut random)).collect(),
-        annotation_keys: Arc::default(),
-        config_maps: Arc::default(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
-    };
+    let policy = ActivePolicy::of(Vec::new(), (0..30).map(|number| predicate(number, &mut random)).collect());
     let engine = Engine::new(reader, policy, runtime).reusing(Reuse::Verified);
     for round in 0..ROUNDS {
         // The arguments follow from the number of rows: one more node makes others of them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Origin, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
@@ -164,17 +164,9 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         is_beside: false,
     };
     let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: Vec::new(),
-        predicates: vec![predicate],
         annotation_keys: annotation_keys().into(),
         config_maps: [CONFIG_MAP.to_owned()].into(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
+        ..ActivePolicy::of(Vec::new(), vec![predicate])
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
 }

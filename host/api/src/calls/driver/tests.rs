@@ -21,7 +21,7 @@ use crate::calls::filter::Filter;
 use crate::exposition::Exposition;
 use crate::{BodyLimit, Readiness, Settings, router};
 use nodesift_cache::{self as cache, OverlayError, SharedWriter, metadata};
-use nodesift_engine::{self as engine, ActivePolicy, OnError, Origin};
+use nodesift_engine::{self as engine, ActivePolicy};
 use nodesift_sandbox::Runtime;
 
 /// A service whose policy has no predicates, over one node and one pending pod.
@@ -33,19 +33,7 @@ fn service() -> (Service, SharedWriter) {
     writer.apply_pod(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &schedulers));
     writer.publish();
     let writer = SharedWriter::new(writer.into());
-    let policy = ActivePolicy {
-        generation: 1,
-        scheduler_names: schedulers,
-        annotation_keys: Arc::default(),
-        config_maps: Arc::default(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
-        predicates: Vec::new(),
-    };
+    let policy = ActivePolicy::of(schedulers, Vec::new());
     let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
     (Service::new(engine, Arc::clone(&writer), Readiness::default(), Settings::default()), writer)
 }

@@ -8,22 +8,10 @@ use nodesift_cache as cache;
 use nodesift_sandbox::Runtime;
 
 use super::*;
-use crate::{OnError, Origin, PodRef, Query};
+use crate::{PodRef, Query};
 
 fn policy(scheduler: &str) -> ActivePolicy {
-    ActivePolicy {
-        generation: 1,
-        scheduler_names: vec![scheduler.to_owned()],
-        predicates: Vec::new(),
-        annotation_keys: [].into(),
-        config_maps: [].into(),
-        selectors: None,
-        accounting: None,
-        parties: Arc::default(),
-        on_unsupported: OnError::Reject,
-        rollback_on_quarantine: false,
-        origin: Origin::default(),
-    }
+    ActivePolicy::of(vec![scheduler.to_owned()], Vec::new())
 }
 
 #[test]

@@ -1,189 +1,21 @@
 //! Every function of the contract: a verdict that has read its answer ceases to be valid once that answer changes, and it is
-//! known which answers pods on nodes change. One case per function, in which little else changes.
+//! known which answers pods on nodes change. One case per function, in which little else changes, in the cluster of [`World`]. Start
+//! at [`changed_by_pods`].
 
 #![allow(clippy::needless_pass_by_value, clippy::type_complexity, reason = "tables of objects and functions")]
 
 use std::collections::BTreeSet;
 
-use nodesift_cache::metadata::{Selection, SliceRecord};
-use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_object::{Kind, Object, decode};
+use nodesift_object::Kind;
 use nodesift_sandbox::{Facts, Interface, Meter, wire};
 use serde_json::{Value, json};
 
 use super::*;
+use world::{World, blue, claim, csi_node, devices_claim, labelled, node, pv, pvc, slice};
+
+mod world;
 
 const CONTRACT: &str = include_str!("../../../../../sdk/predicate/wit/predicate.wit");
-
-/// A cluster and the pod that is evaluated, all as objects.
-struct World {
-    writer: Writer,
-    reader: Reader,
-    pod: Value,
-    now: i64,
-}
-
-impl World {
-    fn new() -> Self {
-        let (writer, reader) = cache::new();
-        let pod = json!({
-            "metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": {"color": "blue"}, "annotations": {"tier": "gold"},
-                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "own", "uid": "own", "controller": true}]},
-            "spec": {"containers": [
-                {"name": "c", "ports": [{"hostPort": 80}], "resources": {"requests": {"cpu": "1", "y.io/fpga": "1"}}}],
-                "volumes": [claim("c")], "resourceClaims": [{"name": "d", "resourceClaimName": "devices"}]}
-        });
-        let mut world = Self { writer, reader, pod, now: 50 };
-        world.writer.declare_sums(&[Arc::from("s")]);
-        ["n0", "n1"].into_iter().for_each(|name| world.apply(node(name)));
-        world.bind("other", &json!({}), &json!({}));
-        for object in [
-            json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "d",
-                "volumeBindingMode": "WaitForFirstConsumer"}),
-            pvc("c", ""),
-            pvc("bound", "w"),
-            // Of an ephemeral volume of the pod x, but not made for it.
-            pvc("x-v", ""),
-            pv("v", "2Gi"),
-            pv("w", "2Gi"),
-            csi_node("n0", &json!([{"name": "d", "allocatable": {"count": 3}}])),
-            json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "k"}}),
-            devices_claim("devices", &json!(null)),
-            devices_claim("others", &json!(null)),
-            slice("g0"),
-        ] {
-            world.apply(object);
-        }
-        world
-    }
-
-    fn apply(&mut self, object: Value) {
-        let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-        let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
-        match decode::decode(kind, &object.to_string()).unwrap() {
-            Object::Node(node) => self.writer.apply_node(&metadata::node_selecting(&node, &selection())),
-            Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record_selecting(
-                &pod,
-                &["default-scheduler".to_owned()],
-                &selection(),
-            )),
-            Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
-            Object::Workload(workload) => self.writer.apply_workload(&workload),
-            Object::DeviceClass(class) => {
-                self.writer.apply_device_class(metadata::device_class(&class));
-            }
-            Object::ResourceSlice(slice) => {
-                self.writer.apply_resource_slice(SliceRecord::compile(&slice));
-            }
-            Object::ResourceClaim(claim) => {
-                self.writer.apply_resource_claim(metadata::resource_claim(&claim));
-            }
-            Object::ConfigMap(map) => {
-                self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
-            }
-            Object::Namespace(namespace) => {
-                let labels = metadata::Pool::default().labels(&namespace.metadata.labels);
-                self.writer.apply_namespace(&namespace.metadata.name, &labels);
-            }
-        }
-    }
-
-    /// Binds a new pod to node n1.
-    fn bind(&mut self, name: &str, labels: &Value, spec: &Value) {
-        let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ns", "uid": name,
-            "labels": labels}, "spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]}});
-        for (key, value) in spec.as_object().unwrap() {
-            pod["spec"][key] = value.clone();
-        }
-        self.apply(pod);
-    }
-
-    /// Binds a new pod to node n1 that adds to the sum `s`.
-    fn bind_adding(&mut self, name: &str, amount: i64) {
-        let sums = vec![(Arc::from("s"), amount)];
-        let account = metadata::Account::new(Vec::new(), Vec::new(), sums, Vec::new());
-        let object = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"nodeName": "n1"}});
-        let pod: Pod = serde_json::from_value(object).unwrap();
-        let record = metadata::pod_record_selecting(&pod, &["default-scheduler".to_owned()], &selection());
-        self.writer.apply_pod(metadata::PodRecord { account: Some(Arc::new(account)), ..record });
-    }
-
-    fn context(&mut self) -> Arc<Context> {
-        self.writer.publish();
-        let pod: Pod = serde_json::from_value(self.pod.clone()).unwrap();
-        let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
-        let facts = Arc::new(metadata::pod_selecting(&pod, &selection()));
-        let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
-        let context = context.negotiating([parties::party()].into(), false);
-        Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
-    }
-}
-
-/// Everything.
-fn selection() -> Selection {
-    Selection {
-        annotation_keys: ["tier".to_owned()].into(),
-        pod_spec: true,
-        pod_owner: true,
-        pod_claims: true,
-        node_info: true,
-        node_images: true,
-        ..Selection::default()
-    }
-}
-
-fn node(name: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {"zone": "a"}, "annotations": {"tier": "a"}},
-        "spec": {}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}})
-}
-
-fn claim(name: &str) -> Value {
-    json!({"name": name, "persistentVolumeClaim": {"claimName": name}})
-}
-
-fn pvc(name: &str, volume: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "ns", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-        "spec": {"storageClassName": "s", "volumeName": volume, "resources": {"requests": {"storage": "1Gi"}}}})
-}
-
-fn pv(name: &str, size: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {"storageClassName": "s",
-        "capacity": {"storage": size}, "csi": {"driver": "d", "volumeHandle": format!("handle-{name}")}}})
-}
-
-fn csi_node(name: &str, drivers: &Value) -> Value {
-    json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}})
-}
-
-/// A claim on one device of the class k.
-fn devices_claim(name: &str, allocation: &Value) -> Value {
-    let request = json!({"name": "r", "exactly": {"deviceClassName": "k", "allocationMode": "ExactCount", "count": 1}});
-    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "ns", "uid": name},
-        "spec": {"devices": {"requests": [request]}}, "status": {"allocation": allocation}})
-}
-
-/// The devices of node n1: one, of this name.
-fn slice(device: &str) -> Value {
-    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {"driver": "d.io",
-        "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n1", "devices": [{"name": device}]}})
-}
-
-fn labelled(key: &str, value: &str) -> wire::PodSelector {
-    let (key, values) = (key.to_owned(), vec![value.to_owned()]);
-    let requirement =
-        wire::LabelRequirement { key, operator: wire::LabelOperator::In, values, operator_text: "In".to_owned() };
-    wire::PodSelector {
-        namespaces: vec!["ns".to_owned()],
-        namespace_requirements: None,
-        requirements: vec![requirement],
-    }
-}
-
-fn blue() -> Value {
-    json!([{"labelSelector": {"matchLabels": {"color": "blue"}}, "topologyKey": "zone"}])
-}
 
 type Ask = fn(&dyn Facts) -> String;
 type Change = fn(&mut World);

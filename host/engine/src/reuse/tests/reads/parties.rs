@@ -1,25 +1,8 @@
 //! What external parties say: which verdicts cease to be valid where it changes, and which do not.
 
-use nodesift_negotiation::{Concern, OnSilence, Party, Scope, Subject, Suitability};
-use nodesift_object::selector::Operator;
+use nodesift_negotiation::{Subject, Suitability};
 
 use super::*;
-use crate::party::PolicyParty;
-
-/// A party that decides about blue pods, and about nodes of the zone a.
-pub(super) fn party() -> PolicyParty {
-    let blue = metadata::LabelRequirement::new("color", Operator::In, ["blue".into()]).unwrap();
-    let every_namespace = Some(Vec::new());
-    PolicyParty {
-        party: Party { name: "lab".into(), concern: Concern::Pods, scope: Scope::Pod, on_silence: OnSilence::Ignore },
-        pods: metadata::PodSelector {
-            namespaces: Vec::new(),
-            namespace_requirements: every_namespace,
-            requirements: vec![blue],
-        },
-        nodes: [("zone".into(), "a".into())].into(),
-    }
-}
 
 impl World {
     /// The party says of node n1 that it does not suit the pod of this UID.
