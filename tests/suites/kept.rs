@@ -1,6 +1,8 @@
 //! The memory of cached verdicts, measured with a counting allocator: the bytes that are freed when all of them are dropped.
 //! Columns that a snapshot shares are not freed, so the measured bytes are never more than the counted ones.
 //!
+//! Runtimes make no spare instances: their thread allocates and frees beside the measurement.
+//!
 //! This is a separate suite with few tests, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -99,7 +101,8 @@ fn random_histories_stay_within_the_limit() {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
-        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
+        let runtime =
+            Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap().without_spares();
         let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(mirror.reader(), active, runtime);
@@ -125,7 +128,7 @@ fn random_histories_stay_within_the_limit() {
 }
 
 fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
-    let runtime = Runtime::start(None).unwrap();
+    let runtime = Runtime::start(None).unwrap().without_spares();
     let grants = Grants { time_per_call: Some(CALL_TIME), ..Grants::default() };
     let module = runtime.load(&guest.component(), grants).unwrap();
     let predicate = ActivePredicate {
@@ -206,7 +209,8 @@ fn what_a_template_takes_is_said() {
             writer.apply_node(&metadata::node(&serde_json::from_str(&node).unwrap()));
         }
         writer.publish();
-        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
+        let runtime =
+            Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap().without_spares();
         let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(reader, active, runtime).counting(Metrics::register(&mut registry));
