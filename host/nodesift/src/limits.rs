@@ -118,6 +118,9 @@ pub(crate) const MODULE_BENCH_WARM_UP: usize = 3;
 /// Objects in a round of a benchmark of an accounting module: pods or nodes of a large cluster, within a tenth of a second.
 pub(crate) const ACCOUNTING_BENCH_OBJECTS: usize = 10_000;
 
+/// Time that `module bench` waits for a spare instance: an interpreter on a busy machine takes a hundredth of it.
+pub(crate) const MODULE_BENCH_SPARE_WAIT: Duration = Duration::from_secs(10);
+
 /// Time after which `module bench` measures no further rounds of one size: a slow module is measured by fewer.
 pub(crate) const MODULE_BENCH_TIME: Duration = Duration::from_secs(5);
 

@@ -125,13 +125,16 @@ fn a_benchmark_has_figures_of_every_size() {
             size["nodes"].as_u64().unwrap(),
             "blue, which is every second"
         );
-        for figure in ["freshNs", "reusedNs", "memoryBytes", "rounds"] {
+        for figure in ["freshNs", "spareNs", "reusedNs", "memoryBytes", "rounds"] {
             assert!(size[figure].as_u64().unwrap() > 0, "{figure}: {size}");
         }
     }
     assert!(document["compileSeconds"].as_f64().unwrap() > 0.0 && document["nsPerNode"].is_number());
     let text = run(&["--nodes", "100"]);
-    assert!(text.contains("TeamIsolation") && text.contains("FRESH INSTANCE"), "{text}");
+    assert!(
+        text.contains("TeamIsolation") && text.contains("FRESH INSTANCE") && text.contains("SPARE INSTANCE"),
+        "{text}"
+    );
     // A cluster of files, and its pending pod.
     workshop.write("cluster.json", three_nodes().to_string());
     let output = workshop.run(&["module", "bench", "predicate.wasm", "--cluster", "cluster.json", "-o", "json"]);

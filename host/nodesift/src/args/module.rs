@@ -17,7 +17,7 @@ pub(crate) enum ModuleCommand {
     Test(ModuleTestArgs),
     /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
     Check(ModuleCheckArgs),
-    /// Measure what a call of a module costs: fresh and used instances, a node, memory
+    /// Measure what a call of a module costs: fresh, spare and used instances, a node, memory
     Bench(ModuleBenchArgs),
     /// Compile modules into the cache of compiled code, which a sidecar of the same user and version then starts with
     Compile(ModuleCompileArgs),

@@ -1,11 +1,12 @@
 //! `nodesift module bench`: what a call of a module costs on this machine. Start at [`bench`](fn@bench).
 //!
-//! Fresh instances and used ones are measured in turns, so that a machine that becomes slower does so for both. A call is timed as
-//! the engine makes it, facts and check of the verdict included, but for what is reused.
+//! Fresh instances, spares and used ones are measured in turns, so that a machine that becomes slower does so for all. A call is timed
+//! as the engine makes it, facts and check of the verdict included, but for what is reused.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -24,7 +25,7 @@ use super::subject::{Question, Subject, cycled};
 use crate::args::{Format, ModuleBenchArgs};
 use crate::cluster;
 use crate::exit::Failure;
-use crate::limits::{MODULE_BENCH_ROUNDS, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP};
+use crate::limits::{MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP};
 use crate::measure::Times;
 use crate::terminal::{self, Paint, counted, render, table};
 
@@ -48,7 +49,12 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
     let inspected = runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX);
     let inspected = inspected.map_err(|error| Failure::Data(anyhow!("{}: {error}", args.file.display())))?;
     let compiled = started.elapsed();
-    let mut modules = Modules::with(runtime, &subject.path, subject.file.clone());
+    // What was compiled is taken from the folder.
+    let without_spares = cluster::runtime_in(Some(&folder.0))?.without_spares();
+    let mut modules = [runtime, without_spares].map(|runtime| {
+        let (path, file) = (&subject.path, subject.file.clone());
+        Modules::with(runtime, path, file)
+    });
     let (question, worlds) = worlds(args, &subject)?;
     let mut sizes = Vec::with_capacity(worlds.len());
     for make in worlds {
@@ -142,15 +148,22 @@ struct Size {
     nodes: usize,
     rejected: usize,
     rounds: usize,
-    /// Medians: a new instance with its `configure` and one call, and a call of an instance that is used again.
+    /// Medians: a new instance with its `configure` and one call; a call that finds a spare instance, as most calls in a sidecar do;
+    /// and a call of an instance that is used again.
     fresh_ns: u64,
+    spare_ns: u64,
     reused_ns: u64,
     /// Linear memory of an instance after these calls.
     memory_bytes: usize,
 }
 
-fn measure(modules: &mut Modules, subject: &Subject, question: &Question, make: MakeWorld) -> anyhow::Result<Size> {
-    let mut load = |lifetime| {
+fn measure(
+    [sparing, modules]: &mut [Modules; 2],
+    subject: &Subject,
+    question: &Question,
+    make: MakeWorld,
+) -> anyhow::Result<Size> {
+    let load = |modules: &mut Modules, lifetime| {
         // What is slower than a policy allows is measured as well.
         let time_per_call = Some(GUEST_TIME_PER_CALL_MAX);
         let grants = Grants { lifetime, time_per_call, ..question.grants() };
@@ -159,7 +172,8 @@ fn measure(modules: &mut Modules, subject: &Subject, question: &Question, make: 
             anyhow::Error::from(Failure::Data(anyhow!("{}: configure: {fault}", subject.path.display())))
         })
     };
-    let (fresh, reused) = (load(Lifetime::PerCall)?, load(Lifetime::Reused)?);
+    let (fresh, reused) = (load(modules, Lifetime::PerCall)?, load(modules, Lifetime::Reused)?);
+    let spared = load(sparing, Lifetime::PerCall)?;
     let world = make(&fresh);
     let call = |module: &Module| -> anyhow::Result<(Duration, Verdict)> {
         let context = Arc::new(world.context(&question.pod, Batch::All));
@@ -173,7 +187,7 @@ fn measure(modules: &mut Modules, subject: &Subject, question: &Question, make: 
         Ok((took, verdict))
     };
     let nodes = world.snapshot.node_count();
-    let (mut fresh_times, mut reused_times, mut rejected) = (Vec::new(), Vec::new(), 0);
+    let (mut fresh_times, mut spare_times, mut reused_times, mut rejected) = (Vec::new(), Vec::new(), Vec::new(), 0);
     let mut begun = Instant::now();
     for round in 0..MODULE_BENCH_WARM_UP + MODULE_BENCH_ROUNDS {
         if round == MODULE_BENCH_WARM_UP {
@@ -181,11 +195,14 @@ fn measure(modules: &mut Modules, subject: &Subject, question: &Question, make: 
         }
         let (fresh_time, verdict) = call(&fresh)?;
         let (reused_time, _) = call(&reused)?;
+        await_spare(&spared)?;
+        let (spare_time, _) = call(&spared)?;
         if round == 0 {
             rejected = (0..nodes).filter(|place| verdict.failure_at(*place).is_some()).count();
         }
         if round >= MODULE_BENCH_WARM_UP {
             fresh_times.push(fresh_time);
+            spare_times.push(spare_time);
             reused_times.push(reused_time);
             if begun.elapsed() > MODULE_BENCH_TIME {
                 break;
@@ -197,12 +214,31 @@ fn measure(modules: &mut Modules, subject: &Subject, question: &Question, make: 
         rejected,
         rounds: fresh_times.len(),
         fresh_ns: nanos(&Times::of(fresh_times)),
+        spare_ns: nanos(&Times::of(spare_times)),
         reused_ns: nanos(&Times::of(reused_times)),
         memory_bytes: reused.idle_memory_bytes().unwrap_or_default(),
     };
     modules.keep(&subject.path, fresh);
     modules.keep(&subject.path, reused);
+    sparing.keep(&subject.path, spared);
     Ok(size)
+}
+
+/// Waits until a spare is there: it is made beside the calls, and once the last call has taken one.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if none is there in time.
+fn await_spare(module: &Module) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while module.waiting() == 0 {
+        if begun.elapsed() > MODULE_BENCH_SPARE_WAIT {
+            let waited = MODULE_BENCH_SPARE_WAIT.as_secs();
+            return Err(Failure::Data(anyhow!("no spare instance was made in {waited} s")).into());
+        }
+        thread::yield_now();
+    }
+    Ok(())
 }
 
 fn nanos(times: &Times) -> u64 {
@@ -233,14 +269,15 @@ impl Figures {
             // Writing to a String cannot fail.
             let _infallible = writeln!(out, "{name:<10} {value}");
         }
-        let header = ["NODES", "REJECTED", "FRESH INSTANCE", "USED INSTANCE", "MEMORY", "ROUNDS"];
-        let mut rows = table(paint, &header, &[0, 1, 2, 3, 4, 5]);
+        let header = ["NODES", "REJECTED", "FRESH INSTANCE", "SPARE INSTANCE", "USED INSTANCE", "MEMORY", "ROUNDS"];
+        let mut rows = table(paint, &header, &[0, 1, 2, 3, 4, 5, 6]);
         for size in &self.sizes {
             let micros = |ns: u64| format!("{}.{} µs", ns / 1_000, ns % 1_000 / 100);
             rows.add_row([
                 size.nodes.to_string(),
                 size.rejected.to_string(),
                 micros(size.fresh_ns),
+                micros(size.spare_ns),
                 micros(size.reused_ns),
                 format!("{} KiB", size.memory_bytes >> 10),
                 size.rounds.to_string(),
@@ -256,7 +293,15 @@ mod tests {
 
     #[test]
     fn a_node_costs_the_slope_between_sizes() {
-        let size = |nodes, reused_ns| Size { nodes, rejected: 0, rounds: 1, fresh_ns: 9, reused_ns, memory_bytes: 0 };
+        let size = |nodes, reused_ns| Size {
+            nodes,
+            rejected: 0,
+            rounds: 1,
+            fresh_ns: 9,
+            spare_ns: 9,
+            reused_ns,
+            memory_bytes: 0,
+        };
         assert_eq!(ns_per_node(&[]), None);
         assert_eq!(ns_per_node(&[size(0, 5)]), None);
         assert_eq!(ns_per_node(&[size(10, 50)]), Some(5.0));
