@@ -1,9 +1,12 @@
 //! Slots: how many instances exist at once. A call that finds none free waits for one. Start at [`Slots::take`].
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// A number of slots, shared by those that take them.
+use parking_lot::{Condvar, Mutex};
+
+/// A number of slots, shared by those that take them. A slot that nobody waits for is returned without a system call, which the
+/// standard library's condition variable makes each time.
 #[derive(Debug)]
 pub(super) struct Slots {
     free: Mutex<u32>,
@@ -21,17 +24,15 @@ impl Slots {
 
     /// How many are free.
     pub(super) fn free(&self) -> u32 {
-        *self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.free.lock()
     }
 
     /// Takes a slot, and waits until `until` where none is free. `None` once that has passed.
     pub(super) fn take(self: &Arc<Self>, until: impl FnOnce() -> Instant) -> Option<Slot> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
         if *free == 0 {
             // The clock is read only here.
-            let wait = until().saturating_duration_since(Instant::now());
-            let waited = self.returned.wait_timeout_while(free, wait, |free| *free == 0);
-            free = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.returned.wait_while_until(&mut free, |free| *free == 0, until());
         }
         *free = free.checked_sub(1)?;
         Some(Slot(Arc::clone(self)))
@@ -40,7 +41,7 @@ impl Slots {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.0.free.lock() += 1;
         self.0.returned.notify_one();
     }
 }
