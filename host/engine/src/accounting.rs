@@ -22,7 +22,6 @@ use nodesift_cache::metadata::{
 use nodesift_sandbox::accounting::{AccountedObject, Accounting, ObjectInterface, Ruling};
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::ACCOUNTING_BATCH;
-use rustc_hash::FxHashMap;
 
 use crate::breaker::{Admitted, Breaker, Change, Quarantine};
 use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
@@ -153,11 +152,40 @@ impl ActiveAccounting {
         }
     }
 
+    /// What is said of at most [`ACCOUNTING_BATCH`] pods. The component is called once about each that is not known, however often its
+    /// facts are there.
+    fn batch(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted> {
+        let mut said = self.known.pods(pods);
+        // So few that a search through them is faster than a map.
+        let mut missing: Vec<&Arc<PodFacts>> = Vec::new();
+        let place = |missing: &[&Arc<PodFacts>], facts| missing.iter().position(|known| Arc::ptr_eq(known, facts));
+        for (facts, said) in pods.iter().zip(&mut said).filter(|(_, said)| said.is_none()) {
+            if self.is_ignored(facts) {
+                *said = Some(Ok(Some(self.pool.account(Account::default()))));
+            } else if place(&missing, facts).is_none() {
+                missing.push(facts);
+            }
+        }
+        if !missing.is_empty() {
+            let called = self.call_pods(&missing);
+            self.known.add_pods(missing.iter().zip(&called).filter(|(_, (_, is_lasting))| *is_lasting));
+            for (facts, said) in pods.iter().zip(&mut said).filter(|(_, said)| said.is_none()) {
+                *said = place(&missing, facts).and_then(|at| called.get(at)).map(|(said, _)| said.clone());
+            }
+        }
+        said.into_iter().map(|said| said.unwrap_or(Ok(None))).collect()
+    }
+
+    fn is_ignored(&self, facts: &PodFacts) -> bool {
+        let namespaces = &self.settings.ignored_namespaces;
+        namespaces.binary_search_by(|known| known.as_str().cmp(&facts.namespace)).is_ok()
+    }
+
     /// Calls the component about pods, whatever is known. The flag says whether the same would be said again.
     fn call_pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<(Accounted, bool)> {
         let object = |facts: &&Arc<PodFacts>| Arc::new(PodObject(Arc::clone(facts))) as Arc<dyn AccountedObject>;
         self.call(
-            pods.iter().map(object).collect(),
+            pods.iter().map(object),
             |objects| self.component.pods(objects),
             |ruling| match ruling {
                 Ruling::Standard => Ok(None),
@@ -175,7 +203,7 @@ impl ActiveAccounting {
     fn call_nodes(&self, nodes: &[&AccountedNode]) -> Vec<(Result<Sums, Arc<str>>, bool)> {
         let object = |node: &&AccountedNode| Arc::new(NodeObject((*node).clone())) as Arc<dyn AccountedObject>;
         self.call(
-            nodes.iter().map(object).collect(),
+            nodes.iter().map(object),
             |objects| self.component.nodes(objects),
             |sums| match sums {
                 Ok(sums) => Ok(self.pool.sums(&sums.into())),
@@ -187,7 +215,7 @@ impl ActiveAccounting {
     /// Calls the component about objects, as far as the breaker admits.
     fn call<R, T>(
         &self,
-        objects: Vec<Arc<dyn AccountedObject>>,
+        objects: impl ExactSizeIterator<Item = Arc<dyn AccountedObject>>,
         call: impl FnOnce(&[Arc<dyn AccountedObject>]) -> Vec<Result<R, Fault>>,
         read: impl Fn(R) -> Result<T, Arc<str>>,
     ) -> Vec<(Result<T, Arc<str>>, bool)> {
@@ -259,30 +287,10 @@ impl Accountant for ActiveAccounting {
     }
 
     fn pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted> {
-        let is_ignored = |facts: &PodFacts| {
-            let namespaces = &self.settings.ignored_namespaces;
-            namespaces.binary_search_by(|known| known.as_str().cmp(&facts.namespace)).is_ok()
-        };
-        let mut said = self.known.pods(pods);
-        let mut missing: Vec<&Arc<PodFacts>> = Vec::new();
-        // Where in `missing` the facts of each pod are that is not known.
-        let mut places: FxHashMap<*const PodFacts, usize> = FxHashMap::default();
-        for (facts, said) in pods.iter().zip(&mut said).filter(|(_, said)| said.is_none()) {
-            if is_ignored(facts) {
-                *said = Some(Ok(Some(self.pool.account(Account::default()))));
-            } else {
-                places.entry(Arc::as_ptr(facts)).or_insert_with(|| {
-                    missing.push(facts);
-                    missing.len() - 1
-                });
-            }
+        match pods.len() {
+            0..=ACCOUNTING_BATCH => self.batch(pods),
+            _ => pods.chunks(ACCOUNTING_BATCH).flat_map(|pods| self.batch(pods)).collect(),
         }
-        let called: Vec<(Accounted, bool)> =
-            missing.chunks(ACCOUNTING_BATCH).flat_map(|pods| self.call_pods(pods)).collect();
-        self.known.add_pods(missing.iter().zip(&called).filter(|(_, (_, is_lasting))| *is_lasting));
-        let found = |facts: &Arc<PodFacts>| called.get(*places.get(&Arc::as_ptr(facts))?).map(|(said, _)| said.clone());
-        let said = pods.iter().zip(said).map(|(facts, said)| said.or_else(|| found(facts)).unwrap_or(Ok(None)));
-        said.collect()
     }
 
     fn nodes(&self, nodes: &[AccountedNode]) -> Vec<Result<Sums, Arc<str>>> {

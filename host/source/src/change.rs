@@ -232,14 +232,20 @@ impl Compiler {
 
 /// Gives pods their accounts. The account of one that is not known is left to whoever knows the last one.
 fn account_for_pods(accountant: &dyn Accountant, objects: &mut [Compiled]) {
+    let facts = objects.iter().filter_map(|object| match &object.record {
+        Record::Pod(pod) => Some(&pod.facts),
+        _ => None,
+    });
+    let facts: Vec<&Arc<PodFacts>> = facts.collect();
+    if facts.is_empty() {
+        return;
+    }
+    let accounts = accountant.pods(&facts);
     let pods = objects.iter_mut().filter_map(|object| match &mut object.record {
         Record::Pod(pod) => Some(pod),
         _ => None,
     });
-    let mut pods: Vec<&mut Arc<PodRecord>> = pods.collect();
-    let facts: Vec<Arc<PodFacts>> = pods.iter().map(|pod| Arc::clone(&pod.facts)).collect();
-    let accounts = accountant.pods(&facts.iter().collect::<Vec<_>>());
-    for (pod, account) in pods.iter_mut().zip(accounts) {
+    for (pod, account) in pods.zip(accounts) {
         if let Ok(Some(account)) = account {
             Arc::make_mut(pod).account = Some(account);
         }
@@ -253,6 +259,9 @@ fn account_for_nodes(accountant: &dyn Accountant, objects: &mut [Compiled]) {
         _ => None,
     });
     let mut nodes: Vec<&mut NodeFacts> = nodes.collect();
+    if nodes.is_empty() {
+        return;
+    }
     let read: Vec<AccountedNode> = nodes.iter().map(|node| AccountedNode::of(node)).collect();
     for (node, sums) in nodes.iter_mut().zip(accountant.nodes(&read)) {
         node.sums = sums.unwrap_or_default();
