@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::metadata::{PodRecord, Sums};
+use crate::pods::account_change::AccountChange;
 
 /// A column for each declared name, and what nodes add themselves.
 #[derive(Debug, Clone, Default)]
@@ -77,6 +78,19 @@ impl NamedSums {
     /// Adds what a pod adds to a row, or takes it away.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord) {
         self.add(row, pod.sums(), delta);
+    }
+
+    /// Pods of a row add what their accounts say now.
+    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+        let mut more: BTreeMap<&Arc<str>, i64> = BTreeMap::new();
+        for (pod, delta) in changes.iter().flat_map(AccountChange::states) {
+            for (name, amount) in pod.sums() {
+                let sum = more.entry(name).or_default();
+                *sum = sum.wrapping_add(amount.wrapping_mul(delta.sign()));
+            }
+        }
+        let more: Vec<(Arc<str>, i64)> = more.into_iter().map(|(name, amount)| (Arc::clone(name), amount)).collect();
+        self.add(row, &more, Delta::Add);
     }
 
     /// Replaces what the node of a row adds; true where that differs.

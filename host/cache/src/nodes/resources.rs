@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::unadvertised::Unadvertised;
-use crate::columns::drift::uids_of;
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::metadata::{Amounts, PodRecord, amount_of};
+use crate::pods::account_change::AccountChange;
 pub(crate) use strip::ResourcesStrip;
 
 /// One resource as columns with one entry per row. What is requested is `allocatable - free`; arithmetic wraps, as Go's
@@ -153,6 +153,41 @@ impl Resources {
         }
         if uses_unadvertised {
             self.unadvertised.apply(delta, row, pod);
+        }
+    }
+
+    /// Pods of a row use what their accounts say now.
+    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+        let changes = || changes.iter().filter(|change| change.changes_usage());
+        // How much more of each resource, by all and by foreign pods.
+        let mut more: BTreeMap<&Arc<str>, (i64, i64)> = BTreeMap::new();
+        for (pod, delta) in changes().flat_map(AccountChange::states) {
+            let is_foreign = pod.ownership.is_foreign();
+            for (name, amount) in pod.usage().iter().filter(|(_, amount)| *amount != 0) {
+                let amount = amount.wrapping_mul(delta.sign());
+                let (all, foreign) = more.entry(name).or_default();
+                *all = all.wrapping_add(amount);
+                *foreign = foreign.wrapping_add(if is_foreign { amount } else { 0 });
+            }
+        }
+        let columns = Arc::make_mut(&mut self.columns);
+        let mut uses_unadvertised = false;
+        for (name, (all, foreign)) in more {
+            let Some(resource) = columns.get_mut(name) else {
+                uses_unadvertised = true;
+                continue;
+            };
+            resource.free.update(row, |free| *free = free.wrapping_sub(all));
+            if foreign != 0 {
+                resource.foreign.update(row, |value| *value = value.wrapping_add(foreign));
+            }
+        }
+        if uses_unadvertised {
+            for (pod, delta) in changes().flat_map(AccountChange::states) {
+                if self.uses_unadvertised(pod) {
+                    self.unadvertised.apply(delta, row, pod);
+                }
+            }
         }
     }
 
@@ -312,9 +347,9 @@ impl Resources {
 
     fn repair_unadvertised(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
         let counted: Vec<&Arc<PodRecord>> = pods.iter().filter(|pod| self.uses_unadvertised(pod)).collect();
-        let held = uids_of(self.unadvertised.of_row(row));
         let what = || "pods with unadvertised resources".to_owned();
-        if report.differs(what, &held, &uids_of(counted.iter().copied())) {
+        // With what they use: a change of accounts that was interrupted leaves the same pods.
+        if report.differs(what, &usages_of(self.unadvertised.of_row(row)), &usages_of(counted.iter().copied())) {
             let counted = counted.into_iter().cloned().collect();
             self.unadvertised.set(row, counted);
         }
@@ -333,4 +368,11 @@ impl Resources {
         let wrong = if self.unadvertised.of_row(row).is_empty() { pods } else { Vec::new() };
         self.unadvertised.set(row, wrong.into());
     }
+}
+
+/// UIDs of pods, each with what the pod uses, sorted.
+fn usages_of<'a>(pods: impl IntoIterator<Item = &'a Arc<PodRecord>>) -> Vec<(&'a str, &'a Amounts)> {
+    let mut usages: Vec<(&str, &Amounts)> = pods.into_iter().map(|pod| (&*pod.uid, pod.usage())).collect();
+    usages.sort_unstable();
+    usages
 }

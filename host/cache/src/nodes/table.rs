@@ -23,6 +23,7 @@ use crate::columns::{Column, Delta, Generation, Row};
 use crate::devices::{DeviceTable, Devices, NodeRows};
 use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord, Sums};
 use crate::objects::volumes::PodVolumes;
+use crate::pods::account_change::AccountChange;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
 use crate::pods::controllers::Controllers;
@@ -453,6 +454,18 @@ impl NodeTable {
         self.volumes.apply(delta, row, pod);
         self.anti_affinity.apply(delta, row, pod);
         self.controllers.apply(delta, row, pod);
+    }
+
+    /// Has pods of a row take what their accounts say now: as [`Self::apply`], which would remove and add them. What does not depend
+    /// on accounts stays as it is.
+    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+        self.resources.change_accounts(row, changes);
+        self.named_sums.change_accounts(row, changes);
+    }
+
+    /// As [`Self::change_accounts`], in the class counts.
+    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AccountChange], counts: &mut Counts) {
+        counts.change_usages(row, changes, &mut self.population);
     }
 
     /// Adds the host ports of a pod, or removes them.

@@ -116,6 +116,18 @@ impl Population {
         true
     }
 
+    /// Replaces a pod on a row by another; false where there is no such pod.
+    pub(super) fn replace(&mut self, row: Row, pod: PodCode, next: PodCode) -> bool {
+        let pods = self.rows.get(row);
+        let Some(at) = pods.and_then(|pods| pods.iter().position(|known| *known == pod)) else { return false };
+        self.rows.update(row, |pods| {
+            if let Some(known) = Arc::make_mut(pods).get_mut(at) {
+                *known = next;
+            }
+        });
+        true
+    }
+
     /// Replaces the pods on a row.
     pub(super) fn set(&mut self, row: Row, pods: Vec<PodCode>) {
         self.rows.set(row, Arc::new(pods));

@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use super::account_change::AccountChange;
 use super::classes::{Namespaces, PodClass, PodCode, Population};
 use super::measure::{CountKey, Measure, SumKey};
 use super::tally::{Tally, TallyView};
@@ -209,6 +210,24 @@ impl Counts {
                     self.change(delta, class, row, usage);
                     self.release(code);
                 }
+            }
+        }
+    }
+
+    /// Pods of a row use what their accounts say now. How many pods there are of a class stays the same.
+    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AccountChange], population: &mut Population) {
+        for AccountChange { earlier, pod } in changes.iter().filter(|change| change.changes_usage()) {
+            let (class, usage) = (self.classes.code(&PodClass::of(pod)), self.usages.code(earlier.usage()));
+            let (Some(class), Some(usage)) = (class, usage) else { continue };
+            let next = PodCode { class, usage: self.usages.acquire_clone(pod.usage()) };
+            if population.replace(row, PodCode { class, usage }, next) {
+                self.changed = true;
+                self.sums.change(Delta::Remove, class, row, earlier.usage());
+                self.sums.change(Delta::Add, class, row, pod.usage());
+                self.usages.release(usage);
+            } else {
+                // It was not added, and the audit will find it.
+                self.usages.release(next.usage);
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Who compiles an object asks the accountant, without the writer's lock. The writer asks once more about what it applies, and mostly
 //! gets what was said already: so an object that was compiled before the accountant was replaced counts as the others do. Start at
-//! [`Writer::set_accountant`], then [`Writer::recount_accounts`].
+//! [`Writer::set_accountant`]; another accountant is set in `recount`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 use super::Writer;
 use crate::columns::Row;
 use crate::columns::change_log::NodeInterface;
-use crate::metadata::{Account, Accountant, AccountedNode, NodeFacts, PodRecord, Sums};
+use crate::metadata::{Account, Accountant, Accounted, AccountedNode, NodeFacts, PodFacts, PodRecord, Sums};
 use nodesift_object::Kind;
 
 /// The accountant of the policy, shared by the writer and those who compile objects for it. Clones are the same.
@@ -58,6 +58,13 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
+    /// Has this account for everything from now on, of which nothing is known yet.
+    pub(super) fn replace(&mut self, accountant: Option<Arc<dyn Accountant>>) {
+        self.current.set(accountant);
+        self.is_decided = true;
+        self.unknown = UnknownAccounts::default();
+    }
+
     /// A pod as it counts. `earlier` is what counts of it so far.
     fn of<'a>(
         &self,
@@ -67,21 +74,25 @@ impl Accounts {
         if !self.is_decided {
             return Cow::Borrowed(pod);
         }
-        let said = self.current.get().map(|accountant| (accountant.pods(&[&pod.facts]).pop(), accountant));
-        let account = match said {
-            Some((Some(Ok(account)), _)) => account,
-            Some((Some(Err(text)), accountant)) => {
-                let earlier = if accountant.keeps_last() { earlier() } else { None };
-                let last = earlier.as_ref().and_then(|earlier| earlier.account.as_deref());
-                Some(Arc::new(Account::unknown(&pod.facts, last.filter(|last| last.is_given()), &text)))
-            }
-            Some((None, _)) | None => None,
-        };
+        let last = || earlier().and_then(|earlier| earlier.account.clone());
+        let account = self.current.get().and_then(|accountant| {
+            let said = accountant.pods(&[&pod.facts]).pop()?;
+            account_of(&*accountant, &pod.facts, said, last)
+        });
         match (&account, &pod.account) {
             (None, None) => Cow::Borrowed(pod),
             (Some(account), Some(known)) if Arc::ptr_eq(account, known) => Cow::Borrowed(pod),
             _ => Cow::Owned(Arc::new(pod.accounted(account))),
         }
+    }
+
+    /// The accounts of pods that count, in their order.
+    pub(super) fn of_counted(&self, pods: &[Arc<PodRecord>]) -> Vec<Option<Arc<Account>>> {
+        let Some(accountant) = self.current.get() else { return vec![None; pods.len()] };
+        let said = accountant.pods(&pods.iter().map(|pod| &pod.facts).collect::<Vec<_>>());
+        let account =
+            |(pod, said): (&Arc<PodRecord>, _)| account_of(&*accountant, &pod.facts, said, || pod.account.clone());
+        pods.iter().zip(said).map(account).collect()
     }
 
     /// What a node adds to sums. `earlier` is what it adds so far. The error has what counts, and why it is not known.
@@ -102,6 +113,19 @@ impl Accounts {
     }
 }
 
+/// What counts of a pod of which this is said. `last` is its last account.
+fn account_of(
+    accountant: &dyn Accountant,
+    facts: &PodFacts,
+    said: Accounted,
+    last: impl FnOnce() -> Option<Arc<Account>>,
+) -> Option<Arc<Account>> {
+    said.unwrap_or_else(|text| {
+        let last = if accountant.keeps_last() { last() } else { None };
+        Some(Arc::new(Account::unknown(facts, last.as_deref().filter(|last| last.is_given()), &text)))
+    })
+}
+
 /// Who accounts.
 impl Writer {
     /// Sets the first accountant, before anything is applied.
@@ -117,31 +141,6 @@ impl Writer {
     pub fn accountant(&self) -> &CurrentAccountant {
         &self.accounts.current
     }
-
-    /// Accounts for every pod and node anew, by the accountant of another policy. Returns how many pods have another account. All of it
-    /// appears in the next publication. The writer should be asked once the accountant knows most: what it does not know runs here.
-    pub fn recount_accounts(&mut self, accountant: Option<Arc<dyn Accountant>>) -> usize {
-        let names = accountant.as_ref().map(|accountant| accountant.sums().to_vec()).unwrap_or_default();
-        self.accounts.current.set(accountant);
-        self.accounts.is_decided = true;
-        self.accounts.unknown = UnknownAccounts::default();
-        // A name that both have keeps its column, and the pods below change it.
-        self.declare_sums(&names);
-        let mut changed = 0;
-        for pod in self.pods.all() {
-            let next = self.accounted(&pod).into_owned();
-            if next.account == pod.account {
-                self.note_pod(&next);
-            } else {
-                changed += 1;
-                self.put_pod(&next);
-            }
-        }
-        self.account_for_shown(None);
-        let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        (0..rows).for_each(|row| self.account_for_row(Row(row)));
-        changed
-    }
 }
 
 /// Accounts of pods.
@@ -152,7 +151,7 @@ impl Writer {
     }
 
     /// Accounts for assumed pods as the watch shows them, for one or all.
-    fn account_for_shown(&mut self, uid: Option<&str>) {
+    pub(super) fn account_for_shown(&mut self, uid: Option<&str>) {
         let (accounts, pods) = (&self.accounts, &self.pods);
         self.assumed.recount_shown(|shown| match uid.is_none_or(|uid| *shown.uid == *uid) {
             true => Some(accounts.of(shown, || pods.by_uid(&shown.uid)).into_owned()),
@@ -193,7 +192,7 @@ impl Writer {
 /// Sums of nodes.
 impl Writer {
     /// Has the node of a row count by what the accountant says of it now.
-    fn account_for_row(&mut self, row: Row) {
+    pub(super) fn account_for_row(&mut self, row: Row) {
         let Some((name, node)) = self.accounted_node(row) else { return };
         let sums = self.node_sums(&name, &node, row);
         if self.nodes.set_own_sums(row, &sums) {

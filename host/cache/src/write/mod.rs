@@ -13,6 +13,7 @@
 //! | `allocations` | changes of pods on nodes as a stream |
 //! | `ownership` | which pods are foreign, under another policy |
 //! | `accounts` | what pods and nodes take, by the accountant of a policy |
+//! | `recount` | accounts by the accountant of another policy |
 //! | `parties` | what external parties say of nodes |
 //! | `sums` | which named sums there are |
 //! | `repair` | nodes recounted after drift or an interrupted change |
@@ -36,6 +37,7 @@ mod objects;
 mod ownership;
 mod parties;
 mod placement;
+mod recount;
 mod repair;
 mod sums;
 mod writer;

@@ -7,6 +7,7 @@ mod defects;
 mod in_flight;
 mod parties;
 mod random;
+mod recounts;
 mod resources;
 mod sums;
 

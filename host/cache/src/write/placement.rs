@@ -80,6 +80,13 @@ impl Placement {
         true
     }
 
+    /// Replaces the pods on a node by other states of the same pods.
+    pub(super) fn set(&mut self, node: &str, pods: Vec<Arc<PodRecord>>) {
+        if let Some(known) = self.by_node.get_mut(node) {
+            *known = pods;
+        }
+    }
+
     /// Notes that nodes are about to change, until [`Self::end`] is given the returned mark.
     pub(super) fn begin<'a>(&mut self, nodes: impl IntoIterator<Item = &'a Arc<str>>) -> usize {
         let begun = self.unfinished.len();

@@ -1,7 +1,7 @@
 //! Repair: a node is recounted from its pods and labels, and its columns are made to equal the recount.
 //!
 //! The audit does this for all nodes in turns ([`Writer::repair_row`]), and a publication for nodes whose change was
-//! interrupted ([`Writer::repair_nodes`]), so that no snapshot shows a part of it.
+//! interrupted ([`Writer::repair_interrupted`]), so that no snapshot shows a part of it.
 
 use std::sync::Arc;
 
@@ -52,6 +52,13 @@ impl Writer {
             }
         }
         found
+    }
+
+    /// Repairs nodes whose change was interrupted, once for each interruption.
+    pub(super) fn repair_interrupted(&mut self) {
+        // Taken out first: where the repair itself fails, the audit is left to find the drift, and all else goes on.
+        let interrupted = self.placement.take_unfinished();
+        self.repair_nodes(interrupted);
     }
 
     /// Repairs nodes whose change was interrupted.

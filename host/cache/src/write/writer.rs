@@ -30,6 +30,7 @@ use crate::objects::device_classes::DeviceClasses;
 use crate::objects::{StorageTable, Workloads};
 use crate::parties::PartyTable;
 use crate::pods::PodIndex;
+use crate::pods::account_change::AccountChange;
 use crate::pods::counts::Counts;
 use crate::read::snapshot::Publication;
 use crate::read::{Reader, Snapshot, State};
@@ -168,9 +169,7 @@ impl Writer {
 
     /// Publishes: snapshots taken after this call show everything applied so far.
     pub fn publish(&mut self) {
-        // Taken out first: where the repair itself fails, the audit is left to find the drift, and publishing goes on.
-        let interrupted = self.placement.take_unfinished();
-        self.repair_nodes(interrupted);
+        self.repair_interrupted();
         self.settle_devices();
         self.nodes.share(&self.dictionaries, &mut self.counts);
         self.latest.store(Arc::new(Snapshot::new(Publication {
@@ -193,7 +192,7 @@ impl Writer {
         self.published.send_replace(self.generation);
     }
 
-    /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns.
+    /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns, but for [`Self::change_accounts`].
     pub(super) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
         let event = match delta {
             Delta::Add => AllocationChange::Added,
@@ -212,6 +211,18 @@ impl Writer {
         }
         step();
         self.nodes.apply_class(delta, row, pod, &mut self.counts);
+    }
+
+    /// Pods on a row have other accounts: as removing each as it was and adding it as it is, with one change of each column.
+    pub(super) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+        for AccountChange { pod, .. } in changes {
+            self.allocations.record(AllocationChange::Updated, pod, self.assumed.contains(&pod.uid));
+        }
+        self.nodes.change_accounts(row, changes);
+        step();
+        self.record(NodeInterface::Resources, row);
+        step();
+        self.nodes.change_usages(row, changes, &mut self.counts);
     }
 
     /// The row of a node.
