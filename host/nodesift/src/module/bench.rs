@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use super::accounting;
 use super::call::{Modules, World, read};
+use super::cases::NodeSums;
 use super::check::folder::PrivateFolder;
 use super::subject::{Question, Subject, cycled};
 use crate::args::{Format, ModuleBenchArgs};
@@ -95,7 +96,8 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
         let sizes = if args.nodes.is_empty() { NODES.to_vec() } else { args.nodes.clone() };
         let world = |count: u32| {
             let (policy, objects) = (question.policy.clone(), question.objects.clone());
-            Box::new(move |module: &Arc<Module>| World::of(&policy, module, cycled(&objects, count))) as MakeWorld
+            Box::new(move |module: &Arc<Module>| World::of(&policy, module, cycled(&objects, count), &NodeSums::new()))
+                as MakeWorld
         };
         let worlds = sizes.into_iter().map(world).collect();
         return Ok((question, worlds));
@@ -108,8 +110,14 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
         return Err(Failure::Data(anyhow!("the files hold no node")).into());
     }
     let policy = subject.policy.clone();
-    let question = Question { name: format!("pod {}", pod.key()), policy: policy.clone(), pod, objects: Vec::new() };
-    Ok((question, vec![Box::new(move |module: &Arc<Module>| World::of(&policy, module, objects))]))
+    let question = Question {
+        name: format!("pod {}", pod.key()),
+        policy: policy.clone(),
+        pod,
+        objects: Vec::new(),
+        sums: NodeSums::new(),
+    };
+    Ok((question, vec![Box::new(move |module: &Arc<Module>| World::of(&policy, module, objects, &NodeSums::new()))]))
 }
 
 /// The first pod of files, else the first pending pod of a cluster.

@@ -3,10 +3,12 @@
 //! [`World`].
 
 use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use nodesift_cache::metadata::NodeFacts;
 use nodesift_cache::{self as cache, Row, Snapshot};
 use nodesift_engine::{ActivePolicy, Batch, Clock, Context};
 use nodesift_object::{Object, Pod};
@@ -14,7 +16,9 @@ use nodesift_policy::{FileError, ModuleFile, Policy};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::{Grants, Line, LoadError, Module, Runtime, Verdict};
 use nodesift_source::Loader;
+use nodesift_source::change::{Compiler, Record};
 
+use super::cases::NodeSums;
 use crate::cluster;
 use crate::exit::Failure;
 
@@ -28,18 +32,31 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The cluster of these objects, as a sidecar with this module and this policy would hold it.
+    /// The cluster of these objects, as a sidecar with this module and this policy would hold it, where its nodes show these sums.
     pub(super) fn of(
         policy: &Policy,
         module: &Arc<Module>,
         objects: impl IntoIterator<Item = impl Borrow<Object>>,
+        sums: &NodeSums,
     ) -> Self {
         let policy = Arc::new(nodesift_policy::with_module(policy, module));
         let (mut writer, reader) = cache::new();
         let compiler = cluster::compiler_of(&policy, &mut writer);
         let mut loader = Loader::new(&compiler, &mut writer);
-        objects.into_iter().for_each(|object| loader.apply(object.borrow()));
+        let mut with_sums: Vec<NodeFacts> = Vec::new();
+        for object in objects {
+            let object = object.borrow();
+            loader.apply(object);
+            with_sums.extend(sums.get(&object.key()).and_then(|sums| node_with(&compiler, object, sums)));
+        }
         loader.publish();
+        if !with_sums.is_empty() {
+            let names: BTreeSet<Arc<str>> =
+                with_sums.iter().flat_map(|node| node.sums.iter().map(|(name, _)| Arc::clone(name))).collect();
+            writer.declare_sums(&Vec::from_iter(names));
+            with_sums.iter().for_each(|node| writer.apply_node(node));
+            writer.publish();
+        }
         Self { snapshot: reader.snapshot(), policy, now: Clock::default().now() }
     }
 
@@ -62,6 +79,13 @@ impl World {
     pub(super) fn nodes(&self) -> impl Iterator<Item = &str> {
         self.rows().into_iter().map(|row| self.snapshot.node_name(row))
     }
+}
+
+/// A node that adds these sums itself; `None` for an object that is none.
+fn node_with(compiler: &Compiler, object: &Object, sums: &BTreeMap<String, i64>) -> Option<NodeFacts> {
+    let Record::Node(node) = compiler.compile(object).record else { return None };
+    let sums = sums.iter().map(|(name, sum)| (Arc::from(name.as_str()), *sum)).collect();
+    Some(NodeFacts { sums, ..*node })
 }
 
 /// What a module makes of one question.
@@ -124,7 +148,7 @@ impl Modules {
         &mut self,
         path: &Path,
         policy: &Policy,
-        objects: &[Object],
+        (objects, sums): (&[Object], &NodeSums),
         pod: &Pod,
         now: Option<i64>,
     ) -> anyhow::Result<Answer> {
@@ -135,7 +159,7 @@ impl Modules {
             Err(fault) if fault.kind == FaultKind::Configure => return ended(Outcome::Refused(fault.detail)),
             Err(fault) => return ended(Outcome::Faulted(fault)),
         };
-        let world = World::of(policy, &module, objects).at(now);
+        let world = World::of(policy, &module, objects, sums).at(now);
         let context = world.context(pod, Batch::All);
         let (rows, mut lines) = (context.rows(), Vec::new());
         let outcome = match module.filter_logging(Arc::new(context), rows, None, &mut lines) {

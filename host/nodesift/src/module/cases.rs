@@ -26,7 +26,7 @@ use crate::limits::CASES_BYTES;
 pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted};
 use nodesift_object::{Object, Pod};
 use nodesift_policy::{Policy, Problem};
-pub(super) use objects::Reading;
+pub(super) use objects::{NodeSums, Reading};
 pub(super) use settings::granted;
 
 /// The file of a project's cases.
@@ -56,6 +56,8 @@ pub(super) struct Case {
     pub(super) pod: Box<Pod>,
     /// Everything else in the cluster.
     pub(super) objects: Vec<Object>,
+    /// What its nodes show of named sums.
+    pub(super) sums: NodeSums,
     /// What time it is, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
     pub(super) now: Option<i64>,
     /// What the module is to answer.

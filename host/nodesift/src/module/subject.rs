@@ -12,7 +12,7 @@ use nodesift_sandbox::Grants;
 use serde_json::{Map, Value, json};
 
 use super::call;
-use super::cases::{CASES_FILE, Cases, Expected, granted};
+use super::cases::{CASES_FILE, Cases, Expected, NodeSums, granted};
 
 /// A module and what it is granted.
 pub(super) struct Subject {
@@ -31,6 +31,8 @@ pub(super) struct Question {
     pub(super) policy: Policy,
     pub(super) pod: Pod,
     pub(super) objects: Vec<Object>,
+    /// What its nodes show of named sums.
+    pub(super) sums: NodeSums,
 }
 
 impl Question {
@@ -72,6 +74,7 @@ impl Subject {
             policy: self.policy.clone(),
             pod,
             objects: nodes.clone(),
+            sums: NodeSums::new(),
         };
         let mut questions: Vec<Question> = hostile.pods()?.into_iter().map(question).collect();
         questions.extend(self.cases());
@@ -96,7 +99,13 @@ impl Subject {
             None => {
                 let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.annotation_keys };
                 let (name, policy) = ("a pod with its arguments as labels".to_owned(), self.policy.clone());
-                Ok(Question { name, policy, pod: pod(&hostile.labelled_pod())?, objects: hostile.usual_nodes()? })
+                Ok(Question {
+                    name,
+                    policy,
+                    pod: pod(&hostile.labelled_pod())?,
+                    objects: hostile.usual_nodes()?,
+                    sums: NodeSums::new(),
+                })
             }
         }
     }
@@ -109,6 +118,7 @@ impl Subject {
             policy: case.policy.clone(),
             pod: (*case.pod).clone(),
             objects: case.objects.clone(),
+            sums: case.sums.clone(),
         })
     }
 
@@ -131,7 +141,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// As many nodes, each like one of these, in turn.
+/// As many nodes, each like one of these, in turn. Their sums are 0: a column of sums takes the same whatever is in it.
 pub(super) fn cycled(objects: &[Object], count: u32) -> impl Iterator<Item = Object> {
     let nodes: Vec<&Node> = objects
         .iter()

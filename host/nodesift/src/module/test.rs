@@ -87,7 +87,7 @@ fn run(target: &Target) -> anyhow::Result<Report> {
 }
 
 fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Result> {
-    let answer = modules.ask(&case.module, &case.policy, &case.objects, &case.pod, case.now)?;
+    let answer = modules.ask(&case.module, &case.policy, (&case.objects, &case.sums), &case.pod, case.now)?;
     Ok(Result {
         name: case.name.clone(),
         line: case.line,

@@ -194,7 +194,11 @@ fn subject(reader: &mut Reader, at: &At<Tree>, fields: &Fields<'_>) -> Subject {
         }
         (None, Some(node)) => {
             reading.one_node(node, &node_path);
-            let objects = std::mem::take(&mut reading.objects);
+            let (objects, sums) = (std::mem::take(&mut reading.objects), std::mem::take(&mut reading.sums));
+            if !sums.is_empty() {
+                let reason = "what the module says of the node is expected by the sums of the case";
+                reader.refuse(node, &below(&node_path, "sums"), reason);
+            }
             let found = objects.iter().find_map(|object| match object {
                 Object::Node(node) => Some(PlainObject::of_node(node)),
                 _ => None,
@@ -300,6 +304,7 @@ mod tests {
             ("{name: a, node: {name: n}, standard: true}", "cases[0]: account and standard are about a pod"),
             ("{name: a, pod: {}, node: {name: n}, sums: {}}", "cases[0].node: a case is about one object"),
             ("{name: a, node: {name: n}, sums: {s: much}}", "cases[0].sums: expected numbers"),
+            ("{name: a, node: {name: n, sums: {s: 1}}, sums: {}}", "cases[0].node.sums: what the module says"),
             ("{name: a, pod: {}, account: {usages: {}}}", "cases[0].account.usages: "),
             ("{pod: {}, standard: true}", "cases[0].name: missing"),
         ] {

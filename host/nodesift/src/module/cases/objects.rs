@@ -4,6 +4,8 @@
 //! can read is skipped. Any other map is a short form, of which every field is known. Its fields are those of the test harnesses of
 //! the SDKs, but amounts are quantities, as in a manifest. Start at [`Reading`].
 
+use std::collections::BTreeMap;
+
 use nodesift_object::{Kind, Object, Pod, decode};
 use nodesift_policy::tree::{At, Fields, Reader, Tree, below};
 use serde_json::{Map, Value, json};
@@ -25,6 +27,7 @@ const NODE: &[&str] = &[
     "info",
     "images",
     "created",
+    "sums",
 ];
 const POD: &[&str] = &[
     "name",
@@ -68,6 +71,9 @@ const SCHEDULER: &str = "default-scheduler";
 /// Pods that a node may run in its short form.
 const POD_LIMIT: u64 = 110;
 
+/// What nodes show of named sums, by node and by name.
+pub(in super::super) type NodeSums = BTreeMap<String, BTreeMap<String, i64>>;
+
 /// A field's value and its path.
 type Field<'t> = (Option<&'t At<Tree>>, String);
 
@@ -75,12 +81,14 @@ type Field<'t> = (Option<&'t At<Tree>>, String);
 pub(in super::super) struct Reading<'r> {
     pub(in super::super) reader: &'r mut Reader,
     pub(in super::super) objects: Vec<Object>,
+    /// What the short forms of nodes say of sums: no object does.
+    pub(in super::super) sums: NodeSums,
 }
 
 impl<'r> Reading<'r> {
     /// Nothing is read yet.
     pub(in super::super) fn new(reader: &'r mut Reader) -> Self {
-        Self { reader, objects: Vec::new() }
+        Self { reader, objects: Vec::new(), sums: NodeSums::new() }
     }
 
     /// `nodes`.
@@ -230,6 +238,19 @@ impl<'r> Reading<'r> {
         at.map_or(Value::Null, |at| self.json(at, &path))
     }
 
+    /// A map of whole numbers, such as sums.
+    fn numbers(&mut self, (at, path): Field<'_>) -> BTreeMap<String, i64> {
+        let Some(at) = at else { return BTreeMap::new() };
+        let numbers = match self.json(at, &path) {
+            Value::Object(fields) => fields.into_iter().map(|(name, number)| Some((name, number.as_i64()?))).collect(),
+            _ => None,
+        };
+        numbers.unwrap_or_else(|| {
+            self.reader.refuse(at, &path, "expected numbers by the names of sums");
+            BTreeMap::new()
+        })
+    }
+
     fn number(&mut self, (at, path): Field<'_>) -> Option<u64> {
         let at = at?;
         let number = self.json(at, &path).as_u64();
@@ -331,6 +352,10 @@ impl<'r> Reading<'r> {
         });
         self.decode(at, path, Kind::Node, &node);
         self.load(at, path, &name, &fields);
+        let sums = self.numbers(fields.get("sums"));
+        if !sums.is_empty() {
+            self.sums.insert(name, sums);
+        }
     }
 
     fn info(&mut self, (at, path): Field<'_>) -> Map<String, Value> {

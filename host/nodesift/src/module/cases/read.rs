@@ -11,7 +11,7 @@ use nodesift_sandbox::Code;
 use serde_json::json;
 
 use super::expected::{Expected, ExpectedFault, Rejection, Wanted};
-use super::objects::Reading;
+use super::objects::{NodeSums, Reading};
 use super::settings::{Beside, Settings};
 use super::{Case, Cases};
 
@@ -169,18 +169,23 @@ impl File<'_> {
         let module = self.given.map_or_else(|| self.folder.join(module), Path::to_owned);
         let settings = settings(reader, &fields).or(&self.settings);
         let policy = settings.policy(&module, self.beside).map_err(|problems| reader.problems.extend(problems)).ok();
-        let (pod, objects) = self.cluster(reader, at, &fields);
+        let (pod, objects, sums) = self.cluster(reader, at, &fields);
         let nodes: Vec<String> = objects.iter().filter(|object| object.kind() == Kind::Node).map(Object::key).collect();
         let expected = expected(reader, at, path, &fields, &nodes);
         let now = match fields.get("now") {
             (None, _) => moment(reader, self.fields.get("now")),
             own => moment(reader, own),
         };
-        Some(Case { name, line: at.line, module, policy: policy?, pod: pod?, objects, now, expected: expected? })
+        Some(Case { name, line: at.line, module, policy: policy?, pod: pod?, objects, sums, now, expected: expected? })
     }
 
-    /// The pod of a case, and everything else in its cluster.
-    fn cluster(&self, reader: &mut Reader, at: &At<Tree>, fields: &Fields<'_>) -> (Option<Box<Pod>>, Vec<Object>) {
+    /// The pod of a case, everything else in its cluster, and what its nodes show of sums.
+    fn cluster(
+        &self,
+        reader: &mut Reader,
+        at: &At<Tree>,
+        fields: &Fields<'_>,
+    ) -> (Option<Box<Pod>>, Vec<Object>, NodeSums) {
         // What a case says of nodes takes the place of what the file says of them, and so on.
         let field = |name: &str| match fields.get(name) {
             (None, _) => self.fields.get(name),
@@ -198,7 +203,7 @@ impl File<'_> {
         reading.pods(field("pods"));
         reading.others(field("objects"));
         let pod = reading.one_pod(pod.unwrap_or(&none), &pod_path, POD_NAME);
-        let objects = reading.objects;
+        let (objects, sums) = (reading.objects, reading.sums);
         let mut keys = BTreeSet::new();
         for object in &objects {
             let (kind, key) = (object.kind(), object.key());
@@ -206,7 +211,7 @@ impl File<'_> {
                 reader.refuse(at, &pod_path.replace(".pod", ""), format!("the cluster has two of {kind} {key:?}"));
             }
         }
-        (pod, objects)
+        (pod, objects, sums)
     }
 }
 

@@ -51,6 +51,26 @@ cases:
 }
 
 #[test]
+fn nodes_show_the_sums_of_their_short_forms() {
+    let all = cases(
+        "nodes: [{name: a, sums: {s.t: -7, u: 9223372036854775807}}, {name: b, sums: {}}]
+cases:
+- {name: first, pod: {}, fits: all}
+- {name: second, pod: {}, nodes: [{name: c, sums: {u: 1}}], fits: all}
+",
+    );
+    let [first, second] = all.as_slice() else { unreachable!("two cases") };
+    let sums = |of: &[(&str, i64)]| of.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect();
+    assert_eq!(first.sums, BTreeMap::from([("a".to_owned(), sums(&[("s.t", -7), ("u", i64::MAX)]))]));
+    assert_eq!(second.sums, BTreeMap::from([("c".to_owned(), sums(&[("u", 1)]))]));
+    for wrong in ["[1]", "{s: 1.5}", "{s: much}"] {
+        let problems =
+            problems(&format!("nodes: [{{name: a, sums: {wrong}}}]\ncases: [{{name: x, pod: {{}}, fits: all}}]"));
+        assert!(problems.contains("nodes[0].sums: expected numbers by the names of sums"), "{problems}");
+    }
+}
+
+#[test]
 fn expectations_are_of_every_node_or_of_those_that_are_named() {
     let nodes = "nodes: [{name: a}, {name: b}]\ncases:\n- {name: x, pod: {}, ";
     let fits = || Wanted::Fits;
