@@ -1,8 +1,10 @@
-//! The nodes that one negotiation considers, and what its parties say of them: one bit a party.
+//! The nodes that one negotiation considers, and what its parties say of them: one bit a party, and one word for explanations.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::limits::PARTIES;
 use crate::request::Node;
+use crate::words::Word;
 
 /// Which parties of a negotiation, by their seat.
 pub(crate) type Seats = u16;
@@ -17,6 +19,26 @@ pub(crate) struct Candidate {
     pub(crate) suits: Seats,
     /// Seats that it does not suit.
     pub(crate) unsuitable: Seats,
+    /// What each seat has said, in its own words.
+    words: [Word; PARTIES],
+}
+
+impl Candidate {
+    /// What a seat has said of it.
+    pub(crate) fn word(&self, seat: Seats) -> Word {
+        self.words.get(place(seat)).copied().unwrap_or_default()
+    }
+
+    fn set_word(&mut self, seat: Seats, word: Word) {
+        if let Some(said) = self.words.get_mut(place(seat)) {
+            *said = word;
+        }
+    }
+}
+
+/// The place of a seat among the words.
+fn place(seat: Seats) -> usize {
+    seat.trailing_zeros() as usize
 }
 
 /// All candidates of a negotiation, in the order in which they came.
@@ -38,6 +60,11 @@ impl Candidates {
     /// The nodes, whatever has been said of them.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.list.iter().map(|it| &it.node)
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Candidate> {
+        self.list.iter()
     }
 
     /// Those that suit everybody heard so far.
@@ -65,7 +92,13 @@ impl Candidates {
             }
             if !self.contains(&node) {
                 self.positions.insert(node.clone(), self.list.len());
-                self.list.push(Candidate { node, rank: usize::MAX, suits: 0, unsuitable: 0 });
+                self.list.push(Candidate {
+                    node,
+                    rank: usize::MAX,
+                    suits: 0,
+                    unsuitable: 0,
+                    words: Default::default(),
+                });
             }
         }
         let added = self.list.get_mut(before..).unwrap_or_default();
@@ -81,9 +114,10 @@ impl Candidates {
     }
 
     /// A seat has said whether a node suits. What is no candidate is passed over.
-    pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool) {
+    pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool, word: Word) {
         let candidate = self.positions.get(node).copied().and_then(|at| self.list.get_mut(at));
         let Some(candidate) = candidate else { return };
+        candidate.set_word(seat, word);
         candidate.suits &= !seat;
         candidate.unsuitable &= !seat;
         if suits {
@@ -107,6 +141,7 @@ impl Candidates {
     /// What a seat has said is not valid any more.
     pub(crate) fn forget(&mut self, seat: Seats) {
         for candidate in &mut self.list {
+            candidate.set_word(seat, Word::default());
             candidate.suits &= !seat;
             candidate.unsuitable &= !seat;
         }

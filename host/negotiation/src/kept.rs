@@ -24,9 +24,18 @@ pub(crate) struct Kept {
 
 #[derive(Debug)]
 struct Answers {
-    nodes: BTreeMap<Node, (Instant, Suitability)>,
+    nodes: BTreeMap<Node, Said>,
     /// The first to expire.
     next: Instant,
+}
+
+/// What is kept of a node.
+#[derive(Debug)]
+struct Said {
+    until: Instant,
+    /// When it was said first.
+    since: Instant,
+    said: Suitability,
 }
 
 impl Kept {
@@ -40,21 +49,34 @@ impl Kept {
         self.expiry.first().map(|(at, _)| *at)
     }
 
-    /// What is kept of some nodes, in their order: whether they suit. The others are left out.
+    /// What is kept of some nodes, in their order, and since when. The others are left out.
     pub(crate) fn of<'a>(
         &self,
         key: &Key,
         nodes: impl Iterator<Item = &'a Node>,
-    ) -> impl Iterator<Item = (&'a Node, bool)> {
+    ) -> impl Iterator<Item = (&'a Node, &Suitability, Instant)> {
         let answers = self.answers.get(key);
         nodes.filter_map(move |node| {
-            let (_, said) = answers?.nodes.get(node)?;
-            Some((node, *said == Suitability::Suitable))
+            let Said { said, since, .. } = answers?.nodes.get(node)?;
+            Some((node, said, *since))
         })
     }
 
-    /// Keeps answers until they expire.
-    pub(crate) fn keep(&mut self, key: &Key, said: Vec<(Node, Suitability)>, until: Instant, out: &mut Vec<Effect>) {
+    /// All that is kept of a party and a subject.
+    pub(crate) fn all(&self, key: &Key) -> impl Iterator<Item = (&Suitability, Instant)> {
+        let answers = self.answers.get(key).into_iter().flat_map(|answers| answers.nodes.values());
+        answers.map(|Said { said, since, .. }| (said, *since))
+    }
+
+    /// Keeps answers until they expire. Where they are as before, they stand since then.
+    pub(crate) fn keep(
+        &mut self,
+        key: &Key,
+        said: Vec<(Node, Suitability)>,
+        now: Instant,
+        until: Instant,
+        out: &mut Vec<Effect>,
+    ) {
         if said.is_empty() {
             return;
         }
@@ -65,9 +87,10 @@ impl Kept {
         self.expiry.insert((answers.next, key.clone()));
         let mut changes = Vec::new();
         for (node, said) in said {
-            match answers.nodes.insert(node.clone(), (until, said.clone())) {
-                Some((_, before)) if before == said => {}
-                before => {
+            match answers.nodes.get_mut(&node) {
+                Some(before) if before.said == said => before.until = until,
+                _ => {
+                    let before = answers.nodes.insert(node.clone(), Said { until, since: now, said: said.clone() });
                     self.nodes += usize::from(before.is_none());
                     changes.push((node, said));
                 }
@@ -102,15 +125,15 @@ impl Kept {
             self.expiry.remove(&(at, key.clone()));
             let Some(answers) = self.answers.get_mut(&key) else { continue };
             let mut changes = Vec::new();
-            answers.nodes.retain(|node, (until, _)| {
-                let is_valid = *until > now;
+            answers.nodes.retain(|node, said| {
+                let is_valid = said.until > now;
                 if !is_valid {
                     changes.push((node.clone(), Suitability::Unknown));
                 }
                 is_valid
             });
             self.nodes -= changes.len();
-            match answers.nodes.values().map(|(until, _)| *until).min() {
+            match answers.nodes.values().map(|said| said.until).min() {
                 Some(next) => {
                     answers.next = next;
                     self.expiry.insert((next, key.clone()));

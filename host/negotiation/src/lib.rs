@@ -12,10 +12,12 @@
 //! | `effect` | events and effects |
 //! | `kept` | answers that are kept: the rows of the column of unsuitable nodes |
 //! | `standing` | whether a party may be asked: back-off, quarantine |
+//! | `words` | what a party has said, and since when |
 //! | `candidates` | the nodes of a negotiation, one bit a party |
 //! | `claims` | who allocates a claim, who uses it, who gives it back |
 //! | `negotiation` | the state of one negotiation |
 //! | `view` | what operators see |
+//! | `stance` | what explanations say of parties |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -42,10 +44,12 @@ mod negotiations;
 mod request;
 mod round;
 mod selection;
+mod stance;
 mod standing;
 mod subject;
 mod turn;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -59,5 +63,6 @@ pub use negotiations::{Negotiations, Usage};
 pub use request::{
     Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Refusal, Request, Scope, Select,
 };
+pub use stance::{Said, Stance};
 pub use subject::{Subject, Suitability};
 pub use view::{PartyView, SeatView, View};

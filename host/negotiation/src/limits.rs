@@ -68,6 +68,9 @@ pub const ALTERNATIVES_TOTAL: usize = PARTIES * ALTERNATIVES;
 /// Bytes of the selector of an answer.
 pub const SELECTOR_BYTES: usize = 4 << 10;
 
+/// Reasons of one party that an explanation tells apart in one negotiation; the rest counts as one. Each takes a line.
+pub const EXPLAINED_REASONS: usize = 16;
+
 /// Bytes of a reason; the rest is cut. A message repeats it per node.
 pub const REASON_BYTES: usize = 1 << 10;
 

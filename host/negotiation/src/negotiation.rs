@@ -8,6 +8,7 @@ use crate::kept::Key;
 use crate::limits::{CANDIDATES, DEADLINE, ROUND};
 use crate::message::CallId;
 use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Party, Pod, Request};
+use crate::words::Words;
 
 /// A question that a party has not answered yet, or not completely.
 #[derive(Debug)]
@@ -56,6 +57,10 @@ pub(crate) struct Seat {
     /// The claims about which it decides.
     pub(crate) claims: Vec<ClaimUid>,
     pub(crate) asks: Vec<OpenAsk>,
+    /// When the oldest question was sent to which it has not answered completely, open or not any more.
+    pub(crate) unanswered_since: Option<Instant>,
+    /// What it has said.
+    pub(crate) words: Words,
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
@@ -164,6 +169,8 @@ impl Negotiation {
                 key: (party.name.clone(), subject),
                 claims,
                 asks: Vec::new(),
+                unanswered_since: None,
+                words: Words::default(),
                 is_given_up: false,
                 call: None,
             });

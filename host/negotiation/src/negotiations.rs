@@ -14,6 +14,7 @@ use crate::limits::{
 use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{NegotiationId, Party, Refusal, Request, Select};
+use crate::stance::{self, Stance};
 use crate::standing::Standing;
 use crate::subject::Subject;
 use crate::turn::Turn;
@@ -257,6 +258,16 @@ impl Negotiations {
     /// All parties of the policy, in its order.
     pub fn parties(&self, now: Instant) -> Vec<PartyView> {
         self.desk.parties.iter().map(|standing| PartyView::of(standing, now)).collect()
+    }
+
+    /// What the parties of a pod have said, and since when: of its negotiation, where it has one; else what is kept of these parties and
+    /// subjects. At least one for each party.
+    pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
+        if let Some(it) = self.by_pod.get(pod).and_then(|id| self.live.get(id)) {
+            return stance::of_negotiation(it, |party| self.desk.standing(party), now);
+        }
+        let stances = |key| stance::of_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
+        seats.iter().flat_map(stances).collect()
     }
 
     /// What is held now.

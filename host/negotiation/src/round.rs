@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
+use crate::candidates::Candidates;
 use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress};
 use crate::limits::{
     AGREED, ALTERNATIVES_TOTAL, CANDIDATES_MOST, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
@@ -80,11 +81,11 @@ impl Turn<'_> {
                 return self.exhaust();
             }
         }
-        for seat in &self.it.seats {
+        for seat in &mut self.it.seats {
             let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
-            let kept: Vec<(Node, bool)> = kept.map(|(node, suits)| (node.clone(), suits)).collect();
-            for (node, suits) in kept {
-                self.it.candidates.decide(&node, seat.bit, suits);
+            let kept: Vec<_> = kept.map(|(node, said, since)| (node.clone(), said.clone(), since)).collect();
+            for (node, said, since) in kept {
+                note_word(&mut self.it.candidates, seat, &node, &said, since);
             }
         }
         let parties = self.it.seats.iter().map(|seat| seat.party.clone()).collect();
@@ -110,7 +111,8 @@ impl Turn<'_> {
     /// Nodes of the order that were known not to suit a seat before this negotiation, the preferred ones first.
     fn known(&self, seat: &Seat) -> Vec<Node> {
         let kept = self.desk.kept.of(&seat.key, self.it.order.iter());
-        kept.filter(|(_, suits)| !suits).take(RECHECKED).map(|(node, _)| node.clone()).collect()
+        let refused = kept.filter(|(_, said, _)| **said != Suitability::Suitable);
+        refused.take(RECHECKED).map(|(node, ..)| node.clone()).collect()
     }
 
     /// Asks a seat about the nodes about which it has not been heard or asked, if it may be asked now.
@@ -159,6 +161,7 @@ impl Turn<'_> {
         self.desk.send(&seat.party, Call::Ask(ask));
         self.desk.calls.insert(id, self.it.id);
         let due = self.now + time;
+        seat.unanswered_since.get_or_insert(self.now);
         seat.asks.push(OpenAsk { id, sent: self.now, due, is_silent: false, round, nodes, recheck });
     }
 
@@ -249,15 +252,16 @@ impl Turn<'_> {
             self.desk.calls.remove(&ask.id);
             let known = ask.recheck.into_iter().filter(|node| !self.it.candidates.contains(node));
             self.it.named.extend(known);
+            seat.unanswered_since = seat.asks.iter().map(|ask| ask.sent).min();
         }
         for (node, said) in &said {
-            self.it.candidates.decide(node, seat.bit, *said == Suitability::Suitable);
+            note_word(&mut self.it.candidates, seat, node, said, self.now);
         }
         if answer.valid.is_zero() {
             self.desk.kept.drop_nodes(&seat.key, said.iter().map(|(node, _)| node), &mut self.desk.out);
         } else {
             let until = self.now + answer.valid.min(VALID_MOST);
-            self.desk.kept.keep(&seat.key, said, until, &mut self.desk.out);
+            self.desk.kept.keep(&seat.key, said, self.now, until, &mut self.desk.out);
         }
     }
 
@@ -316,6 +320,13 @@ impl Turn<'_> {
             }
         }
     }
+}
+
+/// A seat has said something of a node, which stands since a time.
+fn note_word(candidates: &mut Candidates, seat: &mut Seat, node: &Node, said: &Suitability, since: Instant) {
+    let bit = seat.bit;
+    let word = seat.words.word(said, since, |word| candidates.iter().any(|candidate| candidate.word(bit) == word));
+    candidates.decide(node, bit, *said == Suitability::Suitable, word);
 }
 
 /// Checks that an answer says only what it was asked about.

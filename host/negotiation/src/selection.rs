@@ -246,7 +246,7 @@ impl Turn<'_> {
             if said.nodes.is_empty() { nodes.first().into_iter().collect() } else { named.collect() };
         let unsuitable =
             named.into_iter().map(|node| (node.clone(), Suitability::Unsuitable(reason.clone()))).collect();
-        self.desk.kept.keep(&seat.key, unsuitable, self.now + VALID_MOST, &mut self.desk.out);
+        self.desk.kept.keep(&seat.key, unsuitable, self.now, self.now + VALID_MOST, &mut self.desk.out);
         self.desk.note_answer(party, self.now);
         self.fail(Failure { party: Some(party.clone()), claim: said.claim.clone(), reason });
     }

@@ -7,4 +7,5 @@ mod allocation;
 mod claims;
 mod model;
 mod parties;
+mod stances;
 mod world;

@@ -71,6 +71,9 @@ impl Turn<'_> {
     /// Waits for a claim that another allocates, or that is deallocated.
     pub(crate) fn wait(&mut self, claim: ClaimUid) {
         self.withdraw_asks();
+        for seat in &mut self.it.seats {
+            seat.unanswered_since = None;
+        }
         self.it.phase = Phase::Waiting { claim };
     }
 

@@ -1,0 +1,48 @@
+//! What a party has said in one negotiation and since when, for explanations: each answer once, however many nodes it is about.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::limits::EXPLAINED_REASONS;
+use crate::subject::Suitability;
+
+/// What a seat has said of a candidate: a place in its [`Words`]; the default is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Word(u8);
+
+/// The answers of a seat, each with the time since when it stands for some candidate. The place of an answer never changes.
+#[derive(Debug, Default)]
+pub(crate) struct Words(Vec<(Suitability, Instant)>);
+
+impl Word {
+    /// A number below [`EXPLAINED_REASONS`] and three: nothing, that a node suits, reasons, all further reasons.
+    pub(crate) fn place(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl Words {
+    /// The word for an answer that stands since a time. `is_used`: whether some candidate has a word; the time of one that none has is
+    /// over.
+    pub(crate) fn word(&mut self, said: &Suitability, since: Instant, mut is_used: impl FnMut(Word) -> bool) -> Word {
+        let other = Suitability::Unsuitable(Arc::from("other reasons"));
+        let is_known = |said: &Suitability| self.0.iter().any(|(known, _)| known == said);
+        // Room is left for the answer that a node suits, and for all further reasons together.
+        let reasons = self.0.iter().filter(|(known, _)| *known != Suitability::Suitable).count();
+        let is_further = reasons >= EXPLAINED_REASONS && *said != Suitability::Suitable && !is_known(said);
+        let said = if is_further { &other } else { said };
+        let at = self.0.iter().position(|(known, _)| known == said).unwrap_or(self.0.len());
+        let word = Word(u8::try_from(at + 1).unwrap_or(u8::MAX));
+        match self.0.get_mut(at) {
+            Some((_, known)) if is_used(word) => *known = since.min(*known),
+            Some((_, known)) => *known = since,
+            None => self.0.push((said.clone(), since)),
+        }
+        word
+    }
+
+    /// All answers, with their words.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Word, &Suitability, Instant)> {
+        self.0.iter().zip(1..).map(|((said, since), at)| (Word(at), said, *since))
+    }
+}
