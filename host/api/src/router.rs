@@ -15,7 +15,6 @@ use crate::access::Access;
 use crate::admin::exposition::Exposition;
 use crate::admin::{events, metrics, negotiations, policy, shadow, state, version};
 use crate::admission::metrics::Metrics;
-use crate::calls::explain::Explain;
 use crate::calls::filter::Filter;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
@@ -36,7 +35,7 @@ pub fn router(service: Service, access: Access, body_limit: BodyLimit, expositio
         .merge(calls)
         .route_service("/grpc.health.v1.Health/{call}", health)
         .route("/v1/filter", post(json::call::<Filter>))
-        .route("/v1/explain", post(json::call::<Explain>))
+        .route("/v1/explain", post(json::explain))
         .route("/v1/assume", post(json::assume))
         .route("/v1/forget", post(json::forget))
         .route("/v1/predicates", post(json::call::<Predicates>))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nodesift_sandbox::Code;
 
 use crate::Error;
+use crate::party::PartySeat;
 use crate::evaluate::row_set::RowSet;
 use nodesift_cache::metadata::Account;
 use nodesift_cache::{Row, Snapshot};
@@ -55,6 +56,9 @@ pub struct PodAnswer {
     /// What the accounting component says of the pod; none where it takes what the API says, and unless the query has
     /// [`Depth::Each`](crate::Depth::Each).
     pub account: Option<Arc<Account>>,
+    /// The parties of the policy that decide about the pod; none where the policy has no parties, and unless the query has
+    /// [`Depth::Each`](crate::Depth::Each).
+    pub parties: Option<ExplainedParties>,
     /// kube-scheduler's message; only where no node is feasible.
     pub message: Option<Arc<str>>,
     /// How far kube-scheduler's scheduling cycle gets with the pod.
@@ -100,6 +104,15 @@ pub struct RequestedDevices {
     pub holders: Vec<String>,
 }
 
+/// A pod, and the parties of the policy that decide about it. What they have said, and since when, is the negotiation's to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedParties {
+    /// The UID by which negotiations know the pod.
+    pub pod: Arc<str>,
+    /// The parties, in the order of the policy.
+    pub seats: Arc<[PartySeat]>,
+}
+
 impl RequestedDevices {
     fn bytes(&self) -> usize {
         let texts = [&self.claim, &self.request, &self.class].map(String::len).iter().sum::<usize>();
@@ -122,6 +135,7 @@ impl PodAnswer {
             + self.pod.len()
             + self.feasible.bytes()
             + self.devices.iter().map(RequestedDevices::bytes).sum::<usize>()
+            + self.parties.as_ref().map_or(0, |parties| size_of_val(&*parties.seats))
             + self.failures.iter().map(group).sum::<usize>()
             + self.predicates.iter().map(alone).sum::<usize>()
             + self.named.as_ref().map_or(0, |named| size_of_val(&**named))

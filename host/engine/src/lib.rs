@@ -53,7 +53,9 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 pub use accounting::{AccountingSettings, ActiveAccounting, OnAccountError};
-pub use answer::{Answer, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices};
+pub use answer::{
+    Answer, Cycle, ExplainedParties, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices,
+};
 pub use breaker::{Breaker, Quarantine};
 pub use clock::Clock;
 pub use error::Error;

@@ -4,12 +4,14 @@
 //! document  the structure of JSON, JSON lines and YAML
 //! group     pods with the same answer
 //! table     the tables of filter and explain
+//!   parties of these, what external parties have said
 //! ```
 //!
 //! How tables are drawn is in [`terminal`](crate::terminal). Start at [`Report`].
 
 mod document;
 mod group;
+mod parties;
 mod table;
 
 use std::io::{self, BufWriter, Stdout, Write as _};

@@ -2,14 +2,16 @@
 //!
 //! Start at [`Explain`].
 
-use nodesift_proto::v1::{Consistency, ExplainRequest, Version};
+use nodesift_proto::v1::{Consistency, ExplainRequest, PartyStance, Version};
 
-use super::driver::Call;
+use super::driver::{self, Call, Stage};
 use super::request::{self, Fields, Selection};
 use super::{overlay, response};
 use crate::admission::deadline::Deadline;
+use crate::admission::scope::RequestScope;
+use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
-use crate::{Age, Error};
+use crate::{Age, Error, Service};
 use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
 
 /// `Explain`.
@@ -27,6 +29,8 @@ pub(crate) struct Explanation {
     pub(crate) age: Age,
     /// Of the pending pods that follow; else empty.
     pub(crate) next_page_token: String,
+    /// By pod, as in the answer: what parties have said. Empty where the policy has none.
+    pub(crate) parties: Vec<Vec<PartyStance>>,
 }
 
 impl Explanation {
@@ -34,7 +38,11 @@ impl Explanation {
     #[cfg(test)]
     pub(crate) fn message(&self) -> nodesift_proto::v1::ExplainResponse {
         let next_page_token = self.next_page_token.clone();
-        nodesift_proto::v1::ExplainResponse { next_page_token, ..response::explain(&self.answer, self.age) }
+        let mut message = response::explain(&self.answer, self.age);
+        for (pod, parties) in message.pods.iter_mut().zip(&self.parties) {
+            pod.parties = parties.clone();
+        }
+        nodesift_proto::v1::ExplainResponse { next_page_token, ..message }
     }
 
     /// The versions of the answer.
@@ -77,6 +85,32 @@ impl Call for Explain {
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_known_on(&snapshot, query)?.of_known_pods()?;
-        Ok(Explanation { answer, age: staleness.age(), next_page_token: parsed.selection.next_page_token() })
+        let next_page_token = parsed.selection.next_page_token();
+        Ok(Explanation { answer, age: staleness.age(), next_page_token, parties: Vec::new() })
     }
+}
+
+/// Answers a request as [`driver::run`] does, and adds what parties have said. That is known outside of evaluation slots, and asked for
+/// only where the policy has parties: the answer is encoded in a slot of its own then.
+///
+/// # Errors
+///
+/// As [`driver::run`].
+pub(crate) async fn run<E: Send + 'static>(
+    service: &Service,
+    scope: RequestScope,
+    stage: Stage<Explain>,
+    encode: fn(Explanation) -> Result<E, Error>,
+) -> Result<E, Error> {
+    if service.engine().policy().parties.is_empty() {
+        return driver::run(service, scope, stage, encode).await;
+    }
+    let mut explanation = driver::run(service, scope.clone(), stage, Ok).await?;
+    for pod in &explanation.answer.pods {
+        explanation.parties.push(match &pod.parties {
+            Some(parties) => service.negotiating().stances(service, parties).await,
+            None => Vec::new(),
+        });
+    }
+    service.evaluate(&scope, Size::Large, move |_| encode(explanation)).await
 }

@@ -106,6 +106,7 @@ pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
         conjunction: Some(pod_answer(&answer.snapshot, naming, pod, v1::Detail::Failures)),
         devices: requested_devices(pod),
         account: account(pod),
+        parties: Vec::new(),
     });
     let version = version(&answer.snapshot, answer.policy_generation, age);
     v1::ExplainResponse {

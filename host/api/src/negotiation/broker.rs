@@ -154,6 +154,10 @@ impl Broker {
             Command::Look(reply) => {
                 let _left = reply.send(self.overview());
             }
+            Command::Stances(parties, reply) => {
+                self.follow_policy();
+                let _left = reply.send(self.stances(&parties));
+            }
         }
     }
 

@@ -36,6 +36,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nodesift_engine::ExplainedParties;
 use nodesift_negotiation::{Event, NegotiationId, Request, Select};
 use nodesift_proto::v1;
 use parking_lot::Mutex;
@@ -86,6 +87,7 @@ enum Command {
     /// Work has been done.
     Done(works::Done),
     Look(oneshot::Sender<Overview>),
+    Stances(ExplainedParties, oneshot::Sender<Vec<v1::PartyStance>>),
 }
 
 /// A stream that has ended.
@@ -125,6 +127,16 @@ impl Negotiating {
         tokio::spawn(broker::Broker::new(service, handle.commands.downgrade()).run(received, departed));
         *broker = Some(handle.clone());
         handle
+    }
+
+    /// What the parties of a pod have said, for explanations; nothing where the process drains.
+    pub(crate) async fn stances(&self, service: &Service, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
+        let (reply, stances) = oneshot::channel();
+        let command = Command::Stances(parties.clone(), reply);
+        if self.broker(service).commands.send(command).await.is_err() {
+            return Vec::new();
+        }
+        stances.await.unwrap_or_default()
     }
 
     fn new_session(&self) -> u64 {

@@ -1,8 +1,10 @@
-//! What operators see of negotiations, as `GET /v1/negotiations` has it. Start at [`Overview`].
+//! What operators see of negotiations: [`Overview`], as `GET /v1/negotiations` has it, and [`stance`], for `Explain`.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use nodesift_negotiation::{PartyView, SeatView, Usage, View};
+use nodesift_negotiation::{PartyView, Said, SeatView, Stance, Usage, View};
+use nodesift_proto::v1;
+use nodesift_proto::wkt::Timestamp;
 use serde::Serialize;
 
 /// Everything at one moment.
@@ -127,6 +129,35 @@ impl SeatState {
             silent_ms: seat.silent_since.map(|since| ms(now.saturating_duration_since(since))),
             allocated: seat.has_allocated,
         }
+    }
+}
+
+/// What a party has said, with the time since when as a clock shows it.
+pub(super) fn stance(stance: Stance, now: Instant, clock: SystemTime) -> v1::PartyStance {
+    let (said, reason) = match stance.said {
+        Said::Accepted => ("Accepted", String::new()),
+        Said::Refused(reason) => ("Refused", reason.to_string()),
+        Said::Silent => ("Silent", String::new()),
+        Said::NotAsked(reason) => ("NotAsked", reason.to_owned()),
+        Said::Allocating => ("Allocating", String::new()),
+        Said::Allocated => ("Allocated", String::new()),
+    };
+    let since = stance.since.and_then(|since| clock.checked_sub(now.saturating_duration_since(since)));
+    v1::PartyStance {
+        party: stance.party.to_string(),
+        said: said.to_owned(),
+        reason,
+        nodes: u32::try_from(stance.nodes).unwrap_or(u32::MAX),
+        since: since.map(timestamp),
+    }
+}
+
+/// A time in milliseconds.
+fn timestamp(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp {
+        seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        nanos: i32::try_from(since.subsec_millis()).unwrap_or(0) * 1_000_000,
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use nodesift_proto::v1;
+use nodesift_proto::wkt::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
 
@@ -66,6 +67,7 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         predicates: (0..random.usize(..3)).map(|_| predicate(random)).collect(),
         devices: (0..random.usize(..3)).map(|_| requested(random)).collect(),
         account: random.bool().then(|| account(random)),
+        parties: None,
         message: random.bool().then(|| "0/5 nodes are available".into()),
         cycle: [Cycle::EachNode, Cycle::NamedNodes, Cycle::Rejected, Cycle::Aborted][random.usize(..4)],
         named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
@@ -102,6 +104,18 @@ fn requested(random: &mut Rng) -> RequestedDevices {
         nodes: random.usize(..9),
         holders: (0..random.usize(..3)).map(|at| format!("default/other-{at}")).collect(),
     }
+}
+
+/// What parties have said.
+fn stances(random: &mut Rng) -> Vec<v1::PartyStance> {
+    let stance = |random: &mut Rng| v1::PartyStance {
+        party: "licences".to_owned(),
+        said: ["Accepted", "Refused"][random.usize(..2)].to_owned(),
+        reason: "no \"free\" licence".to_owned(),
+        nodes: random.u32(..9),
+        since: random.bool().then(|| Timestamp { seconds: random.i64(..1 << 32), nanos: random.i32(..1_000) * 1_000_000 }),
+    };
+    (0..random.usize(..3)).map(|_| stance(random)).collect()
 }
 
 /// What became of changes.
@@ -173,7 +187,10 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
         assert_eq!(streamed, v1::FilterStreamResponse { id: u64::MAX, outcome: Some(outcome) }, "round {round}");
 
         let next_page_token = ["", "ns/\"last\""][random.usize(..2)].to_owned();
-        let explanation = Explanation { answer: answer(&mut random), age: Age::default(), next_page_token };
+        let answer_of_pods = answer(&mut random);
+        let parties = answer_of_pods.pods.iter().map(|_| stances(&mut random)).collect();
+        let parties = if random.bool() { parties } else { Vec::new() };
+        let explanation = Explanation { answer: answer_of_pods, age: Age::default(), next_page_token, parties };
         let expected = explanation.message();
         assert_eq!(text(explanation.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
         let bytes = message::explain(&explanation).unwrap();

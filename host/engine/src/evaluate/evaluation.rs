@@ -72,6 +72,7 @@ impl Evaluation {
             pod,
             devices,
             account: None,
+            parties: (depth == Depth::Each).then(|| context.explained_parties()).flatten(),
             nodes: conjunction.rows(),
             feasible: Arc::clone(conjunction.feasible()),
             failures: Arc::clone(conjunction.failures()),

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::context::Context;
+use crate::answer::ExplainedParties;
 use crate::party::{PartySeat, PolicyParty};
 
 /// The state of a row in a column: see `node-parties` in the contract.
@@ -37,13 +38,22 @@ impl Context {
             party.party.concern == Concern::Pods && self.is_matched_by(std::slice::from_ref(&party.pods))
         };
         let selected_by = self.parties.iter().filter(is_selected).map(|party| Arc::clone(&party.party.name));
-        // Without a UID, a pod is told apart by its name.
-        let uid = if self.owner.1.is_empty() { self.pod_key().into() } else { Arc::clone(&self.owner.1) };
         // Made of everything that predicates can read of the pod, so only where somebody asks for it.
         let is_asked = self.parties.iter().any(|party| party.party.scope == Scope::Template);
         let template = if is_asked { self.template_key() } else { Arc::default() };
-        let pod = Pod { uid, template, claims: self.negotiated_claims() };
+        let pod = Pod { uid: self.negotiated_uid(), template, claims: self.negotiated_claims() };
         (pod, selected_by.collect())
+    }
+
+    /// The UID by which negotiations know the pod. Without one, a pod is told apart by its name.
+    fn negotiated_uid(&self) -> Arc<str> {
+        if self.owner.1.is_empty() { self.pod_key().into() } else { Arc::clone(&self.owner.1) }
+    }
+
+    /// The pod and the parties that decide about it, for explanations; none where the policy has no parties.
+    pub(crate) fn explained_parties(&self) -> Option<ExplainedParties> {
+        let seats = || Arc::clone(self.party_seats());
+        (!self.parties.is_empty()).then(|| ExplainedParties { pod: self.negotiated_uid(), seats: seats() })
     }
 
     /// The parties that decide about the pod, in the order of the policy; looked up once.

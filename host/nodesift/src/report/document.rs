@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use nodesift_proto::v1;
+use nodesift_proto::wkt::Timestamp;
 use serde::Serialize;
 
 /// An answer about one pod, as a document.
@@ -44,11 +45,11 @@ impl Document for v1::PodExplanation {
     }
 
     fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Explained { pod, predicates, feasible, message, claims_to_release: _, faults } = explained(self);
+        let Explained { pod, predicates, feasible, message, claims_to_release: _, faults, parties } = explained(self);
         for predicate in predicates {
             write_line(&PredicateLine { pod, predicate }, out)?;
         }
-        write_line(&ConjunctionLine { pod, predicate: "*", feasible, message, faults }, out)
+        write_line(&ConjunctionLine { pod, predicate: "*", feasible, message, faults, parties }, out)
     }
 
     fn pod(&self) -> &str {
@@ -105,6 +106,21 @@ struct Explained<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     claims_to_release: &'a [String],
     faults: Vec<Fault<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parties: Vec<Stance<'a>>,
+}
+
+/// What an external party has said of some nodes.
+#[derive(Debug, Serialize)]
+struct Stance<'a> {
+    party: &'a str,
+    said: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'a str,
+    nodes: u32,
+    /// In RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
 }
 
 /// The failures of one predicate, evaluated on its own.
@@ -141,6 +157,9 @@ struct ConjunctionLine<'a> {
     /// Omitted if empty: the fixed format has no such field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<Fault<'a>>,
+    /// As for faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parties: Vec<Stance<'a>>,
 }
 
 /// One pod of `filter`.
@@ -178,7 +197,13 @@ fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
             .and_then(|conjunction| conjunction.message.as_deref()),
         claims_to_release: conjunction.map_or(&[], |conjunction| &conjunction.claims_to_release),
         faults: conjunction.map_or_else(Vec::new, |conjunction| faults(&conjunction.faults)),
+        parties: answer.parties.iter().map(stance).collect(),
     }
+}
+
+fn stance(stance: &v1::PartyStance) -> Stance<'_> {
+    let v1::PartyStance { party, said, reason, nodes, since } = stance;
+    Stance { party, said, reason, nodes: *nodes, since: *since }
 }
 
 fn predicate_failures(answer: &v1::PredicateAnswer) -> PredicateFailures<'_> {
@@ -250,8 +275,7 @@ mod tests {
                 message: Some("0/5 nodes <are> available.".into()),
                 ..Default::default()
             }),
-            devices: Vec::new(),
-            account: None,
+            ..Default::default()
         };
         let expected = concat!(
             r#"{"pod":"dev/i0","predicate":"NodeName","failures":[]}"#,
@@ -290,6 +314,22 @@ mod tests {
         let explanation =
             v1::PodExplanation { pod: "a/b".into(), conjunction: Some(conjunction), ..Default::default() };
         assert!(text(|out| explanation.write_lines(out)).trim_end().ends_with(expected));
+    }
+
+    #[test]
+    fn what_parties_have_said_is_in_every_format_with_the_time_in_rfc_3339() {
+        let since = Some(Timestamp { seconds: 1_790_000_000, nanos: 250_000_000 });
+        let (party, said, reason) = ("licences".to_owned(), "Refused".to_owned(), "no free licence".to_owned());
+        let refused = v1::PartyStance { party, said, reason, nodes: 3, since };
+        let silent = v1::PartyStance { said: "NotAsked".into(), reason: String::new(), since: None, ..refused.clone() };
+        let explanation =
+            v1::PodExplanation { pod: "a/b".into(), parties: vec![refused, silent], ..Default::default() };
+        let expected = concat!(
+            r#""parties":[{"party":"licences","said":"Refused","reason":"no free licence","nodes":3,"#,
+            r#""since":"2026-09-21T14:13:20.250+00:00"},{"party":"licences","said":"NotAsked","nodes":3}]}"#,
+        );
+        assert!(text(|out| explanation.write_lines(out)).trim_end().ends_with(expected));
+        assert!(serde_json::to_string(&explanation.document()).unwrap().ends_with(expected));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //! [`Tabular`].
 
 use comfy_table::{Cell, CellAlignment, Color};
+use nodesift_engine::Clock;
 use nodesift_proto::v1;
 
 use super::group::{Group, listed};
+use super::parties::parties;
 use crate::terminal::{Paint, counted, escaped, render, table};
 
 /// Number of feasible nodes that are listed by name.
@@ -103,6 +105,7 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push('\n');
     }
     text.push_str(&devices(&group.answer().devices, paint));
+    text.push_str(&parties(&group.answer().parties, Clock::default().now(), paint));
     text.push_str(&group.answer().account.as_ref().map(account).unwrap_or_default());
     if !conjunction.claims_to_release.is_empty() {
         let claims = escaped(&conjunction.claims_to_release.join(", "));
@@ -222,8 +225,7 @@ mod tests {
                 nodes: 298,
                 ..Default::default()
             }),
-            devices: Vec::new(),
-            account: None,
+            ..Default::default()
         }
     }
 

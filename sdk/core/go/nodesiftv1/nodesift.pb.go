@@ -27,6 +27,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	structpb "google.golang.org/protobuf/types/known/structpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -3590,7 +3591,10 @@ type PodExplanation struct {
 	// claim that is allocated. Empty without claims, or under a policy that does not read devices.
 	Devices []*RequestedDevices `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
 	// What the accounting component of the policy says of the pod. Absent where the pod takes what the API says.
-	Account       *PodAccount `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
+	Account *PodAccount `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
+	// What the external parties that decide about the pod have said, in the order of the policy; at least one entry for each. Empty
+	// without parties. It is of the moment of the answer and no part of the verdicts, which are of a snapshot.
+	Parties       []*PartyStance `protobuf:"bytes,6,rep,name=parties,proto3" json:"parties,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3660,6 +3664,96 @@ func (x *PodExplanation) GetAccount() *PodAccount {
 	return nil
 }
 
+func (x *PodExplanation) GetParties() []*PartyStance {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+// What an external party has said of some nodes.
+type PartyStance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name in the policy.
+	Party string `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	// Accepted: the nodes suit. Refused: they do not. Silent: it was asked about them, and has not answered. NotAsked. While it
+	// allocates for the pod, another entry is Allocating, and then Allocated.
+	Said string `protobuf:"bytes,2,opt,name=said,proto3" json:"said,omitempty"`
+	// Why it has refused the nodes, in its own words; or why it was not asked, empty where nobody has negotiated about the pod.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The number of these nodes: of the candidates of the pod's negotiation, or else of those about which an answer still stands.
+	Nodes uint32 `protobuf:"varint,4,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Since when that stands for the first of them; for one that allocates, since when it is told to. Absent: not asked.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartyStance) Reset() {
+	*x = PartyStance{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartyStance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartyStance) ProtoMessage() {}
+
+func (x *PartyStance) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartyStance.ProtoReflect.Descriptor instead.
+func (*PartyStance) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *PartyStance) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *PartyStance) GetSaid() string {
+	if x != nil {
+		return x.Said
+	}
+	return ""
+}
+
+func (x *PartyStance) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *PartyStance) GetNodes() uint32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *PartyStance) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
 // What a pod takes by an accounting component. Lists are sorted by name.
 type PodAccount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3679,7 +3773,7 @@ type PodAccount struct {
 
 func (x *PodAccount) Reset() {
 	*x = PodAccount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3785,7 @@ func (x *PodAccount) String() string {
 func (*PodAccount) ProtoMessage() {}
 
 func (x *PodAccount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,7 +3798,7 @@ func (x *PodAccount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAccount.ProtoReflect.Descriptor instead.
 func (*PodAccount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PodAccount) GetRequests() []*NamedAmount {
@@ -3752,7 +3846,7 @@ type NamedAmount struct {
 
 func (x *NamedAmount) Reset() {
 	*x = NamedAmount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3764,7 +3858,7 @@ func (x *NamedAmount) String() string {
 func (*NamedAmount) ProtoMessage() {}
 
 func (x *NamedAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3777,7 +3871,7 @@ func (x *NamedAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedAmount.ProtoReflect.Descriptor instead.
 func (*NamedAmount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *NamedAmount) GetName() string {
@@ -3826,7 +3920,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3838,7 +3932,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3851,7 +3945,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -3935,7 +4029,7 @@ var File_nodesift_v1_nodesift_proto protoreflect.FileDescriptor
 
 const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\n" +
-	"\x1anodesift/v1/nodesift.proto\x12\vnodesift.v1\x1a\x1cgoogle/protobuf/struct.proto\";\n" +
+	"\x1anodesift/v1/nodesift.proto\x12\vnodesift.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\";\n" +
 	"\aPodName\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\xc0\x01\n" +
@@ -4188,7 +4282,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\v_next_start\"a\n" +
 	"\x0fPredicateAnswer\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x120\n" +
-	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\x86\x02\n" +
+	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\xba\x02\n" +
 	"\x0ePodExplanation\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12<\n" +
 	"\n" +
@@ -4196,7 +4290,14 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"predicates\x128\n" +
 	"\vconjunction\x18\x03 \x01(\v2\x16.nodesift.v1.PodAnswerR\vconjunction\x127\n" +
 	"\adevices\x18\x04 \x03(\v2\x1d.nodesift.v1.RequestedDevicesR\adevices\x121\n" +
-	"\aaccount\x18\x05 \x01(\v2\x17.nodesift.v1.PodAccountR\aaccount\"\xcc\x01\n" +
+	"\aaccount\x18\x05 \x01(\v2\x17.nodesift.v1.PodAccountR\aaccount\x122\n" +
+	"\aparties\x18\x06 \x03(\v2\x18.nodesift.v1.PartyStanceR\aparties\"\x97\x01\n" +
+	"\vPartyStance\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
+	"\x04said\x18\x02 \x01(\tR\x04said\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05nodes\x18\x04 \x01(\rR\x05nodes\x120\n" +
+	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xcc\x01\n" +
 	"\n" +
 	"PodAccount\x124\n" +
 	"\brequests\x18\x01 \x03(\v2\x18.nodesift.v1.NamedAmountR\brequests\x12.\n" +
@@ -4272,7 +4373,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -4321,14 +4422,16 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*PodAnswer)(nil),                    // 44: nodesift.v1.PodAnswer
 	(*PredicateAnswer)(nil),              // 45: nodesift.v1.PredicateAnswer
 	(*PodExplanation)(nil),               // 46: nodesift.v1.PodExplanation
-	(*PodAccount)(nil),                   // 47: nodesift.v1.PodAccount
-	(*NamedAmount)(nil),                  // 48: nodesift.v1.NamedAmount
-	(*RequestedDevices)(nil),             // 49: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 50: google.protobuf.Struct
+	(*PartyStance)(nil),                  // 47: nodesift.v1.PartyStance
+	(*PodAccount)(nil),                   // 48: nodesift.v1.PodAccount
+	(*NamedAmount)(nil),                  // 49: nodesift.v1.NamedAmount
+	(*RequestedDevices)(nil),             // 50: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 51: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),        // 52: google.protobuf.Timestamp
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	50, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	51, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
@@ -4355,7 +4458,7 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
 	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
 	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	50, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	51, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
 	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
 	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
 	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
@@ -4398,36 +4501,38 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	42, // 68: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
 	45, // 69: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
 	44, // 70: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	49, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	47, // 72: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
-	48, // 73: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
-	48, // 74: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
-	48, // 75: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
-	8,  // 76: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 77: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 78: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 79: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 80: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	29, // 81: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	31, // 82: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	33, // 83: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	35, // 84: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	37, // 85: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 86: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 87: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 88: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 89: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 90: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	30, // 91: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	32, // 92: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	34, // 93: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	36, // 94: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	39, // 95: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	86, // [86:96] is the sub-list for method output_type
-	76, // [76:86] is the sub-list for method input_type
-	76, // [76:76] is the sub-list for extension type_name
-	76, // [76:76] is the sub-list for extension extendee
-	0,  // [0:76] is the sub-list for field type_name
+	50, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	48, // 72: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
+	47, // 73: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
+	52, // 74: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
+	49, // 75: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
+	49, // 76: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
+	49, // 77: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
+	8,  // 78: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20, // 79: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23, // 80: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15, // 81: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26, // 82: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	29, // 83: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	31, // 84: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	33, // 85: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	35, // 86: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	37, // 87: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	9,  // 88: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21, // 89: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24, // 90: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16, // 91: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27, // 92: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	30, // 93: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	32, // 94: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	34, // 95: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	36, // 96: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	39, // 97: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	88, // [88:98] is the sub-list for method output_type
+	78, // [78:88] is the sub-list for method input_type
+	78, // [78:78] is the sub-list for extension type_name
+	78, // [78:78] is the sub-list for extension extendee
+	0,  // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -4471,7 +4576,7 @@ func file_nodesift_v1_nodesift_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,11 +1,13 @@
 //! What the broker sees without being told: another policy, pods and claims that change; and what it shows. Start at [`Broker::look`].
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
+use nodesift_engine::ExplainedParties;
 use nodesift_negotiation::{Event, NegotiationId, Party, Refusal};
+use nodesift_proto::v1;
 
-use super::super::view::{Counts, NegotiationState, Overview, PartyState};
+use super::super::view::{self, Counts, NegotiationState, Overview, PartyState};
 use super::super::watch::{self, Fate, Watched};
 use super::super::works::Done;
 use super::{Broker, Follower};
@@ -90,6 +92,13 @@ impl Broker {
             Fate::Bound => Event::Bound(pod),
             Fate::Gone => Event::PodGone(pod),
         });
+    }
+
+    pub(super) fn stances(&self, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
+        let seats = parties.seats.iter().map(|seat| (Arc::clone(&seat.party), seat.subject.clone()));
+        let (now, clock) = (Instant::now(), SystemTime::now());
+        let stances = self.core.stances(&parties.pod, &seats.collect::<Vec<_>>(), now).into_iter();
+        stances.map(|stance| view::stance(stance, now, clock)).collect()
     }
 
     pub(super) fn overview(&self) -> Overview {

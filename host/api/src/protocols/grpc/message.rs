@@ -103,10 +103,12 @@ pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
         next_page_token: explanation.next_page_token.clone(),
         unknown_nodes: explanation.answer.unknown_nodes.clone(),
     })?;
-    for pod in &explanation.answer.pods {
+    for (at, pod) in explanation.answer.pods.iter().enumerate() {
+        let parties = explanation.parties.get(at).cloned().unwrap_or_default();
         writer.nested(field::EXPLAIN_PODS, 0, |writer| {
             let (devices, account) = (response::requested_devices(pod), response::account(pod));
-            writer.rest(&v1::PodExplanation { pod: pod.pod.clone(), devices, account, ..Default::default() })?;
+            let pod_name = pod.pod.clone();
+            writer.rest(&v1::PodExplanation { pod: pod_name, devices, account, parties, ..Default::default() })?;
             for alone in &pod.predicates {
                 writer.nested(field::EXPLANATION_PREDICATES, 0, |writer| {
                     let predicate = alone.predicate.to_string();

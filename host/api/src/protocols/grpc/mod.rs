@@ -30,7 +30,7 @@ use tonic::Status;
 
 use crate::admission::scope::RequestScope;
 use crate::calls::driver::{self, Call, Stage};
-use crate::calls::explain::Explain;
+use crate::calls::explain;
 use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
 use crate::calls::reprieve::Reprieve;
@@ -45,7 +45,12 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
     let call = |name: &str, handler: MethodRouter<Service>| Router::new().route(&format!("{CALLS}{name}"), handler);
     Router::new()
         .merge(call("Filter", answered::<Filter>(max, |response| message::filter(&response))))
-        .merge(call("Explain", answered::<Explain>(max, |response| message::explain(&response))))
+        .merge(call(
+            "Explain",
+            unary(max, false, |service, scope, request| async move {
+                explain::run(&service, scope, Stage::Decoded(request), |response| message::explain(&response)).await
+            }),
+        ))
         .merge(call("Predicates", answered::<Predicates>(max, |response| message::message(&response))))
         .merge(call(
             "PreFilterPredicates",

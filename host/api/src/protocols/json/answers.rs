@@ -68,6 +68,7 @@ impl ToJson for Explanation {
             if let Some(account) = response::account(pod) {
                 out.field(",\"account\":", &account)?;
             }
+            out.field(",\"parties\":", self.parties.get(at).map_or(&[][..], Vec::as_slice))?;
             out.text("}");
         }
         end(out, &self.next_page_token, &self.answer)?;

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::admission::scope::RequestScope;
 use crate::calls::driver::{self, Call, Stage};
+use crate::calls::explain::{self, Explain};
 use crate::protocols::document::Encoded;
 use crate::transport::body_buffer;
 use crate::transport::unsent::{self, Unsent};
@@ -33,13 +34,37 @@ pub(crate) async fn call<C>(
 where
     C: Call<Request: DeserializeOwned, Response: ToJson>,
 {
-    media_type::check_accept(&headers)?;
     let unsent = unsent.as_deref();
+    let stage = stage::<C>(&scope, unsent, &headers, body).await?;
+    driver::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+}
+
+/// POST /v1/explain: the same, with what parties have said.
+pub(crate) async fn explain(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    unsent: Option<Extension<Unsent>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    let unsent = unsent.as_deref();
+    let stage = stage::<Explain>(&scope, unsent, &headers, body).await?;
+    explain::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+}
+
+/// A request that is read.
+async fn stage<C: Call<Request: DeserializeOwned>>(
+    scope: &RequestScope,
+    unsent: Option<&Unsent>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Stage<C>, Error> {
+    media_type::check_accept(headers)?;
     // Before the body is read: a client that does not read has its requests wait in its own memory.
     unsent::until_read(unsent).await?;
-    let stage = Stage::<C>::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
+    let stage = Stage::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
     scope.pend()?;
-    driver::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+    Ok(stage)
 }
 
 /// POST /v1/assume.
