@@ -5,8 +5,8 @@ use std::sync::Arc;
 use nodesift_sandbox::Code;
 
 use crate::Error;
-use crate::party::PartySeat;
 use crate::evaluate::row_set::RowSet;
+use crate::party::PartySeat;
 use nodesift_cache::metadata::Account;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::Fault;

@@ -54,7 +54,8 @@ use smallvec::SmallVec;
 
 pub use accounting::{AccountingSettings, ActiveAccounting, OnAccountError};
 pub use answer::{
-    Answer, Cycle, ExplainedParties, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices,
+    Answer, Cycle, ExplainedParties, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer,
+    RequestedDevices,
 };
 pub use breaker::{Breaker, Quarantine};
 pub use clock::Clock;

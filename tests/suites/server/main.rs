@@ -15,6 +15,7 @@ mod extender;
 mod faults;
 mod lifecycle;
 mod limit;
+mod negotiation;
 mod node_index;
 mod nominated;
 mod overlay;

@@ -41,7 +41,8 @@ impl Authority {
         self.folder.path().join(name)
     }
 
-    fn sign(&self, name: &str) -> Signed {
+    /// Signs a certificate with this DNS name.
+    pub(crate) fn sign(&self, name: &str) -> Signed {
         self.sign_params(&CertificateParams::new([name.to_owned()]).unwrap())
     }
 
@@ -71,6 +72,22 @@ impl Authority {
         self.send(address, name, client, request)
     }
 
+    /// What a client has that trusts this authority, and maybe has a certificate.
+    pub(crate) fn client_config(&self, client: Option<&Signed>) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.issuer.pem().as_bytes()).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let builder = builder.with_root_certificates(roots);
+        match client {
+            None => builder.with_no_client_auth(),
+            Some(Signed { certificate, key }) => {
+                let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+                builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
+            }
+        }
+    }
+
     /// Sends a request that closes its connection, as such a client.
     pub(crate) fn send(
         &self,
@@ -79,20 +96,8 @@ impl Authority {
         client: Option<&Signed>,
         request: &str,
     ) -> Result<String, String> {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.issuer.pem().as_bytes()).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let builder = builder.with_root_certificates(roots);
-        let config = match client {
-            None => builder.with_no_client_auth(),
-            Some(Signed { certificate, key }) => {
-                let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-                builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
-            }
-        };
         let name = ServerName::try_from(name.to_owned()).unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let connection = ClientConnection::new(Arc::new(self.client_config(client)), name).unwrap();
         let socket = TcpStream::connect(address).map_err(|error| error.to_string())?;
         socket.set_read_timeout(Some(timeout::limit())).unwrap();
         let mut stream = StreamOwned::new(connection, socket);

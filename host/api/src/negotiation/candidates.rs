@@ -66,3 +66,135 @@ impl Picked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing)]
+
+    use std::collections::BTreeMap;
+
+    use fastrand::Rng;
+    use nodesift_cache::{self as cache, metadata};
+    use nodesift_negotiation::{Concern, NegotiationId, OnSilence, Party, Scope};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A node: its labels, and whether predicates allow it.
+    struct Known {
+        name: String,
+        labels: BTreeMap<String, String>,
+        is_feasible: bool,
+    }
+
+    fn random_nodes(random: &mut Rng) -> Vec<Known> {
+        let label = |random: &mut Rng, key: &str| (key.to_owned(), ["a", "b"][random.usize(..2)].to_owned());
+        let node = |at: usize, random: &mut Rng| Known {
+            name: format!("n{at}"),
+            labels: ["rack", "zone"].iter().filter(|_| random.bool()).map(|key| label(random, key)).collect(),
+            is_feasible: random.u8(..4) > 0,
+        };
+        (0..random.usize(1..40)).map(|at| node(at, random)).collect()
+    }
+
+    /// Selectors as text, with what they mean.
+    type Meaning = fn(&BTreeMap<String, String>) -> bool;
+    const SELECTORS: [(&str, Meaning); 4] = [
+        ("rack=a", |labels| labels.get("rack").is_some_and(|rack| rack == "a")),
+        ("zone notin (b)", |labels| labels.get("zone").is_none_or(|zone| zone != "b")),
+        ("rack, !zone", |labels| labels.contains_key("rack") && !labels.contains_key("zone")),
+        // Not a selector: it matches nothing.
+        ("rack in (", |_| false),
+    ];
+
+    /// The slow twin of [`pick`]: everything that may be picked in one list, in its order. `reached` are the labels that parties want.
+    fn picked(nodes: &[Known], reached: &[BTreeMap<String, String>], asked: &Evaluate, consumed: usize) -> Vec<String> {
+        let is_allowed = |name: &str| {
+            nodes.iter().any(|node| {
+                node.name == name
+                    && node.is_feasible
+                    && reached
+                        .iter()
+                        .all(|labels| labels.iter().all(|(key, value)| node.labels.get(key) == Some(value)))
+            }) && !asked.skip.iter().any(|skipped| **skipped == *name)
+        };
+        let meant = |text: &str| SELECTORS.iter().find(|(known, _)| *known == text).unwrap().1;
+        let selected = nodes.iter().filter(|node| asked.selectors.iter().any(|(_, text)| meant(text)(&node.labels)));
+        let in_order = asked.order.iter().take(consumed).skip(asked.start).map(|name| name.to_string());
+        let named = asked.named.iter().map(|name| name.to_string());
+        let mut found: Vec<String> = Vec::new();
+        for name in named.chain(selected.map(|node| node.name.clone())).chain(in_order) {
+            if is_allowed(&name) && !found.contains(&name) && found.len() < asked.wanted {
+                found.push(name);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn candidates_are_those_that_are_found_one_by_one() {
+        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        println!("NODESIFT_SEED={seed}");
+        let mut random = Rng::with_seed(seed);
+        let (mut full, mut exhausted) = (0, 0);
+        for round in 0..2_000 {
+            let nodes = random_nodes(&mut random);
+            let (mut writer, reader) = cache::new();
+            for node in &nodes {
+                let object = json!({"metadata": {"name": node.name, "labels": node.labels}});
+                writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+            }
+            writer.publish();
+            let snapshot = reader.snapshot();
+            let row = |node: &Known| snapshot.node_row(&node.name).unwrap();
+            let feasible: RowSet = nodes.iter().filter(|node| node.is_feasible).map(row).collect();
+
+            // Some names are no nodes, and some come twice.
+            let names = |random: &mut Rng, most: usize| -> Vec<Arc<str>> {
+                let name = |random: &mut Rng| format!("n{}", random.usize(..nodes.len() + 2)).into();
+                (0..random.usize(..=most)).map(|_| name(random)).collect()
+            };
+            let reached: Vec<BTreeMap<String, String>> = (0..random.usize(..3))
+                .map(|_| (0..random.usize(..2)).map(|_| ("rack".to_owned(), "a".to_owned())).collect())
+                .collect();
+            let parties: Vec<PolicyParty> = reached.iter().map(|labels| party(labels)).collect();
+            let selector = |random: &mut Rng| ("p".into(), SELECTORS[random.usize(..SELECTORS.len())].0.into());
+            let order: Arc<[Arc<str>]> = names(&mut random, 60).into();
+            let asked = Evaluate {
+                negotiation: NegotiationId(1),
+                round: 1,
+                pod: "p".into(),
+                parties: Vec::new(),
+                named: names(&mut random, 4),
+                selectors: (0..random.usize(..3)).map(|_| selector(&mut random)).collect(),
+                start: random.usize(..=order.len()),
+                order,
+                skip: names(&mut random, 8).into_iter().collect(),
+                wanted: random.usize(1..12),
+            };
+            let found = pick(&snapshot, &feasible, &parties.iter().collect::<Vec<_>>(), &asked);
+            // Of the order, no more is used up than is needed.
+            let is_enough = |end: &usize| picked(&nodes, &reached, &asked, *end).len() == asked.wanted;
+            let next = (asked.start..=asked.order.len()).find(is_enough).unwrap_or(asked.order.len());
+            let expected = picked(&nodes, &reached, &asked, next);
+            assert_eq!(
+                (found.nodes.iter().map(ToString::to_string).collect(), found.next),
+                (expected, next),
+                "round {round}"
+            );
+            full += usize::from(found.nodes.len() == asked.wanted);
+            exhausted += usize::from(found.next == asked.order.len());
+        }
+        println!("{full} with all that was wanted, {exhausted} at the end of the order");
+        assert!(full > 100 && exhausted > 100, "{full} and {exhausted}");
+    }
+
+    /// A party that decides for nodes with these labels.
+    fn party(labels: &BTreeMap<String, String>) -> PolicyParty {
+        let party = Party { name: "p".into(), concern: Concern::Pods, scope: Scope::Pod, on_silence: OnSilence::Wait };
+        let object = json!({"metadata": {"name": "n", "labels": labels}});
+        let object: nodesift_object::Node = serde_json::from_value(object).unwrap();
+        PolicyParty::new(party, &Default::default(), &object.metadata.labels).unwrap()
+    }
+}

@@ -3,6 +3,8 @@
 
 mod agreement;
 mod allocation;
+mod explained;
 mod latency;
 mod parties;
 mod sidecar;
+mod slow_core;

@@ -113,7 +113,9 @@ fn stances(random: &mut Rng) -> Vec<v1::PartyStance> {
         said: ["Accepted", "Refused"][random.usize(..2)].to_owned(),
         reason: "no \"free\" licence".to_owned(),
         nodes: random.u32(..9),
-        since: random.bool().then(|| Timestamp { seconds: random.i64(..1 << 32), nanos: random.i32(..1_000) * 1_000_000 }),
+        since: random
+            .bool()
+            .then(|| Timestamp { seconds: random.i64(..1 << 32), nanos: random.i32(..1_000) * 1_000_000 }),
     };
     (0..random.usize(..3)).map(|_| stance(random)).collect()
 }

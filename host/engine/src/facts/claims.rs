@@ -79,7 +79,8 @@ impl Context {
         }
     }
 
-    /// The pod's claims, looked up once.
+    /// The pod's claims, looked up once; without those that parties of the policy allocate. Claims that nobody can use now, since they are
+    /// being allocated or deleted, are obstacles whoever allocates them.
     pub(crate) fn resolved_claims(&self) -> &Result<Option<Resolved>, ClaimObstacle> {
         self.claims.get_or_init(|| {
             let (name, uid) = &self.owner;
@@ -87,7 +88,11 @@ impl Context {
                 // Where the pod was compiled for a policy without claims. It must not simply fit.
                 return Box::new(Err(ClaimObstacle { text: NOT_COMPILED.to_owned(), is_error: true }));
             }
-            Box::new(self.snapshot.claims().resolve(&self.pod, name, uid))
+            let mut resolved = self.snapshot.claims().resolve(&self.pod, name, uid);
+            if let Ok(Some(resolved)) = &mut resolved {
+                resolved.named.retain(|claim| !self.is_allocated_by_parties(claim));
+            }
+            Box::new(resolved)
         })
     }
 

@@ -86,6 +86,16 @@ impl Context {
         self.over_all(Self::party_columns)
     }
 
+    /// Whether a claim is to be allocated, and every class that it names is the `deviceClass` of a party: parties allocate it, and no
+    /// devices of the cluster. Of any other claim, predicates have to decide about a part at least.
+    pub(super) fn is_allocated_by_parties(&self, claim: &ClaimRecord) -> bool {
+        let is_of_party = |class: &&str| {
+            self.parties.iter().any(|known| matches!(&known.party.concern, Concern::DeviceClass(of) if **of == **class))
+        };
+        let mut classes = fields_of(claim).map(|fields| fields.device_class_name.as_str()).peekable();
+        claim.allocation.is_none() && classes.peek().is_some() && classes.all(|class| is_of_party(&class))
+    }
+
     fn party_column(&self, seat: &PartySeat) -> PartyColumn {
         let answers = self.snapshot.parties().of(&seat.party, &seat.subject);
         let (names, labels) = (self.snapshot.names(), self.snapshot.labels());
@@ -160,11 +170,8 @@ impl Context {
     }
 
     fn negotiated_claim(&self, claim: &ClaimRecord, ephemeral: bool) -> Claim {
-        let fields = |request: &nodesift_object::claim::DeviceRequest| -> Vec<DeviceFields> {
-            request.exactly.iter().chain(&request.first_available).cloned().collect()
-        };
         let mut classes: Vec<Arc<str>> = Vec::new();
-        for asked in claim.spec.requests.iter().flatten().flat_map(fields) {
+        for asked in fields_of(claim) {
             if !classes.iter().any(|known| **known == *asked.device_class_name) {
                 classes.push(asked.device_class_name.as_str().into());
             }
@@ -189,6 +196,11 @@ impl Context {
             shared: claim.reserved_for.iter().any(|user| **user != *self.owner.1),
         }
     }
+}
+
+/// What a claim asks for, alternatives included.
+fn fields_of(claim: &ClaimRecord) -> impl Iterator<Item = &DeviceFields> {
+    claim.spec.requests.iter().flatten().flat_map(|request| request.exactly.iter().chain(&request.first_available))
 }
 
 /// Whether a claim is for devices of a driver: the claim or one of its classes has a configuration for it, or a selector of a class names

@@ -219,6 +219,12 @@ impl Events {
         event.event.unwrap()
     }
 
+    /// The next event, if the stream goes on; or the status with which it fails.
+    pub(super) async fn try_next(&mut self) -> Result<Option<Event>, Status> {
+        let event = timeout(TIME, self.stream.message()).await.unwrap()?;
+        Ok(event.map(|event| event.event.unwrap()))
+    }
+
     /// How the stream ends, once everything before it is read.
     pub(super) async fn end(&mut self) -> Ended {
         loop {

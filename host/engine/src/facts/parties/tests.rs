@@ -113,6 +113,34 @@ fn drivers_classes_and_pod_selectors_decide_which_parties_a_pod_has() {
 }
 
 #[test]
+fn predicates_see_no_claims_that_parties_allocate_until_these_are_allocated() {
+    let mut world = World::new(vec![
+        party("k", Concern::DeviceClass("k".into()), Scope::Pod),
+        // A driver may have devices too.
+        party("nic", Concern::Driver("nic.io".into()), Scope::Pod),
+    ]);
+    let both = json!([{"name": "r", "firstAvailable": [{"name": "a", "deviceClassName": "k", "allocationMode": "ExactCount", "count": 1},
+        {"name": "b", "deviceClassName": "n", "allocationMode": "ExactCount", "count": 1}]}]);
+    let mut mixed = claim("mixed", "k", &json!({}));
+    mixed["spec"]["devices"]["requests"] = both;
+    world.apply(&mixed);
+    let seen = |world: &mut World, claims: &[&str]| world.context("p", claims).device_claims().map(|it| it.len());
+    assert_eq!(seen(&mut world, &["gpu"]), Ok(0));
+    assert_eq!(seen(&mut world, &["gpu", "nic", "mixed", "gpu"]), Ok(2));
+    let context = world.context("p", &["gpu", "nic"]);
+    assert_eq!(&*context.name_of_claim(0), "ns/nic", "numbers are those of what is seen");
+    // Under another policy.
+    let parties = std::mem::take(&mut world.parties);
+    assert_eq!(seen(&mut world, &["gpu", "nic"]), Ok(2));
+    world.parties = parties;
+    // What is being allocated can be used by nobody else, and what is allocated where it is.
+    world.writer.hold_in_flight("gpu", &[]).unwrap();
+    assert!(seen(&mut world, &["gpu"]).is_err());
+    world.apply(&claim("gpu", "k", &json!({"allocation": {"devices": {"results": []}}})));
+    assert_eq!(seen(&mut world, &["gpu"]), Ok(1));
+}
+
+#[test]
 fn pods_of_a_template_and_pods_with_the_same_claims_share_a_subject() {
     let mut world = World::new(vec![
         party("template", Concern::Pods, Scope::Template),

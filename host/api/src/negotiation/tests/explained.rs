@@ -1,0 +1,103 @@
+//! What `Explain` says of parties: who refuses, who is silent, and since when; nothing where the policy has none.
+
+use std::time::{Duration, SystemTime};
+
+use nodesift_negotiation::OnSilence;
+use nodesift_proto::v1::nodesift_client::NodesiftClient;
+use nodesift_proto::v1::party_message::Message;
+use nodesift_proto::v1::{self, pod};
+
+use super::sidecar::{Sidecar, names, party, request};
+
+/// Party, what it has said and why, and of how many nodes.
+type Told = (String, String, String, u32);
+
+fn told(party: &str, said: &str, reason: &str, nodes: u32) -> Told {
+    (party.to_owned(), said.to_owned(), reason.to_owned(), nodes)
+}
+
+/// What parties have said about a pod. Checks that what was said has a time between two moments, and nothing else has one.
+async fn explained(sidecar: &Sidecar, pod: &str, from: SystemTime) -> Vec<Told> {
+    let pods = vec![v1::Pod::from(pod::Pod::Uid(pod.to_owned()))];
+    let mut client = NodesiftClient::new(sidecar.channel().await);
+    let response = client.explain(v1::ExplainRequest { pods, ..Default::default() }).await.unwrap().into_inner();
+    let seconds =
+        |time: SystemTime| i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()).unwrap();
+    let times = seconds(from)..=seconds(SystemTime::now());
+    let stances = response.pods.into_iter().flat_map(|pod| pod.parties);
+    let stances = stances.map(|stance| {
+        assert_eq!(stance.since.is_none(), stance.said == "NotAsked", "{stance:?}");
+        assert!(stance.since.is_none_or(|since| times.contains(&since.seconds)), "{stance:?} is not in {times:?}");
+        (stance.party, stance.said, stance.reason, stance.nodes)
+    });
+    stances.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parties_are_explained_before_while_and_after_they_are_asked() {
+    let parties = ["licences", "uplink", "disk"].map(|name| party(name, OnSilence::Wait));
+    let sidecar = Sidecar::start(3, 2, parties.into()).await;
+    let began = SystemTime::now();
+    let away = |party: &str, nodes| told(party, "NotAsked", "it does not attend", nodes);
+    // Nobody has negotiated yet.
+    assert_eq!(explained(&sidecar, "p0", began).await, ["licences", "uplink", "disk"].map(|name| away(name, 0)));
+
+    let (mut licences, mut uplink) = (sidecar.party("licences").await, sidecar.party("uplink").await);
+    let mut core = sidecar.core().await;
+    let events = core.negotiate(request("p0")).await.unwrap();
+    let ask = licences.ask().await;
+    licences.refuse(&ask, &names([0, 2]), 30_000);
+    uplink.ask().await;
+    sidecar.until(|overview| overview["negotiations"][0]["parties"][0]["unsuitable"] == 2).await;
+    let answer = [told("licences", "Refused", "full", 2), told("licences", "Accepted", "", 1)];
+    let while_asked = [told("uplink", "Silent", "", 1), away("disk", 1)];
+    let found = explained(&sidecar, "p0", began).await;
+    assert_eq!(found[..2], answer);
+    assert_eq!(found[2..], while_asked);
+    // Another pod has another subject.
+    assert_eq!(explained(&sidecar, "p1", began).await[0], told("licences", "NotAsked", "", 0));
+
+    drop(events);
+    sidecar.until(|overview| overview["negotiations"].as_array().unwrap().is_empty()).await;
+    // What it has said stands for its validity; of the others nothing is known any more.
+    let found = explained(&sidecar, "p0", began).await;
+    assert_eq!(found[..2], answer);
+    assert_eq!(found[2..], [told("uplink", "NotAsked", "", 0), away("disk", 0)]);
+    licences.send(Message::Invalidate(v1::Invalidate::default()));
+    sidecar.until(|overview| overview["usage"]["keptNodes"] == 0).await;
+    assert_eq!(explained(&sidecar, "p0", began).await[0], told("licences", "NotAsked", "", 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_an_answer_is_when_it_came_and_not_when_it_is_asked_for() {
+    let sidecar = Sidecar::start(1, 1, vec![party("a", OnSilence::Wait)]).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let events = core.negotiate(request("p0")).await.unwrap();
+    a.ask().await;
+    let asked = SystemTime::now();
+    let since = async || {
+        let pods = vec![v1::Pod::from(pod::Pod::Uid("p0".to_owned()))];
+        let mut client = NodesiftClient::new(sidecar.channel().await);
+        let response = client.explain(v1::ExplainRequest { pods, ..Default::default() }).await.unwrap().into_inner();
+        let since = response.pods[0].parties[0].since.unwrap();
+        SystemTime::UNIX_EPOCH
+            + Duration::new(u64::try_from(since.seconds).unwrap(), u32::try_from(since.nanos).unwrap())
+    };
+    let first = since().await;
+    // Until its age is more than what clocks may differ by.
+    while asked.elapsed().unwrap() < Duration::from_millis(200) {
+        tokio::task::yield_now().await;
+    }
+    let second = since().await;
+    let apart = second.duration_since(first).unwrap_or_else(|error| error.duration());
+    assert!(apart < Duration::from_millis(100), "{apart:?}");
+    assert!(first <= asked + Duration::from_millis(50));
+    drop(events);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_parties_nothing_is_said_of_them() {
+    let sidecar = Sidecar::start(1, 1, Vec::new()).await;
+    assert_eq!(explained(&sidecar, "p0", SystemTime::now()).await, []);
+}
