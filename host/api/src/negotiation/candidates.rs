@@ -88,11 +88,14 @@ mod tests {
     }
 
     fn random_nodes(random: &mut Rng) -> Vec<Known> {
-        let label = |random: &mut Rng, key: &str| (key.to_owned(), ["a", "b"][random.usize(..2)].to_owned());
-        let node = |at: usize, random: &mut Rng| Known {
-            name: format!("n{at}"),
-            labels: ["rack", "zone"].iter().filter(|_| random.bool()).map(|key| label(random, key)).collect(),
-            is_feasible: random.u8(..4) > 0,
+        let node = |at: usize, random: &mut Rng| {
+            let mut labels = BTreeMap::new();
+            for key in ["rack", "zone"] {
+                if random.bool() {
+                    labels.insert(key.to_owned(), ["a", "b"][random.usize(..2)].to_owned());
+                }
+            }
+            Known { name: format!("n{at}"), labels, is_feasible: random.u8(..4) > 0 }
         };
         (0..random.usize(1..40)).map(|at| node(at, random)).collect()
     }
