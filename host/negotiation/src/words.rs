@@ -6,6 +6,9 @@ use std::time::Instant;
 use crate::limits::EXPLAINED_REASONS;
 use crate::subject::Suitability;
 
+/// What stands for all reasons beyond [`EXPLAINED_REASONS`].
+const OTHER_REASONS: &str = "other reasons";
+
 /// What a seat has said of a candidate: a place in its [`Words`]; the default is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Word(u8);
@@ -25,12 +28,13 @@ impl Words {
     /// The word for an answer that stands since a time. `is_used`: whether some candidate has a word; the time of one that none has is
     /// over.
     pub(crate) fn word(&mut self, said: &Suitability, since: Instant, mut is_used: impl FnMut(Word) -> bool) -> Word {
-        let other = Suitability::Unsuitable(Arc::from("other reasons"));
-        let is_known = |said: &Suitability| self.0.iter().any(|(known, _)| known == said);
-        // Room is left for the answer that a node suits, and for all further reasons together.
-        let reasons = self.0.iter().filter(|(known, _)| *known != Suitability::Suitable).count();
-        let is_further = reasons >= EXPLAINED_REASONS && *said != Suitability::Suitable && !is_known(said);
-        let said = if is_further { &other } else { said };
+        let other;
+        let said = if self.is_further(said) {
+            other = Suitability::Unsuitable(Arc::from(OTHER_REASONS));
+            &other
+        } else {
+            said
+        };
         let at = self.0.iter().position(|(known, _)| known == said).unwrap_or(self.0.len());
         let word = Word(u8::try_from(at + 1).unwrap_or(u8::MAX));
         match self.0.get_mut(at) {
@@ -39,6 +43,16 @@ impl Words {
             None => self.0.push((said.clone(), since)),
         }
         word
+    }
+
+    /// Whether an answer is a reason for which there is no room any more. There always is for the answer that a node suits, and for all
+    /// further reasons together.
+    fn is_further(&self, said: &Suitability) -> bool {
+        let reasons = || self.0.iter().filter(|(known, _)| *known != Suitability::Suitable).count();
+        *said != Suitability::Suitable
+            && self.0.len() >= EXPLAINED_REASONS
+            && self.0.iter().all(|(known, _)| known != said)
+            && reasons() >= EXPLAINED_REASONS
     }
 
     /// All answers, with their words.

@@ -29,6 +29,8 @@ pub(crate) struct Explanation {
     pub(crate) age: Age,
     /// Of the pending pods that follow; else empty.
     pub(crate) next_page_token: String,
+    /// Until when it is to be sent.
+    pub(crate) deadline: Deadline,
     /// By pod, as in the answer: what parties have said. Empty where the policy has none.
     pub(crate) parties: Vec<Vec<PartyStance>>,
 }
@@ -86,7 +88,7 @@ impl Call for Explain {
         let query = parsed.selection.on(engine, &snapshot)?;
         let answer = engine.answer_known_on(&snapshot, query)?.of_known_pods()?;
         let next_page_token = parsed.selection.next_page_token();
-        Ok(Explanation { answer, age: staleness.age(), next_page_token, parties: Vec::new() })
+        Ok(Explanation { answer, age: staleness.age(), next_page_token, deadline, parties: Vec::new() })
     }
 }
 
@@ -105,6 +107,7 @@ pub(crate) async fn run<E: Send + 'static>(
     if service.engine().policy().parties.is_empty() {
         return driver::run(service, scope, stage, encode).await;
     }
+    let _work = scope.peer.work();
     let mut explanation = driver::run(service, scope.clone(), stage, Ok).await?;
     for pod in &explanation.answer.pods {
         explanation.parties.push(match &pod.parties {
@@ -112,5 +115,7 @@ pub(crate) async fn run<E: Send + 'static>(
             None => Vec::new(),
         });
     }
+    // The request may have set itself less time.
+    let scope = RequestScope { deadline: explanation.deadline, ..scope.clone() };
     service.evaluate(&scope, Size::Large, move |_| encode(explanation)).await
 }

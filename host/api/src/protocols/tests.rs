@@ -4,17 +4,20 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fastrand::Rng;
 use nodesift_proto::v1;
 use nodesift_proto::wkt::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::document::Document;
 use super::grpc::message;
 use super::json::answers::ToJson;
 use crate::Age;
+use crate::admission::deadline::Deadline;
 use crate::calls::changes::Outcomes;
 use crate::calls::explain::Explanation;
 use crate::calls::filter::Filtered;
@@ -192,7 +195,9 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
         let answer_of_pods = answer(&mut random);
         let parties = answer_of_pods.pods.iter().map(|_| stances(&mut random)).collect();
         let parties = if random.bool() { parties } else { Vec::new() };
-        let explanation = Explanation { answer: answer_of_pods, age: Age::default(), next_page_token, parties };
+        let deadline = Deadline::after(Instant::now(), Duration::ZERO);
+        let explanation =
+            Explanation { answer: answer_of_pods, age: Age::default(), next_page_token, deadline, parties };
         let expected = explanation.message();
         assert_eq!(text(explanation.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
         let bytes = message::explain(&explanation).unwrap();
