@@ -161,7 +161,7 @@ mod tests {
             let reached: Vec<BTreeMap<String, String>> = (0..random.usize(..3))
                 .map(|_| (0..random.usize(..2)).map(|_| ("rack".to_owned(), "a".to_owned())).collect())
                 .collect();
-            let parties: Vec<PolicyParty> = reached.iter().map(|labels| party(labels)).collect();
+            let parties: Vec<PolicyParty> = reached.iter().map(party).collect();
             let selector = |random: &mut Rng| ("p".into(), SELECTORS[random.usize(..SELECTORS.len())].0.into());
             let order: Arc<[Arc<str>]> = names(&mut random, 60).into();
             let asked = Evaluate {

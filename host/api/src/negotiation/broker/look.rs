@@ -96,6 +96,7 @@ impl Broker {
 
     pub(super) fn stances(&self, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
         let seats = parties.seats.iter().map(|seat| (Arc::clone(&seat.party), seat.subject.clone()));
+        #[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
         let (now, clock) = (Instant::now(), SystemTime::now());
         let stances = self.core.stances(&parties.pod, &seats.collect::<Vec<_>>(), now).into_iter();
         stances.map(|stance| view::stance(stance, now, clock)).collect()

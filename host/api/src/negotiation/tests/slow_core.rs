@@ -1,9 +1,9 @@
 //! A core that does not read the events of its negotiation.
 
 use nodesift_negotiation::OnSilence;
+use nodesift_proto::v1;
 use nodesift_proto::v1::negotiation_event::Event;
 use nodesift_proto::v1::party_call::Call;
-use nodesift_proto::v1::{self};
 use tonic::Code;
 
 use super::sidecar::{Attending, Sidecar, node, party, request};
@@ -17,7 +17,8 @@ fn refusing(mut party: Attending) {
     tokio::spawn(async move {
         loop {
             if let Call::Ask(ask) = party.call().await {
-                let refused = if ask.subject == "pod:p0" { ask.nodes.clone() } else { Vec::new() };
+                let asked = ask.nodes.iter().chain(&ask.recheck);
+                let refused: Vec<String> = asked.filter(|_| ask.subject == "pod:p0").cloned().collect();
                 party.refuse(&ask, &refused, 0);
             }
         }
