@@ -12,8 +12,8 @@ pub const SEARCH_STEPS: u32 = 1_000_000;
 pub const PASSED_PER_STEP: usize = 64;
 
 /// Steps of a search before it looks for devices that no solution has: most searches end before.
-pub const STEPS_BEFORE_PRUNING: usize = 32;
+pub const STEPS_BEFORE_PRUNING: usize = 8;
 
 /// Looks at one device for one request that take about as long as a step. Situations with many devices are searched for longer
 /// before all of them are looked at.
-pub const LOOKS_PER_STEP: usize = 4;
+pub const LOOKS_PER_STEP: usize = 2;

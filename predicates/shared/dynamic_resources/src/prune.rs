@@ -149,6 +149,12 @@ impl<'a> Pruning<'a> {
             }
             wanted = wanted.saturating_add(least);
         }
+        if let [PlannedRequest { asked, .. }] = requests
+            && asked.len() == 1
+        {
+            // Nobody else wants them.
+            return Ok(true);
+        }
         let mut supply = 0_usize;
         for (_, device) in group {
             let mut asked = requests.iter().flat_map(|request| request.asked.clone());

@@ -324,11 +324,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Of some devices: the first with which everything after it may work.
-    fn pick_any(&mut self, place: Place) -> Result<Turn, Stop> {
+    /// Of some devices: the first with which everything after it may work, and then the next ones until there are enough.
+    fn pick_any(&mut self, mut place: Place) -> Result<Turn, Stop> {
         let from = place.from;
         let given = self.given;
         let asked = given.plan.asked.get(place.asked).ok_or(Broken::Alternatives)?;
+        let count = self.counts.get(place.asked).copied().ok_or(Broken::Alternatives)?;
         let fits = given.fits.of(place.asked);
         let kinds = given.devices.device_kinds.get(from..self.devices.end).ok_or(Broken::Devices)?;
         let in_use = given.devices.in_use.get(from..self.devices.end).ok_or(Broken::Devices)?;
@@ -354,7 +355,11 @@ impl<'a> Search<'a> {
             }
             if self.picks.pick(place.asked, device)?.is_ok() {
                 self.frames.push(Frame::Any { place, device });
-                return Ok(Turn::Enter(Place { number: place.number + 1, from: device + 1, ..place }));
+                place = Place { number: place.number + 1, from: device + 1, ..place };
+                if place.number as u64 >= count {
+                    return Ok(Turn::Enter(place));
+                }
+                self.step()?;
             }
         }
         self.pass(kinds.len() - seen)?;

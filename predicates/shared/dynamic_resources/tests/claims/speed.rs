@@ -68,6 +68,7 @@ fn five_hundred_nodes_take_few_steps() {
     let kinds = [kind(Answer::No), kind(Answer::Yes)];
     let one = claim(vec![request("r", 1)], None);
     let root = ConstraintKind::Match("resource.kubernetes.io/pcieRoot".to_owned());
+    let of_four = claim(vec![request("r", 4)], Some(root.clone()));
     let four: Vec<Request> = ["a", "b", "c", "d"].iter().map(|name| request(name, 1)).collect();
     let four = claim(four, Some(root));
     let mut rng = Rng::with_seed(1);
@@ -84,11 +85,15 @@ fn five_hundred_nodes_take_few_steps() {
     assert!(codes(&filtered).iter().all(|fits| *fits) && filtered.effort.most_steps <= 4, "{:?}", filtered.effort);
     let filtered = measure("four requests, halves", &four, &rows(&made, &kinds, 1));
     assert!(codes(&filtered).iter().all(|fits| *fits) && filtered.effort.most_steps <= 20, "{:?}", filtered.effort);
-    for (in_use, most_of_one, most_of_four) in [(0, 5, 40), (50, 5, 30), (90, 3, 5)] {
+    for (in_use, most_of_one, most_of_four) in [(0, 5, 40), (30, 5, 40), (50, 5, 30), (90, 3, 5)] {
         let made = nodes(&mut rng, in_use, 2);
         let filtered = measure(&format!("one request, {in_use} % in use"), &one, &rows(&made, &kinds, 0));
         assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 1, false)).collect::<Vec<_>>());
         assert!(filtered.effort.steps < (NODES * most_of_one) as u64, "{:?}", filtered.effort);
+
+        let filtered = measure(&format!("one request for four, {in_use} % in use"), &of_four, &rows(&made, &kinds, 1));
+        assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 4, true)).collect::<Vec<_>>());
+        assert!(filtered.effort.steps < (NODES * most_of_four) as u64, "{:?}", filtered.effort);
 
         let filtered = measure(&format!("four requests, {in_use} % in use"), &four, &rows(&made, &kinds, 1));
         assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 4, true)).collect::<Vec<_>>());
