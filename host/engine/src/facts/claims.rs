@@ -24,10 +24,19 @@ impl Context {
     /// # Errors
     /// None of them can be allocated anywhere.
     pub(crate) fn device_claims(&self) -> Result<Arc<[wire::Claim]>, wire::Obstacle> {
+        if let Some(open) = self.open_claims.get() {
+            return Ok(Arc::clone(open));
+        }
         match self.resolved_claims() {
             // Without an allocation.
             Ok(None) => Ok(Arc::default()),
-            Ok(Some(resolved)) => Ok(resolved.named.iter().map(|claim| self.claim_of(claim)).collect()),
+            Ok(Some(resolved)) => {
+                let claims: Arc<[wire::Claim]> = resolved.named.iter().map(|claim| self.claim_of(claim)).collect();
+                if !self.has_allocated_claims() {
+                    return Ok(Arc::clone(self.open_claims.get_or_init(|| claims)));
+                }
+                Ok(claims)
+            }
             Err(ClaimObstacle { text, is_error }) => {
                 Err(wire::Obstacle { text: Arc::from(text.as_str()), is_error: *is_error })
             }
@@ -55,12 +64,20 @@ impl Context {
         if !self.may_have_claims() {
             return Ok(Arc::default());
         }
-        self.over_all(Self::device_claims)
+        if self.has_allocated_claims() { self.over_all(Self::device_claims) } else { self.device_claims() }
+    }
+
+    /// Whether a claim that the pod names is allocated, so that rows can be told apart by it.
+    fn has_allocated_claims(&self) -> bool {
+        let resolved = self.resolved_claims().as_ref().ok().and_then(Option::as_ref);
+        resolved.is_some_and(|resolved| resolved.named.iter().any(|claim| claim.allocation.is_some()))
     }
 
     /// The claim for extended resources over all rows.
     pub(crate) fn extended_over_all(&self) -> Option<Arc<wire::Extended>> {
+        // Most pods have none, and for them nothing is looked up.
         self.pod.claims.as_ref()?;
+        self.resolved_claims().as_ref().ok()?.as_ref()?.extended.as_ref()?;
         self.over_all(Self::extended_resources)
     }
 
@@ -86,13 +103,13 @@ impl Context {
             let (name, uid) = &self.owner;
             if self.pod.claims.is_none() && !self.pod.resource_claims.is_empty() {
                 // Where the pod was compiled for a policy without claims. It must not simply fit.
-                return Box::new(Err(ClaimObstacle { text: NOT_COMPILED.to_owned(), is_error: true }));
+                return Arc::new(Err(ClaimObstacle { text: NOT_COMPILED.to_owned(), is_error: true }));
             }
             let mut resolved = self.snapshot.claims().resolve(&self.pod, name, uid);
             if let Ok(Some(resolved)) = &mut resolved {
                 resolved.named.retain(|claim| !self.is_allocated_by_parties(claim));
             }
-            Box::new(resolved)
+            Arc::new(resolved)
         })
     }
 

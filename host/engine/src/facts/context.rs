@@ -7,6 +7,8 @@ use std::time::Instant;
 use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
 
+use nodesift_sandbox::wire::claims::Claim;
+
 use super::convert;
 use super::gathered::Gathered;
 use crate::party::{PartySeat, PolicyParty};
@@ -47,8 +49,10 @@ pub struct Context {
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
-    /// The claims of the pod, looked up once. Boxed, as the next: most pods have none.
-    pub(super) claims: OnceLock<Box<Result<Option<Resolved>, ClaimObstacle>>>,
+    /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
+    pub(super) claims: OnceLock<Arc<Result<Option<Resolved>, ClaimObstacle>>>,
+    /// The same for guests, where none is allocated: so that they are the same for all rows.
+    pub(super) open_claims: OnceLock<Arc<[Claim]>>,
     /// The parties that decide about the pod, looked up once.
     pub(super) party_seats: OnceLock<Arc<[PartySeat]>>,
     /// What the rows see of devices, gathered once.
@@ -74,6 +78,7 @@ impl Context {
             now: 0,
             matched_terms: OnceLock::new(),
             claims: OnceLock::new(),
+            open_claims: OnceLock::new(),
             party_seats: OnceLock::new(),
             gathered: OnceLock::new(),
         }
@@ -164,7 +169,8 @@ impl Context {
 
     /// The facts for the same pod about other rows.
     pub(crate) fn over(&self, batch: Batch) -> Self {
-        self.against(Arc::clone(&self.snapshot), batch)
+        let context = self.against(Arc::clone(&self.snapshot), batch);
+        Self { claims: self.claims.clone(), open_claims: self.open_claims.clone(), ..context }
     }
 
     /// The facts for the same pod about another state of the cluster.
