@@ -29,6 +29,7 @@ impl IntoFact for node_devices::DeviceColumns {
             in_use: self.in_use,
             held: self.held.into_fact(),
             values: self.values,
+            pool_names: self.pool_names,
             names: self.names,
             kinds: self.kinds.into_fact(),
             drivers: self.drivers,
@@ -57,7 +58,7 @@ impl IntoFact for node_devices::Pool {
             node_devices::PoolState::Incomplete => PoolState::Incomplete,
             node_devices::PoolState::Invalid => PoolState::Invalid,
         };
-        Pool { driver: self.driver, name: self.name, state, devices: self.devices, counters: self.counters }
+        Pool { driver: self.driver, state, devices: self.devices, counters: self.counters }
     }
 }
 

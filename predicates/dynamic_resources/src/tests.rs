@@ -45,7 +45,6 @@ fn devices(codes: &[u32], pools: &[&[u8]], kind: Kind) -> DeviceColumns {
     let in_use: Vec<u8> = pools.concat();
     let pool = |pool: &&[u8]| Pool {
         driver: 0,
-        name: "pool".into(),
         state: PoolState::Ok,
         devices: pool.len().try_into().unwrap_or(u32::MAX),
         counters: 0,
@@ -58,6 +57,7 @@ fn devices(codes: &[u32], pools: &[&[u8]], kind: Kind) -> DeviceColumns {
         device_kinds: vec![0; in_use.len()],
         held: Vec::new(),
         values: Vec::new(),
+        pool_names: vec!["pool".into(); pools.len()],
         names: (0..in_use.len()).map(|number| format!("device-{number}")).collect(),
         in_use,
         kinds: vec![kind],
@@ -266,9 +266,9 @@ fn no_text_or_number_takes_the_place_of_another() {
     assert_eq!(counter.into_fact(), facts::Counter { total: fact(1), held: fact(2) });
     let held = Held { device: 1, capacity: 2, amount: nano(3) };
     assert_eq!(held.into_fact(), facts::Held { device: 1, capacity: 2, amount: fact(3) });
-    let pool = Pool { driver: 1, name: "p".into(), state: PoolState::Incomplete, devices: 2, counters: 3 };
+    let pool = Pool { driver: 1, state: PoolState::Incomplete, devices: 2, counters: 3 };
     let state = facts::PoolState::Incomplete;
-    assert_eq!(pool.into_fact(), facts::Pool { driver: 1, name: "p".into(), state, devices: 2, counters: 3 });
+    assert_eq!(pool.into_fact(), facts::Pool { driver: 1, state, devices: 2, counters: 3 });
     let found = Kind { taints: 4, consumes: vec![(5, nano(6))], ..kind(vec![Answer::No], Answer::Yes) }.into_fact();
     assert_eq!((found.matches, found.reaches), (vec![facts::Answer::No], facts::Answer::Yes));
     assert_eq!((found.taints, found.consumes), (4, vec![(5, fact(6))]));

@@ -1004,8 +1004,6 @@ typedef uint8_t ns_node_devices_pool_state;
 typedef struct ns_node_devices_pool {
     // The index of its driver in `device-columns.drivers`.
     uint32_t driver;
-    // Empty where the query does not ask for names.
-    ns_text name;
     ns_node_devices_pool_state state;
     // The number of its devices in the columns; 0 unless it can be used.
     uint32_t devices;
@@ -1179,6 +1177,8 @@ typedef struct ns_node_devices_device_columns {
     // where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
     // first appearance. The maximum u32 stands for a value of an unknown type, which cannot be compared.
     ns_list_u32 values;
+    // One entry per pool; empty where the query does not ask for names.
+    ns_list_text pool_names;
     // One entry per device; empty where the query does not ask for names.
     ns_list_text names;
     // The distinct kinds: one entry per kind, not per device.

@@ -208,11 +208,16 @@ pub enum DeviceNodes {
 /// What a device draws: place in [`SeenPool::counters`], and billionths of a unit. A counter may appear twice.
 pub type Draws = Arc<[(u32, i128)]>;
 
-/// A device of a pool as some nodes see it.
+/// A device of a pool as some nodes see it. Questions look at all devices of all nodes, and most of what they need is here, so that
+/// a pool is read from one end to the other and not device by device from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenDevice {
     /// The device.
     pub device: Arc<Device>,
+    /// [`Device::id`].
+    id: u32,
+    /// [`Traits::number`].
+    traits: u32,
     /// What most devices have nothing of.
     pub(super) special: Option<Arc<Special>>,
     /// Whether a claim has it for itself.
@@ -228,6 +233,20 @@ pub(super) struct Special {
 }
 
 impl SeenDevice {
+    pub(super) fn new(device: &Arc<Device>, special: Option<Arc<Special>>, exclusive: bool) -> Self {
+        Self { device: Arc::clone(device), id: device.id, traits: device.traits().number, special, exclusive }
+    }
+
+    /// [`Device::id`].
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// [`Traits::number`].
+    pub fn traits_number(&self) -> u32 {
+        self.traits
+    }
+
     /// Whether it is for the node.
     pub fn reaches(&self) -> &Reaches {
         const YES: &Reaches = &Ok(true);

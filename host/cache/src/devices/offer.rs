@@ -189,11 +189,8 @@ impl Offer {
                 let in_use = self.uses.get(&device.name);
                 let reaches = reaches.get(number).cloned().unwrap_or(Ok(true));
                 let shared = in_use.and_then(|in_use| in_use.shared()).cloned();
-                devices.push(SeenDevice {
-                    device: Arc::clone(device),
-                    special: counters.special(reaches, shared, device)?,
-                    exclusive: in_use.is_some_and(|in_use| in_use.is_exclusive()),
-                });
+                let special = counters.special(reaches, shared, device)?;
+                devices.push(SeenDevice::new(device, special, in_use.is_some_and(|in_use| in_use.is_exclusive())));
             }
         }
         Ok(SeenPool { name: Arc::clone(&self.name), state: PoolState::Ok, counters: counters.seen, devices })

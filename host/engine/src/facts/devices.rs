@@ -16,14 +16,14 @@ mod values;
 use std::sync::Arc;
 
 use nodesift_cache::metadata::ClassRecord;
-use nodesift_cache::{PoolState, SeenDevice, SeenPool};
-use nodesift_object::claim::DeviceFields;
+use nodesift_cache::{PoolState, SeenCounter, SeenDevice, SeenPool};
 use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::context::Context;
 use super::gathered::{Gathered, GatheredPool, number};
+use super::lists::Lists;
 use kinds::Kinds;
 use values::Values;
 
@@ -52,17 +52,8 @@ impl Context {
     }
 }
 
-/// A pool as columns.
-#[derive(Debug)]
-struct PoolColumns {
-    pool: wire::Pool,
-    counters: Vec<wire::Counter>,
-    kinds: Vec<u32>,
-    in_use: Vec<u8>,
-    /// By the number of the device in the pool.
-    held: Vec<wire::Held>,
-    names: Vec<Arc<str>>,
-}
+/// Where the kinds of devices begin in a pool's content. Before them are driver, state, and how many devices and counters there are.
+const CONTENT_HEAD: usize = 4;
 
 /// Sights as columns, in the making.
 struct Projection<'a> {
@@ -70,132 +61,148 @@ struct Projection<'a> {
     gathered: &'a Gathered,
     kinds: Kinds<'a>,
     values: Values<'a>,
-    drivers: Vec<Arc<str>>,
     /// Names by text, each with a number.
     names: FxHashMap<&'a str, u32>,
-    /// The distinct pools by content.
-    pools: Vec<PoolColumns>,
-    by_content: FxHashMap<Box<[u32]>, u32>,
-    /// By number of a gathered pool, that of its content.
-    contents: Vec<Option<u32>>,
+    /// The distinct contents of pools, as [`Self::write`] makes them.
+    contents: Lists,
+    /// By content, the first pool that has it.
+    first: Vec<u32>,
+    /// By number of a gathered pool, its content.
+    content_of: Vec<Option<u32>>,
     /// The content of one pool, while it is looked up.
     content: Vec<u32>,
+    columns: wire::Devices,
 }
 
 impl<'a> Projection<'a> {
     fn of(context: &Context, query: &'a Query, gathered: &'a Gathered) -> Self {
+        let pools = gathered.pools.len();
         Self {
             query,
             gathered,
             kinds: Kinds::of(context, query, gathered),
             values: Values::new(&query.attributes),
-            drivers: Vec::new(),
             names: FxHashMap::default(),
-            pools: Vec::new(),
-            by_content: FxHashMap::default(),
-            contents: vec![None; gathered.pools.len()],
+            contents: Lists::with_capacity(pools),
+            first: Vec::with_capacity(pools),
+            content_of: vec![None; pools],
             content: Vec::new(),
+            columns: wire::Devices::default(),
         }
     }
 
     fn columns(mut self) -> wire::Devices {
         let gathered = self.gathered;
-        let mut columns = wire::Devices::default();
-        let mut known: FxHashMap<Box<[u32]>, u32> = FxHashMap::default();
+        let mut known = Lists::with_capacity(gathered.sights.len());
+        // By number of a list, and by text.
+        let mut by_list: Vec<u32> = Vec::with_capacity(gathered.sights.len());
         let mut errors: FxHashMap<&Arc<str>, u32> = FxHashMap::default();
         let mut situations: Vec<u32> = Vec::with_capacity(gathered.sights.len());
-        // Contents of a sight's pools, their count first, and values.
-        let mut key = Vec::new();
+        // How many pools a sight has, their contents, and values.
+        let mut list = Vec::new();
         for sight in &gathered.sights {
-            let sight = match sight {
-                Ok(sight) => sight,
+            let next = number(self.columns.situations.len());
+            let pools = match sight {
+                Ok(pools) => *pools,
                 Err(error) => {
-                    situations.push(*errors.entry(error).or_insert_with(|| {
-                        columns.situations.push(wire::Situation::Error(Arc::clone(error)));
-                        number(columns.situations.len() - 1)
-                    }));
+                    situations.push(*errors.entry(error).or_insert(next));
+                    if situations.last() == Some(&next) {
+                        self.columns.situations.push(wire::Situation::Error(Arc::clone(error)));
+                    }
                     continue;
                 }
             };
-            let numbers = gathered.numbers_of(sight);
-            key.clear();
-            key.push(number(numbers.len()));
-            key.extend(numbers.iter().map(|pool| self.content_of(*pool)));
-            let pools = gathered.pools_of(sight).map(|pool| &*pool.pool);
-            self.values.of_situation(pools, &mut key);
-            let situation = match known.get(key.as_slice()) {
-                Some(situation) => *situation,
-                None => {
-                    let (content, values) = key.get(1..).unwrap_or_default().split_at(numbers.len());
-                    self.add(content, &mut columns);
-                    columns.values.extend(values);
-                    let situation = number(columns.situations.len() - 1);
-                    known.insert(key.as_slice().into(), situation);
-                    situation
-                }
-            };
-            situations.push(situation);
+            let numbers = gathered.numbers_of(pools);
+            list.clear();
+            list.push(number(numbers.len()));
+            list.extend(numbers.iter().map(|pool| self.content_of(*pool)));
+            self.values.of_situation(gathered.pools_of(pools).map(|pool| &*pool.pool), &mut list);
+            let (place, is_new) = known.number_of(&list);
+            if is_new {
+                let (contents, values) = list.get(1..).unwrap_or_default().split_at(numbers.len());
+                self.add(contents);
+                self.columns.values.extend_from_slice(values);
+                by_list.push(next);
+            }
+            situations.push(by_list.get(place as usize).copied().unwrap_or(next));
         }
         let seen = gathered.seen.iter();
+        let mut columns = self.columns;
         columns.codes = seen.map(|sight| situations.get(*sight as usize).copied().unwrap_or(0)).collect();
-        columns.drivers = self.drivers;
         (columns.kinds, columns.taints) = self.kinds.into_columns();
         columns
     }
 
-    /// Adds a situation of these pools.
-    fn add(&self, content: &[u32], columns: &mut wire::Devices) {
-        columns.situations.push(wire::Situation::Pools(number(content.len())));
-        for pool in content.iter().filter_map(|pool| self.pools.get(*pool as usize)) {
-            let first = number(columns.device_kinds.len());
-            columns.pools.push(pool.pool.clone());
-            columns.counters.extend(&pool.counters);
-            columns.device_kinds.extend(&pool.kinds);
-            columns.in_use.extend(&pool.in_use);
-            columns.held.extend(pool.held.iter().map(|held| wire::Held { device: first + held.device, ..*held }));
-            columns.names.extend(pool.names.iter().cloned());
+    /// Adds a situation of pools with these contents.
+    fn add(&mut self, contents: &[u32]) {
+        self.columns.situations.push(wire::Situation::Pools(number(contents.len())));
+        for content in contents {
+            let pool = self.first.get(*content as usize).and_then(|pool| self.gathered.pools.get(*pool as usize));
+            if let Some(pool) = pool {
+                self.add_pool(&pool.pool, *content);
+            }
+        }
+    }
+
+    fn add_pool(&mut self, pool: &SeenPool, content: u32) {
+        let Self { columns, contents, query, .. } = self;
+        let content = contents.get(content);
+        let (head, devices) = content.split_at_checked(CONTENT_HEAD).unwrap_or_default();
+        let (kinds, devices) = devices.split_at_checked(pool.devices.len()).unwrap_or_default();
+        let first = number(columns.device_kinds.len());
+        columns.pools.push(wire::Pool {
+            driver: head.first().copied().unwrap_or(0),
+            state: match pool.state {
+                PoolState::Ok => wire::PoolState::Ok,
+                PoolState::Incomplete => wire::PoolState::Incomplete,
+                PoolState::Invalid => wire::PoolState::Invalid,
+            },
+            devices: number(pool.devices.len()),
+            counters: number(pool.counters.len()),
+        });
+        let counter = |it: &SeenCounter| wire::Counter { total: it.total.into(), held: it.held.into() };
+        columns.counters.extend(pool.counters.iter().map(counter));
+        columns.device_kinds.extend_from_slice(kinds);
+        #[allow(clippy::cast_possible_truncation, reason = "written from bytes")]
+        columns.in_use.extend(devices.iter().take(pool.devices.len()).map(|in_use| *in_use as u8));
+        columns.held.extend(held(pool).map(|held| wire::Held { device: first + held.device, ..held }));
+        if query.names {
+            columns.pool_names.push(Arc::clone(&pool.name.name));
+            columns.names.extend(pool.devices.iter().map(|seen| Arc::clone(&seen.device.name)));
         }
     }
 
     /// The number of the content of a gathered pool.
     fn content_of(&mut self, pool: u32) -> u32 {
         let place = pool as usize;
-        if let Some(known) = self.contents.get(place).copied().flatten() {
+        if let Some(known) = self.content_of.get(place).copied().flatten() {
             return known;
         }
-        let Some(pool) = self.gathered.pools.get(place) else { return 0 };
+        let Some(gathered) = self.gathered.pools.get(place) else { return 0 };
         let mut content = std::mem::take(&mut self.content);
         content.clear();
-        self.write(pool, &mut content);
-        let number = match self.by_content.get(content.as_slice()) {
-            Some(known) => *known,
-            None => {
-                let columns = self.pool(pool);
-                self.pools.push(columns);
-                let number = number(self.pools.len() - 1);
-                self.by_content.insert(content.as_slice().into(), number);
-                number
-            }
-        };
+        self.write(gathered, &mut content);
+        let (number, is_new) = self.contents.number_of(&content);
+        if is_new {
+            self.first.push(pool);
+        }
         self.content = content;
-        if let Some(known) = self.contents.get_mut(place) {
+        if let Some(known) = self.content_of.get_mut(place) {
             *known = Some(number);
         }
         number
     }
 
-    /// Writes what [`Self::pool`] makes of a pool as numbers: equal where that is.
+    /// Writes what [`Self::add_pool`] makes of a pool as numbers: equal where that is.
     fn write(&mut self, gathered: &'a GatheredPool, content: &mut Vec<u32>) {
         let pool = &*gathered.pool;
-        let counts = [number(pool.devices.len()), number(pool.counters.len())];
         content.extend([self.driver(&pool.name.driver), pool.state as u32]);
-        content.extend(counts);
+        content.extend([number(pool.devices.len()), number(pool.counters.len())]);
+        content.extend(gathered.devices().map(|(place, seen)| self.kinds.of_device(place, seen)));
+        content.extend(pool.devices.iter().map(|seen| u32::from(in_use(seen))));
         for counter in &pool.counters {
             content.extend(numbers(counter.total));
             content.extend(numbers(counter.held));
-        }
-        for (place, seen) in gathered.devices() {
-            content.extend([self.kinds.of_device(place, seen), u32::from(in_use(seen))]);
         }
         for held in held(pool) {
             content.extend([held.device, held.capacity]);
@@ -209,38 +216,12 @@ impl<'a> Projection<'a> {
         }
     }
 
-    fn pool(&mut self, gathered: &'a GatheredPool) -> PoolColumns {
-        let pool = &*gathered.pool;
-        let names = self.query.names;
-        PoolColumns {
-            pool: wire::Pool {
-                driver: self.driver(&pool.name.driver),
-                name: if names { Arc::clone(&pool.name.name) } else { Arc::default() },
-                state: match pool.state {
-                    PoolState::Ok => wire::PoolState::Ok,
-                    PoolState::Incomplete => wire::PoolState::Incomplete,
-                    PoolState::Invalid => wire::PoolState::Invalid,
-                },
-                devices: number(pool.devices.len()),
-                counters: number(pool.counters.len()),
-            },
-            counters: pool
-                .counters
-                .iter()
-                .map(|counter| wire::Counter { total: counter.total.into(), held: counter.held.into() })
-                .collect(),
-            kinds: gathered.devices().map(|(place, seen)| self.kinds.of_device(place, seen)).collect(),
-            in_use: pool.devices.iter().map(in_use).collect(),
-            held: held(pool).collect(),
-            names: pool.devices.iter().filter(|_| names).map(|seen| Arc::clone(&seen.device.name)).collect(),
-        }
-    }
-
     fn driver(&mut self, driver: &Arc<str>) -> u32 {
-        let known = self.drivers.iter().position(|known| known == driver);
+        let drivers = &mut self.columns.drivers;
+        let known = drivers.iter().position(|known| Arc::ptr_eq(known, driver) || known == driver);
         number(known.unwrap_or_else(|| {
-            self.drivers.push(Arc::clone(driver));
-            self.drivers.len() - 1
+            drivers.push(Arc::clone(driver));
+            drivers.len() - 1
         }))
     }
 }
@@ -274,27 +255,31 @@ fn numbers(amount: i128) -> [u32; 4] {
 }
 
 /// The lists of expressions of the pod's claims and their classes, each once.
-fn lists_of(context: &Context) -> FxHashSet<Vec<String>> {
-    let mut lists = FxHashSet::default();
+fn lists_of(context: &Context) -> Vec<Vec<String>> {
+    let mut lists: Vec<Vec<String>> = Vec::new();
     let Ok(Some(resolved)) = context.resolved_claims() else { return lists };
+    let mut add = |list: Vec<String>| {
+        if !list.is_empty() && !lists.contains(&list) {
+            lists.push(list);
+        }
+    };
     let claims = context.snapshot().claims();
     let of_class = |class: &Arc<ClassRecord>| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect();
-    let asked = |requests: &[nodesift_object::claim::DeviceRequest]| -> Vec<DeviceFields> {
-        requests.iter().flat_map(|request| request.exactly.iter().chain(&request.first_available)).cloned().collect()
-    };
+    let expression = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
     let unallocated = resolved.named.iter().filter(|claim| claim.allocation.is_none());
-    let asked: Vec<DeviceFields> =
-        unallocated.flat_map(|claim| asked(claim.spec.requests.as_deref().unwrap_or_default())).collect();
-    lists.extend(asked.iter().filter_map(|fields| claims.class(&fields.device_class_name)).map(of_class));
+    for request in unallocated.flat_map(|claim| claim.spec.requests.iter().flatten()) {
+        for fields in request.exactly.iter().chain(&request.first_available) {
+            if let Some(class) = claims.class(&fields.device_class_name) {
+                add(of_class(class));
+            }
+            add(fields.selectors.iter().filter_map(expression).collect());
+        }
+    }
     if resolved.extended.is_some()
         && let Some(pod) = &context.pod().claims
     {
-        let serving = pod.resources.iter().filter_map(|resource| claims.class_serving(resource));
-        lists.extend(serving.map(of_class));
+        pod.resources.iter().filter_map(|resource| claims.class_serving(resource)).map(of_class).for_each(add);
     }
-    let expression = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
-    lists.extend(asked.iter().map(|fields| fields.selectors.iter().filter_map(expression).collect::<Vec<_>>()));
-    lists.retain(|list| !list.is_empty());
     lists
 }
 

@@ -1,22 +1,21 @@
 //! What the rows of a batch see, gathered once for all questions of a call: which rows see the same, the devices among it, and what
 //! selectors say of them. Start at [`Gathered::of`].
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use nodesift_cache::{Devices, Row, SeenDevice, SeenPool};
 use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
+use super::lists::Lists;
 use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
 
-/// What a row sees: a part of [`Gathered::listed`], or why pools cannot be gathered.
-pub(super) type Sight = Result<Range<usize>, Arc<str>>;
+/// What a row sees: the number of a list of pools, or why pools cannot be gathered.
+pub(super) type Sight = Result<u32, Arc<str>>;
 
 /// What rows see. A device has as many places as there are pools that it is seen in.
 #[derive(Debug, Default)]
@@ -25,8 +24,8 @@ pub(super) struct Gathered {
     pub(super) seen: Vec<u32>,
     /// Each once; some may be equal.
     pub(super) sights: Vec<Sight>,
-    /// The numbers of the pools of all sights.
-    listed: Vec<u32>,
+    /// Lists of numbers of pools.
+    listed: Lists,
     /// Each once; some may be equal.
     pub(super) pools: Vec<GatheredPool>,
     device_count: usize,
@@ -52,14 +51,16 @@ pub(super) struct Answers {
 impl Gathered {
     /// What rows see.
     pub(super) fn of(table: &Devices, rows: &[Row]) -> Self {
-        let mut gathered = Self { seen: Vec::with_capacity(rows.len()), ..Self::default() };
-        let mut by_list: FxHashMap<usize, u32> = FxHashMap::default();
+        let mut gathered =
+            Self { seen: Vec::with_capacity(rows.len()), listed: Lists::with_capacity(rows.len()), ..Self::default() };
+        let mut by_address: FxHashMap<usize, u32> = FxHashMap::default();
         let mut by_pool: FxHashMap<usize, u32> = FxHashMap::default();
-        let mut by_numbers: FxHashMap<SmallVec<[u32; 4]>, u32> = FxHashMap::default();
-        for map in [&mut by_list, &mut by_pool] {
+        for map in [&mut by_address, &mut by_pool] {
             map.reserve(rows.len());
         }
-        by_numbers.reserve(rows.len());
+        // By number of a list.
+        let mut by_list: Vec<u32> = Vec::with_capacity(rows.len());
+        let mut numbers: Vec<u32> = Vec::new();
         for row in rows {
             let sight = table.pools_of(*row);
             // Errors are no lists, but are elsewhere.
@@ -67,34 +68,31 @@ impl Gathered {
                 Ok(pools) => pools.as_ptr().addr(),
                 Err(error) => error.as_ptr().addr(),
             };
-            if let Some(known) = by_list.get(&address) {
+            if let Some(known) = by_address.get(&address) {
                 gathered.seen.push(*known);
                 continue;
             }
             let next = number(gathered.sights.len());
-            let sight = match sight {
-                Ok(pools) => {
-                    let numbers = pools
-                        .iter()
-                        .map(|pool| *by_pool.entry(Arc::as_ptr(pool).addr()).or_insert_with(|| gathered.add(pool)));
-                    let numbers: SmallVec<[u32; 4]> = numbers.collect();
-                    match by_numbers.get(&numbers) {
-                        Some(known) => *known,
-                        None => {
-                            let start = gathered.listed.len();
-                            gathered.listed.extend_from_slice(&numbers);
-                            gathered.sights.push(Ok(start..gathered.listed.len()));
-                            by_numbers.insert(numbers, next);
-                            next
+            let sight =
+                match sight {
+                    Ok(pools) => {
+                        numbers.clear();
+                        numbers.extend(pools.iter().map(|pool| {
+                            *by_pool.entry(Arc::as_ptr(pool).addr()).or_insert_with(|| gathered.add(pool))
+                        }));
+                        let (list, is_new) = gathered.listed.number_of(&numbers);
+                        if is_new {
+                            gathered.sights.push(Ok(list));
+                            by_list.push(next);
                         }
+                        by_list.get(list as usize).copied().unwrap_or(next)
                     }
-                }
-                Err(error) => {
-                    gathered.sights.push(Err(Arc::clone(error)));
-                    next
-                }
-            };
-            by_list.insert(address, sight);
+                    Err(error) => {
+                        gathered.sights.push(Err(Arc::clone(error)));
+                        next
+                    }
+                };
+            by_address.insert(address, sight);
             gathered.seen.push(sight);
         }
         gathered
@@ -112,13 +110,13 @@ impl Gathered {
     }
 
     /// The numbers of the pools of a sight, in kube-scheduler's order.
-    pub(super) fn numbers_of(&self, sight: &Range<usize>) -> &[u32] {
-        self.listed.get(sight.clone()).unwrap_or_default()
+    pub(super) fn numbers_of(&self, list: u32) -> &[u32] {
+        self.listed.get(list)
     }
 
     /// The pools of a sight, in kube-scheduler's order.
-    pub(super) fn pools_of(&self, sight: &Range<usize>) -> impl Iterator<Item = &GatheredPool> {
-        self.numbers_of(sight).iter().filter_map(|pool| self.pools.get(*pool as usize))
+    pub(super) fn pools_of(&self, list: u32) -> impl Iterator<Item = &GatheredPool> {
+        self.numbers_of(list).iter().filter_map(|pool| self.pools.get(*pool as usize))
     }
 
     /// What a list of expressions says of each device.
@@ -128,10 +126,10 @@ impl Gathered {
         }
         let answers = Arc::new(match selectors {
             Some(selectors) => {
-                let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices).map(|seen| &seen.device);
-                match selectors.known(list, devices.clone()) {
+                let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
+                match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
-                    None => Answers::of(selectors.outcomes(list, devices)),
+                    None => Answers::of(selectors.outcomes(list, devices.map(|seen| &seen.device))),
                 }
             }
             None => Answers { distinct: vec![Answer::Error(NO_SELECTORS.into())], codes: vec![0; self.device_count] },

@@ -6,6 +6,7 @@
 //!   claims     the pod's claims of devices           devices   what rows see of devices
 //!   parties    what external parties say of rows
 //!   gathered   which rows see the same devices, and what selectors say of these
+//!   lists      lists of numbers, each once
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
@@ -18,6 +19,7 @@ mod convert;
 mod devices;
 mod gathered;
 mod interfaces;
+mod lists;
 mod parties;
 mod pods;
 mod ports;

@@ -307,12 +307,12 @@ records! {
     claims::ExtendedResource { class, own }
     claims::Extended { claim, resources }
     devices::Query { selector_lists, attributes, names }
-    devices::Pool { driver, name, state, devices, counters }
+    devices::Pool { driver, state, devices, counters }
     devices::Capacity { name, value, default, valid_values, valid_range }
     devices::Kind { matches, reaches, taints, multiple_allocations, capacities, consumes }
     devices::Taint { key, value, effect }
     devices::Devices {
-        codes, situations, pools, counters, device_kinds, in_use, held, values, names, kinds, drivers, taints,
+        codes, situations, pools, counters, device_kinds, in_use, held, values, pool_names, names, kinds, drivers, taints,
     }
     PartySeat { party, subject, nodes, unknown_fits }
     wire::PartyColumn { party, states, reasons, texts, unknown_fits }

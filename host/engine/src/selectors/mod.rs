@@ -65,21 +65,15 @@ impl Selectors {
     }
 
     /// Whether a list of selectors matches each device, as [`Self::outcomes`] says it; `None` where that is not known of all of them
-    /// or is an error of one. Most questions end here, so this only looks up.
-    pub fn known<'d, D: SelectorDevice + 'd>(
-        &self,
-        list: &[impl AsRef<str>],
-        devices: impl Iterator<Item = &'d Arc<D>>,
-    ) -> Option<Vec<bool>> {
+    /// or is an error of one. Most questions end here, so this only looks up, by numbers ([`SelectorDevice::id`]).
+    pub fn known(&self, list: &[impl AsRef<str>], devices: impl Iterator<Item = u32>) -> Option<Vec<bool>> {
         let expressions: Vec<Arc<Expression>> = list.iter().map(|text| self.kept.get(text.as_ref())).collect();
         let known: Vec<_> = expressions.iter().map(|expression| expression.known()).collect();
         let mut readers: Vec<_> = known.iter().map(|known| known.reader()).collect();
-        let matches = |device: &Arc<D>| {
+        let matches = |device: u32| {
             for reader in &mut readers {
-                match reader.get(device.id())? {
-                    Outcome::Yes => {}
-                    Outcome::No => return Some(false),
-                    Outcome::Error(_) | Outcome::Fault(_) => return None,
+                if !reader.says(device)? {
+                    return Some(false);
                 }
             }
             Some(true)

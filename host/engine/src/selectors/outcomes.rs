@@ -87,17 +87,30 @@ pub(super) struct Reader<'o> {
 impl Reader<'_> {
     /// The outcome of a device, if it is known.
     pub(super) fn get(&mut self, id: u32) -> Option<Outcome> {
-        let number = id / PAGE;
-        if self.page.is_none() || self.number != number {
-            self.page = self.outcomes.pages.get(&number).map(|page| &**page);
-            self.number = number;
-        }
-        match *self.page?.get((id % PAGE) as usize)? {
+        match self.code(id)? {
             UNKNOWN => None,
             NO => Some(Outcome::No),
             YES => Some(Outcome::Yes),
             error => self.outcomes.errors.get(usize::from(error - FIRST_ERROR)).map(Arc::clone).map(Outcome::Error),
         }
+    }
+
+    /// Whether it matches a device; `None` where that is not known, or is an error.
+    pub(super) fn says(&mut self, id: u32) -> Option<bool> {
+        match self.code(id)? {
+            NO => Some(false),
+            YES => Some(true),
+            _ => None,
+        }
+    }
+
+    fn code(&mut self, id: u32) -> Option<Code> {
+        let number = id / PAGE;
+        if self.page.is_none() || self.number != number {
+            self.page = self.outcomes.pages.get(&number).map(|page| &**page);
+            self.number = number;
+        }
+        self.page?.get((id % PAGE) as usize).copied()
     }
 }
 

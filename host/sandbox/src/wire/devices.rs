@@ -83,11 +83,10 @@ pub enum PoolState {
 }
 
 /// `node-devices.pool`
-#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Pool {
     pub driver: u32,
-    pub name: Arc<str>,
     pub state: PoolState,
     pub devices: u32,
     pub counters: u32,
@@ -180,6 +179,8 @@ pub struct Devices {
     pub in_use: Vec<u8>,
     pub held: Vec<Held>,
     pub values: Vec<u32>,
+    #[component(name = "pool-names")]
+    pub pool_names: Vec<Arc<str>>,
     pub names: Vec<Arc<str>>,
     pub kinds: Vec<Kind>,
     pub drivers: Vec<Arc<str>>,

@@ -228,6 +228,8 @@ pub struct Devices {
     /// Per device and attribute of the query: 0 where it has none; in one situation equal numbers are equal values of one type,
     /// and [`UNKNOWN_TYPE`] is a value that cannot be compared. Numbered by first appearance in the situation.
     pub values: Vec<u32>,
+    /// Per pool its name; none at all where they are not asked for.
+    pub pool_names: Vec<String>,
     /// Per device its name in the pool; none at all where they are not asked for.
     pub names: Vec<String>,
     /// What devices have in common, each only once.
@@ -248,12 +250,10 @@ pub enum Situation {
 }
 
 /// A pool of devices.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
     /// The number of its driver.
     pub driver: u32,
-    /// Its name; empty where names are not asked for.
-    pub name: String,
     /// Whether it can be used.
     pub state: PoolState,
     /// How many devices of the columns are its own; none unless it can be used.

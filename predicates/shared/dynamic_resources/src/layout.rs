@@ -48,7 +48,7 @@ impl Layout {
         if lengths != [device; 2] || values != Some(devices.values.len()) {
             return Err(Broken::Devices);
         }
-        if query.names && devices.names.len() != device {
+        if query.names && (devices.names.len() != device || devices.pool_names.len() != devices.pools.len()) {
             return Err(Broken::Names);
         }
         if counter != devices.counters.len() {

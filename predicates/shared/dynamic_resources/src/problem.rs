@@ -102,7 +102,8 @@ fn claim_name(claim: usize, given: Given<'_>, facts: &impl Facts) -> Result<Stri
 }
 
 fn pool_name(pool: usize, given: Given<'_>) -> Result<String, Broken> {
+    let name = given.devices.pool_names.get(pool).ok_or(Broken::Names)?;
     let pool = given.devices.pools.get(pool).ok_or(Broken::Pools)?;
     let driver = given.devices.drivers.get(pool.driver as usize).ok_or(Broken::Names)?;
-    Ok(format!("{driver}/{}", pool.name))
+    Ok(format!("{driver}/{name}"))
 }

@@ -457,9 +457,7 @@ const (
 type NodeDevicesPool struct {
 	// The index of its driver in `device-columns.drivers`.
 	Driver uint32
-	// Empty where the query does not ask for names.
-	Name  string
-	State NodeDevicesPoolState
+	State  NodeDevicesPoolState
 	// The number of its devices in the columns; 0 unless it can be used.
 	Devices uint32
 	// The number of its counters in the columns.
@@ -563,6 +561,8 @@ type NodeDevicesDeviceColumns struct {
 	// where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
 	// first appearance. The maximum u32 stands for a value of an unknown type, which cannot be compared.
 	Values []uint32
+	// One entry per pool; empty where the query does not ask for names.
+	PoolNames []string
 	// One entry per device; empty where the query does not ask for names.
 	Names []string
 	// The distinct kinds: one entry per kind, not per device.

@@ -1809,10 +1809,9 @@ func loadNodeDevicesPool(p unsafe.Pointer, at uintptr) NodeDevicesPool {
 	p = unsafe.Add(p, at)
 	return NodeDevicesPool{
 		Driver:   load[uint32](p, 0),
-		Name:     loadString(p, 4),
-		State:    load[NodeDevicesPoolState](p, 12),
-		Devices:  load[uint32](p, 16),
-		Counters: load[uint32](p, 20),
+		State:    load[NodeDevicesPoolState](p, 4),
+		Devices:  load[uint32](p, 8),
+		Counters: load[uint32](p, 12),
 	}
 }
 
@@ -1894,16 +1893,17 @@ func loadNodeDevicesDeviceColumns(p unsafe.Pointer, at uintptr) NodeDevicesDevic
 	return NodeDevicesDeviceColumns{
 		Codes:       loadColumn[uint32](p, 0),
 		Situations:  loadList(p, 8, 12, loadNodeDevicesSituation),
-		Pools:       loadList(p, 16, 24, loadNodeDevicesPool),
+		Pools:       loadList(p, 16, 16, loadNodeDevicesPool),
 		Counters:    loadList(p, 24, 32, loadNodeDevicesCounter),
 		DeviceKinds: loadColumn[uint32](p, 32),
 		InUse:       loadColumn[uint8](p, 40),
 		Held:        loadList(p, 48, 24, loadNodeDevicesHeld),
 		Values:      loadColumn[uint32](p, 56),
-		Names:       loadStrings(p, 64),
-		Kinds:       loadList(p, 72, 44, loadNodeDevicesKind),
-		Drivers:     loadStrings(p, 80),
-		Taints:      loadList(p, 88, 8, loadListOfNodeDevicesTaint),
+		PoolNames:   loadStrings(p, 64),
+		Names:       loadStrings(p, 72),
+		Kinds:       loadList(p, 80, 44, loadNodeDevicesKind),
+		Drivers:     loadStrings(p, 88),
+		Taints:      loadList(p, 96, 8, loadListOfNodeDevicesTaint),
 	}
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn devices(devices: &host::Devices) -> node_devices::DeviceColumns {
         in_use: devices.in_use.clone(),
         held: devices.held.iter().map(held).collect(),
         values: devices.values.clone(),
+        pool_names: texts(&devices.pool_names),
         names: texts(&devices.names),
         kinds: devices.kinds.iter().map(kind).collect(),
         drivers: texts(&devices.drivers),
@@ -52,7 +53,6 @@ pub(crate) fn devices(devices: &host::Devices) -> node_devices::DeviceColumns {
 fn pool(pool: &host::Pool) -> node_devices::Pool {
     node_devices::Pool {
         driver: pool.driver,
-        name: text(&pool.name),
         state: match pool.state {
             host::PoolState::Ok => node_devices::PoolState::Ok,
             host::PoolState::Incomplete => node_devices::PoolState::Incomplete,

@@ -56,7 +56,7 @@ impl<'a> Kinds<'a> {
     /// The number of the kind of a device at a place.
     pub(super) fn of_device(&mut self, place: usize, seen: &'a SeenDevice) -> u32 {
         let matches = self.matches.get(place).copied().unwrap_or(0);
-        let plain = (seen.device.traits().number, matches);
+        let plain = (seen.traits_number(), matches);
         match self.last {
             Some((last, kind)) if seen.is_plain() && last == plain => return kind,
             _ => {}

@@ -59,7 +59,7 @@ impl Context {
         let mut enough = Vec::with_capacity(gathered.sights.len());
         for sight in &gathered.sights {
             let mut free = 0_u64;
-            let pools = sight.iter().flat_map(|sight| gathered.pools_of(sight));
+            let pools = sight.iter().flat_map(|list| gathered.pools_of(*list));
             for (pool, place, seen) in pools.flat_map(devices_of) {
                 let stage = asked.stage(place, seen);
                 free += u64::from(stage == Stage::Free);

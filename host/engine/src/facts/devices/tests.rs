@@ -161,8 +161,9 @@ fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Writte
     let mut counter = before.iter().map(|pool| pool.counters as usize).sum::<usize>();
     let first = device;
     let mut written = Vec::new();
-    for pool in pools {
-        let (driver, name) = (&columns.drivers[pool.driver as usize], &pool.name);
+    for (number, pool) in (pool..).zip(pools) {
+        let driver = &columns.drivers[pool.driver as usize];
+        let name = if query.names { &columns.pool_names[number] } else { "" };
         let counters = &columns.counters[counter..counter + pool.counters as usize];
         written.push(format!("{driver} {name} {:?} {counters:?}", pool.state));
         counter += counters.len();

@@ -118,7 +118,7 @@ fn kept_outcomes_are_those_of_each_device_alone() {
             // Those of a device without a number are not known by it.
             let has_numbers = list.is_empty() || asked.iter().all(|device| device.id != u32::MAX);
             let matches = (!has_errors && has_numbers).then(|| matching(&answers));
-            let known = selectors.known(&list, asked.iter().copied());
+            let known = selectors.known(&list, asked.iter().map(|device| device.id));
             assert_eq!(known, matches, "seed {seed}, round {round}: {list:?}");
             for (device, answer) in asked.iter().zip(answers) {
                 assert_eq!(answer, alone(&list, device), "seed {seed}, round {round}: {list:?} of {device:?}");

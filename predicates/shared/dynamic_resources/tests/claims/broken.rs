@@ -241,7 +241,7 @@ fn names_are_asked_for_only_where_a_text_has_them() {
     let nameless = rows(&[vec![(0, 0, 1), (0, 0, 2)], vec![(0, 0, 1), (0, 0, 1)]], &[kind(Answer::Yes)], 1);
     let mut named = nameless.clone();
     named.names = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
-    named.pools.iter_mut().for_each(|pool| "p".clone_into(&mut pool.name));
+    named.pool_names = vec!["p".to_owned(); named.pools.len()];
     let mut all = request("r", 0);
     "All".clone_into(&mut all.alternatives[0].mode);
     let made = Made::of(claim(vec![all], numa()), &[named, nameless.clone()]);

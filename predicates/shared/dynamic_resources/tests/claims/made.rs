@@ -92,7 +92,7 @@ pub fn rows(rows: &[Vec<Device>], kinds: &[Kind], attributes: usize) -> Devices 
         devices.codes.push(code);
         devices.situations.push(Situation::Pools(1));
         let count = u32::try_from(row.len()).unwrap();
-        devices.pools.push(Pool { driver: 0, name: String::new(), state: PoolState::Ok, devices: count, counters: 0 });
+        devices.pools.push(Pool { driver: 0, state: PoolState::Ok, devices: count, counters: 0 });
         for (kind, in_use, value) in row {
             devices.device_kinds.push(*kind);
             devices.in_use.push(*in_use);

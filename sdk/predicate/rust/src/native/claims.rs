@@ -93,6 +93,7 @@ fn none(nodes: usize) -> DeviceColumns {
         in_use: Vec::new(),
         held: Vec::new(),
         values: Vec::new(),
+        pool_names: Vec::new(),
         names: Vec::new(),
         kinds: Vec::new(),
         drivers: Vec::new(),

@@ -14,7 +14,8 @@ use super::{Nodes, amount, nano_units};
 
 /// A situation as a tree, to be compared with others.
 type Tree = Result<Vec<PoolTree>, String>;
-type PoolTree = (Pool, Vec<Counter>, Vec<DeviceTree>);
+/// A pool with its name.
+type PoolTree = (String, Pool, Vec<Counter>, Vec<DeviceTree>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct DeviceTree {
@@ -41,8 +42,9 @@ pub(super) fn seen(nodes: &Nodes<'_>, query: &Query) -> Devices {
             Ok(pools) => Situation::Pools(u32::try_from(pools.len()).unwrap()),
             Err(error) => Situation::Error(error.clone()),
         });
-        for (pool, counters, found) in tree.into_iter().flatten() {
+        for (name, pool, counters, found) in tree.into_iter().flatten() {
             devices.pools.push(pool);
+            devices.pool_names.extend(query.names.then_some(name));
             devices.counters.extend(counters);
             for device in found {
                 let number = u32::try_from(devices.device_kinds.len()).unwrap();
@@ -92,9 +94,9 @@ fn pool_tree(
             }
         })
         .collect();
+    let name = if query.names { text(pool, "name").to_owned() } else { String::new() };
     let pool = Pool {
         driver: number_of(&mut devices.drivers, driver.to_owned()),
-        name: if query.names { text(pool, "name").to_owned() } else { String::new() },
         state: match text(pool, "state") {
             "ok" => PoolState::Ok,
             "incomplete" => PoolState::Incomplete,
@@ -108,7 +110,7 @@ fn pool_tree(
         .iter()
         .map(|counter| Counter { total: amount_of(counter, "total"), held: amount_of(counter, "held") })
         .collect();
-    (pool, counters, found)
+    (name, pool, counters, found)
 }
 
 fn kind(
