@@ -11,11 +11,12 @@ use crate::value::{Map, Value};
 
 /// Evaluates an expression about a device.
 pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
-    Evaluator { variables: vec![("device", device)], steps: Steps::default() }.eval(expr)
+    Evaluator { device, variables: Vec::new(), steps: Steps::default() }.eval(expr)
 }
 
 struct Evaluator<'a> {
-    /// The device, and the variables of macros, innermost last.
+    device: Value,
+    /// The variables of macros, innermost last.
     variables: Vec<(&'a str, Value)>,
     steps: Steps,
 }
@@ -42,17 +43,22 @@ impl<'a> Evaluator<'a> {
                 self.member(&operand, &index, *optional)
             }
             Expr::Call { name, target, args } => {
-                let mut values = Vec::with_capacity(args.len() + 1);
-                for arg in target.as_deref().into_iter().chain(args) {
-                    values.push(self.eval(arg)?);
+                // Most have one operand or two, for which no list is made.
+                match (target.as_deref(), args.as_slice()) {
+                    (Some(a), []) | (None, [a]) => {
+                        let values = [self.eval(a)?];
+                        self.call(name, &values)
+                    }
+                    (Some(a), [b]) | (None, [a, b]) => {
+                        let values = [self.eval(a)?, self.eval(b)?];
+                        self.call(name, &values)
+                    }
+                    (target, args) => {
+                        let operands = target.into_iter().chain(args);
+                        let values = operands.map(|operand| self.eval(operand)).collect::<Result<Vec<_>, _>>()?;
+                        self.call(name, &values)
+                    }
                 }
-                for value in &values {
-                    self.steps.take(value.weight())?;
-                }
-                let result = call(name, &values, &self.steps)?;
-                result.check_size()?;
-                self.steps.take(result.weight())?;
-                Ok(result)
             }
             Expr::And(operands) => self.logical(operands.iter(), false),
             Expr::Or(operands) => self.logical(operands.iter(), true),
@@ -80,9 +86,22 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    fn call(&self, name: &str, values: &[Value]) -> Outcome {
+        for value in values {
+            self.steps.take(value.weight())?;
+        }
+        let result = call(name, values, &self.steps)?;
+        result.check_size()?;
+        self.steps.take(result.weight())?;
+        Ok(result)
+    }
+
     fn ident(&self, name: &str) -> Outcome {
         if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
             return Ok(value.clone());
+        }
+        if name == "device" {
+            return Ok(self.device.clone());
         }
         // The name of a type is the type of its values.
         type_named(name).map(Value::Type).ok_or_else(|| format!("no such attribute(s): {name}"))

@@ -42,6 +42,7 @@
 //! | `lexer`, `parser`, `ast` | text to tree, macros included |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
 //! | `value`, `eval`, `steps` | values; a tree to a value, within a budget |
+//! | `activation` | a device as the value that a tree reads |
 //! | `paths`, `key` | what a tree reads of a device; those values of one device |
 //! | `functions`, `operators`, `strings`, `patterns`, `lists`, `outcome` | the standard functions and cel-go's extensions |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
@@ -51,6 +52,7 @@
 
 pub mod limits;
 
+mod activation;
 mod ast;
 mod checker;
 mod eval;
@@ -73,17 +75,15 @@ mod strings;
 mod types;
 mod value;
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 pub use crate::key::{Key, key_of};
 pub use crate::paths::Path;
 
+use crate::activation::Activation;
 use crate::ast::Expr;
 use crate::kubernetes::Semver;
 use crate::quantity::Quantity;
 use crate::types::{BOOL, Type};
-use crate::value::{Map, Value};
+use crate::value::Value;
 
 /// A device as selectors see it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,7 +117,7 @@ pub enum Attribute {
 #[derive(Debug, Clone)]
 pub struct Program {
     expr: Expr,
-    texts: Texts,
+    activation: Activation,
 }
 
 impl Program {
@@ -142,7 +142,7 @@ impl Program {
                 None => failed(error),
             })?;
         if found == BOOL || found == Type::Any {
-            return Ok(Self { expr, texts: Texts::default() });
+            return Ok(Self { expr, activation: Activation::default() });
         }
         Err(format!("must evaluate to bool or the unknown type, not {found}"))
     }
@@ -153,7 +153,7 @@ impl Program {
     /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text of at most
     /// [`limits::ERROR_BYTES`].
     pub fn matches(&self, device: &Device) -> Result<bool, String> {
-        match device.value(&self.texts).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
+        match self.activation.of(device).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
             Value::Bool(matches) => Ok(matches),
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }
@@ -184,88 +184,6 @@ impl Device {
             return Err(format!("more than {} attributes and capacities", limits::DEVICE_VALUES));
         }
         Ok(())
-    }
-
-    fn value(&self, texts: &Texts) -> Result<Value, String> {
-        self.limited()?;
-        let driver = texts.get(&self.driver);
-        let mut attributes = Domains::new(&driver, texts);
-        for (name, attribute) in &self.attributes {
-            attributes.add(name, attribute.value(name)?);
-        }
-        let mut capacity = Domains::new(&driver, texts);
-        for (name, text) in &self.capacity {
-            capacity.add(name, Value::Quantity(quantity(name, text)?));
-        }
-        let (attributes, capacity) = (attributes.into_value(), capacity.into_value());
-        let text = |text| Value::String(texts.get(text));
-        Ok(Value::map(vec![
-            (text("driver"), Value::String(driver)),
-            (text("allowMultipleAllocations"), Value::Bool(self.allow_multiple_allocations)),
-            (text("attributes"), attributes),
-            (text("capacity"), capacity),
-        ]))
-    }
-}
-
-/// Values by name.
-type Entries = Vec<(Value, Value)>;
-
-/// Values by domain and name; an unknown domain is an empty map.
-struct Domains<'a> {
-    driver: &'a Rc<str>,
-    texts: &'a Texts,
-    domains: Vec<(Rc<str>, Entries)>,
-}
-
-impl<'a> Domains<'a> {
-    fn new(driver: &'a Rc<str>, texts: &'a Texts) -> Self {
-        Self { driver, texts, domains: Vec::new() }
-    }
-
-    fn add(&mut self, name: &str, value: Value) {
-        let (domain, name) = key::split(name, self.driver);
-        let entry = (Value::String(self.texts.get(name)), value);
-        match self.domains.iter_mut().find(|(known, _)| **known == *domain) {
-            Some((_, entries)) => entries.push(entry),
-            None => self.domains.push((self.texts.get(domain), vec![entry])),
-        }
-    }
-
-    fn into_value(self) -> Value {
-        let map = |entries, default| Value::Map(Rc::new(Map { entries, default, is_of_device: true }));
-        let domains = self.domains.into_iter();
-        let entries = domains.map(|(domain, entries)| (Value::String(domain), map(entries, None))).collect();
-        map(entries, Some(self.texts.nothing.clone()))
-    }
-}
-
-/// Texts that devices have in common, each made once for many devices.
-#[derive(Debug, Clone)]
-struct Texts {
-    known: RefCell<Vec<Rc<str>>>,
-    /// A domain without values.
-    nothing: Value,
-}
-
-impl Default for Texts {
-    fn default() -> Self {
-        let nothing = Map { entries: Vec::new(), default: None, is_of_device: true };
-        Self { known: RefCell::default(), nothing: Value::Map(Rc::new(nothing)) }
-    }
-}
-
-impl Texts {
-    fn get(&self, text: &str) -> Rc<str> {
-        let mut known = self.known.borrow_mut();
-        if let Some(found) = known.iter().find(|known| ***known == *text) {
-            return Rc::clone(found);
-        }
-        let text: Rc<str> = text.into();
-        if known.len() < limits::KNOWN_TEXTS {
-            known.push(Rc::clone(&text));
-        }
-        text
     }
 }
 

@@ -66,7 +66,7 @@ impl Map {
         if self.is_of_device {
             return Ok(self.entry_of_device(key, steps)?.or(self.default.as_ref()));
         }
-        self.find(&Value::text(key), steps)
+        self.entry_by(|known| known.is_text(key, steps), steps).map(|found| found.or(self.default.as_ref()))
     }
 
     /// Looks a key up among the entries.
@@ -79,10 +79,18 @@ impl Map {
             let Value::String(key) = key else { return Ok(None) };
             return self.entry_of_device(key, steps);
         }
+        self.entry_by(|known| known.equals(key, steps), steps)
+    }
+
+    fn entry_by(
+        &self,
+        is_it: impl Fn(&Value) -> Result<bool, String>,
+        steps: &Steps,
+    ) -> Result<Option<&Value>, String> {
         // Cheap where it is small: Kubernetes counts a lookup as one step.
         steps.take(self.entries.len() / ENTRIES_OF_A_STEP)?;
         for (known, value) in &self.entries {
-            if known.equals(key, steps)? {
+            if is_it(known)? {
                 return Ok(Some(value));
             }
         }
@@ -180,12 +188,7 @@ impl Value {
         Ok(match (self, other) {
             (Self::Null, Self::Null) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
-            (Self::String(a), Self::String(b)) => {
-                a.len() == b.len() && {
-                    steps.read(a.len())?;
-                    a == b
-                }
-            }
+            (a, Self::String(b)) => a.is_text(b, steps)?,
             (Self::Bytes(a), Self::Bytes(b)) => {
                 a.len() == b.len() && {
                     steps.read(a.len())?;
@@ -211,6 +214,19 @@ impl Value {
             (Self::Map(a), Self::Map(b)) => a.entries.len() == b.entries.len() && equal_maps(a, b, steps)?,
             _ => compare_numbers(self, other) == Some(Ordering::Equal),
         })
+    }
+
+    /// Whether it is a text and equal to another one, as [`Value::equals`] has it.
+    ///
+    /// # Errors
+    /// There are no steps left.
+    fn is_text(&self, text: &str, steps: &Steps) -> Result<bool, String> {
+        let Self::String(known) = self else { return Ok(false) };
+        if known.len() != text.len() {
+            return Ok(false);
+        }
+        steps.read(text.len())?;
+        Ok(**known == *text)
     }
 
     /// The first element that is equal to this value.

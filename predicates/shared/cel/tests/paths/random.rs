@@ -107,6 +107,10 @@ impl Run {
             let device = vocabulary.device(rng);
             let changed = vocabulary.changed(rng, &device);
             self.counts.triples += 1;
+            for device in [&device, &changed, &device] {
+                // A copy knows no device that was asked about before.
+                assert_eq!(program.matches(device), program.clone().matches(device), "{of}\n{device:?}");
+            }
             if let Some(paths) = &paths {
                 self.triple(of, program, paths, &device, &changed);
             }
