@@ -3,11 +3,13 @@
 //!
 //! ```text
 //! types       what crosses, named as in sdk/predicate/wit/selector
+//! devices     devices, as few lists of all
 //! evaluator   one instance with its own store
 //! ```
 //!
 //! Start at [`DeviceSelector::matches`].
 
+mod devices;
 mod evaluator;
 mod types;
 
@@ -17,7 +19,8 @@ use std::time::Instant;
 
 use wasmtime::component::{Component, InstancePre, Linker};
 
-pub use types::{Outcome, Path, QualifiedName, SelectedDevice, SelectedValue};
+pub use devices::{SelectedDevice, SelectedValue};
+pub use types::{Outcome, Path, QualifiedName};
 
 use super::clock::Pulse;
 use super::load_error::LoadError;

@@ -1,6 +1,8 @@
 //! Values of the contract ↔ values of the language.
 
-use crate::{Attribute, Device, Outcome, Path, QualifiedName};
+use std::slice::Iter;
+
+use crate::{Attribute, Device, Devices, Outcome, Path, QualifiedName};
 
 impl From<nodesift_cel::Path> for Path {
     fn from(path: nodesift_cel::Path) -> Self {
@@ -16,25 +18,68 @@ impl From<nodesift_cel::Path> for Path {
     }
 }
 
-impl From<Attribute> for nodesift_cel::Attribute {
-    fn from(attribute: Attribute) -> Self {
-        match attribute {
-            Attribute::Int(value) => Self::Int(value),
-            Attribute::Boolean(value) => Self::Bool(value),
-            Attribute::Text(text) => Self::String(text),
-            Attribute::Version(text) => Self::Version(text),
-            Attribute::Unsupported => Self::Unsupported,
+/// Reads devices one after the other. Each takes the place of the one before it, whose texts need not be made again.
+pub(crate) struct Reader<'d> {
+    names: &'d [String],
+    attributes: Iter<'d, (u32, Attribute)>,
+    capacities: Iter<'d, (u32, u32)>,
+    texts: Texts<'d>,
+    device: nodesift_cel::Device,
+}
+
+/// Texts that are joined.
+struct Texts<'d>(&'d str);
+
+impl<'d> Reader<'d> {
+    pub(crate) fn new(devices: &'d Devices) -> Self {
+        let Devices { devices: _, names, attributes, capacities, texts } = devices;
+        Self {
+            names,
+            attributes: attributes.iter(),
+            capacities: capacities.iter(),
+            texts: Texts(texts),
+            device: nodesift_cel::Device::default(),
         }
+    }
+
+    /// The next device.
+    pub(crate) fn read(&mut self, next: &Device) -> &nodesift_cel::Device {
+        let Self { names, attributes, capacities, texts, device } = self;
+        let name = |place: u32| names.get(place as usize).map_or("", String::as_str);
+        name(next.driver).clone_into(&mut device.driver);
+        device.allow_multiple_allocations = next.allow_multiple_allocations;
+        let count = attributes.len().min(next.attributes as usize);
+        device.attributes.resize_with(count, || (String::new(), nodesift_cel::Attribute::Unsupported));
+        for ((known, value), (place, attribute)) in device.attributes.iter_mut().zip(attributes) {
+            name(*place).clone_into(known);
+            texts.read(attribute, value);
+        }
+        let count = capacities.len().min(next.capacities as usize);
+        device.capacity.resize_with(count, Default::default);
+        for ((known, text), (place, bytes)) in device.capacity.iter_mut().zip(capacities) {
+            name(*place).clone_into(known);
+            texts.next(*bytes).clone_into(text);
+        }
+        device
     }
 }
 
-impl From<Device> for nodesift_cel::Device {
-    fn from(device: Device) -> Self {
-        Self {
-            driver: device.driver,
-            allow_multiple_allocations: device.allow_multiple_allocations,
-            attributes: device.attributes.into_iter().map(|(name, value)| (name, value.into())).collect(),
-            capacity: device.capacities,
+impl<'d> Texts<'d> {
+    fn next(&mut self, bytes: u32) -> &'d str {
+        let (text, rest) = self.0.split_at_checked(bytes as usize).unwrap_or((self.0, ""));
+        self.0 = rest;
+        text
+    }
+
+    fn read(&mut self, attribute: &Attribute, to: &mut nodesift_cel::Attribute) {
+        use nodesift_cel::Attribute as Value;
+        match (attribute, to) {
+            (Attribute::Text(bytes), Value::String(to)) => self.next(*bytes).clone_into(to),
+            (Attribute::Text(bytes), to) => *to = Value::String(self.next(*bytes).to_owned()),
+            (Attribute::Version(bytes), to) => *to = Value::Version(self.next(*bytes).to_owned()),
+            (Attribute::Int(value), to) => *to = Value::Int(*value),
+            (Attribute::Boolean(value), to) => *to = Value::Bool(*value),
+            (Attribute::Unsupported, to) => *to = Value::Unsupported,
         }
     }
 }

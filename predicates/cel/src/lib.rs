@@ -18,9 +18,10 @@ mod programs;
 use std::cell::RefCell;
 
 pub use bindings::exports::nodesift::device_selector::device_selector::{
-    Attribute, Device, Outcome, Path, QualifiedName,
+    Attribute, Device, Devices, Outcome, Path, QualifiedName,
 };
 
+use convert::Reader;
 use programs::Programs;
 
 thread_local! {
@@ -39,10 +40,13 @@ pub fn paths(expression: &str) -> Result<Option<Vec<Path>>, String> {
 }
 
 /// One outcome per device, in the order of the devices.
-pub fn matches(expression: &str, devices: Vec<Device>) -> Vec<Outcome> {
+pub fn matches(expression: &str, devices: &Devices) -> Vec<Outcome> {
     PROGRAMS.with_borrow_mut(|programs| match programs.get(expression) {
-        Ok(program) => devices.into_iter().map(|device| program.matches(&device.into()).into()).collect(),
-        Err(error) => devices.iter().map(|_| Outcome::Error(error.clone())).collect(),
+        Ok(program) => {
+            let mut reader = Reader::new(devices);
+            devices.devices.iter().map(|device| program.matches(reader.read(device)).into()).collect()
+        }
+        Err(error) => devices.devices.iter().map(|_| Outcome::Error(error.clone())).collect(),
     })
 }
 
@@ -50,7 +54,7 @@ pub fn matches(expression: &str, devices: Vec<Device>) -> Vec<Outcome> {
 #[allow(unsafe_code, unreachable_pub, reason = "the component boundary")]
 mod component {
     use crate::bindings::exports::nodesift::device_selector::device_selector::Guest;
-    use crate::{Device, Outcome, Path};
+    use crate::{Devices, Outcome, Path};
 
     struct Component;
 
@@ -59,8 +63,8 @@ mod component {
             crate::paths(&expression)
         }
 
-        fn matches(expression: String, devices: Vec<Device>) -> Vec<Outcome> {
-            crate::matches(&expression, devices)
+        fn matches(expression: String, devices: Devices) -> Vec<Outcome> {
+            crate::matches(&expression, &devices)
         }
     }
 
@@ -73,22 +77,28 @@ mod tests {
 
     use super::*;
 
-    fn device(attributes: Vec<(String, Attribute)>) -> Device {
-        Device {
-            driver: "d".to_owned(),
-            allow_multiple_allocations: false,
-            attributes,
-            capacities: vec![("memory".to_owned(), "8Gi".to_owned())],
+    /// Devices with these names of attributes and with these values, each with a capacity.
+    fn devices(all: &[&[(&str, Attribute)]], texts: &str) -> Devices {
+        let mut names = vec!["d".to_owned(), "memory".to_owned()];
+        let (mut devices, mut attributes) = (Vec::new(), Vec::new());
+        for (name, value) in all.iter().flat_map(|device| device.iter()) {
+            attributes.push((u32::try_from(names.len()).unwrap(), *value));
+            names.push((*name).to_owned());
         }
+        for device in all {
+            let attributes = u32::try_from(device.len()).unwrap();
+            devices.push(Device { driver: 0, allow_multiple_allocations: false, attributes, capacities: 1 });
+        }
+        Devices { devices, names, attributes, capacities: vec![(1, 3); all.len()], texts: texts.to_owned() }
     }
 
     #[test]
     fn values_of_every_kind_are_what_an_expression_reads() {
-        let all = vec![
-            ("int".to_owned(), Attribute::Int(-1)),
-            ("e/flag".to_owned(), Attribute::Boolean(true)),
-            ("text".to_owned(), Attribute::Text("a".to_owned())),
-            ("version".to_owned(), Attribute::Version("1.2.3".to_owned())),
+        let all = &[
+            ("int", Attribute::Int(-1)),
+            ("e/flag", Attribute::Boolean(true)),
+            ("text", Attribute::Text(1)),
+            ("version", Attribute::Version(5)),
         ];
         for expression in [
             "device.driver == 'd' && !device.allowMultipleAllocations",
@@ -96,12 +106,34 @@ mod tests {
             "device.attributes['d'].text == 'a' && device.attributes['d'].version.isGreaterThan(semver('1.2.2'))",
             "device.capacity['d'].memory.compareTo(quantity('8192Mi')) == 0",
         ] {
-            assert_eq!(matches(expression, vec![device(all.clone())]), [Outcome::Yes], "{expression}");
+            assert_eq!(matches(expression, &devices(&[all], "a1.2.38Gi")), [Outcome::Yes], "{expression}");
         }
-        let unseen = device(vec![("a".to_owned(), Attribute::Unsupported)]);
+        let unseen = &[("a", Attribute::Unsupported)][..];
         let error = Outcome::Error("attribute a: unsupported attribute value".to_owned());
-        assert_eq!(matches("true", vec![unseen, device(all)]), [error, Outcome::Yes]);
-        assert_eq!(matches("false", vec![device(Vec::new()); 2]), [Outcome::No, Outcome::No]);
+        assert_eq!(matches("true", &devices(&[unseen, all], "8Gia1.2.38Gi")), [error, Outcome::Yes]);
+        assert_eq!(matches("false", &devices(&[&[], &[]], "8Gi8Gi")), [Outcome::No, Outcome::No]);
+    }
+
+    #[test]
+    fn devices_with_more_or_fewer_values_follow_each_other() {
+        let text = |bytes| ("text", Attribute::Text(bytes));
+        let all: &[&[_]] = &[
+            &[text(1)],
+            &[],
+            &[("other", Attribute::Int(1)), text(2)],
+            &[("text", Attribute::Int(1))],
+            &[text(1)],
+            &[text(2)],
+        ];
+        let missing = Outcome::Error("no such key: text".to_owned());
+        assert_eq!(
+            matches("device.attributes['d'].text == 'é'", &devices(all, "a8Gi8Gié8Gi8Gib8Gié8Gi")),
+            [Outcome::No, missing, Outcome::Yes, Outcome::No, Outcome::No, Outcome::Yes]
+        );
+        assert_eq!(
+            matches("device.capacity['d'].memory.isInteger()", &devices(all, "a8Gi8Gié8Gi8Gib8Gié8Gi")),
+            vec![Outcome::Yes; 6]
+        );
     }
 
     #[test]
@@ -120,7 +152,7 @@ mod tests {
     #[test]
     fn a_text_that_is_no_expression_has_no_paths_and_matches_nothing() {
         let error = paths("device.").unwrap_err();
-        assert_eq!(matches("device.", vec![device(Vec::new())]), [Outcome::Error(error.clone())]);
+        assert_eq!(matches("device.", &devices(&[&[]], "8Gi")), [Outcome::Error(error.clone())]);
         // The second time it is not compiled.
         assert_eq!(paths("device."), Err(error));
     }

@@ -3,7 +3,8 @@
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre};
 use wasmtime::{Store, Trap};
 
-use super::types::{Outcome, Path, SelectedDevice};
+use super::devices::{Devices, SelectedDevice};
+use super::types::{Outcome, Path};
 use crate::backtrace;
 use crate::deadline::Deadline;
 use crate::fault::{Fault, FaultKind};
@@ -76,8 +77,7 @@ impl Evaluator {
     /// Checks that the exported functions have the contract's types.
     pub(super) fn check_types(&mut self, exports: &Exports) -> wasmtime::Result<()> {
         self.instance.get_typed_func::<(&str,), (Paths,)>(&mut self.store, exports.paths)?;
-        self.instance
-            .get_typed_func::<(&str, &[SelectedDevice<'_>]), (Vec<Outcome>,)>(&mut self.store, exports.matches)?;
+        self.instance.get_typed_func::<(&str, Devices<'_>), (Vec<Outcome>,)>(&mut self.store, exports.matches)?;
         Ok(())
     }
 
@@ -103,8 +103,8 @@ impl Evaluator {
         let store = &mut self.store;
         let returned = self
             .instance
-            .get_typed_func::<(&str, &[SelectedDevice<'_>]), (Vec<Outcome>,)>(&mut *store, exports.matches)
-            .and_then(|matches| matches.call(&mut *store, (expression, devices)));
+            .get_typed_func::<(&str, Devices<'_>), (Vec<Outcome>,)>(&mut *store, exports.matches)
+            .and_then(|matches| matches.call(&mut *store, (expression, Devices::of(devices))));
         let (outcomes,) = returned.map_err(|error| fault(store, &error))?;
         if outcomes.len() != devices.len() {
             let detail = format!("{} outcomes for {} devices", outcomes.len(), devices.len());

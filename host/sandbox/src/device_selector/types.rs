@@ -1,7 +1,7 @@
 //! What crosses to and from the component, named as in `sdk/predicate/wit/selector`, which documents it.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
-use wasmtime::component::{ComponentType, Lift, Lower};
+use wasmtime::component::{ComponentType, Lift};
 
 /// `device-selector.qualified-name`
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]
@@ -27,33 +27,6 @@ pub enum Path {
     Capacity(QualifiedName),
     #[component(name = "capacity-domain")]
     CapacityDomain(String),
-}
-
-/// `device-selector.attribute`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
-#[component(variant)]
-pub enum SelectedValue<'a> {
-    #[component(name = "int")]
-    Int(i64),
-    #[component(name = "boolean")]
-    Bool(bool),
-    #[component(name = "text")]
-    Text(&'a str),
-    #[component(name = "version")]
-    Version(&'a str),
-    #[component(name = "unsupported")]
-    Unsupported,
-}
-
-/// `device-selector.device`
-#[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lower)]
-#[component(record)]
-pub struct SelectedDevice<'a> {
-    pub driver: &'a str,
-    #[component(name = "allow-multiple-allocations")]
-    pub allow_multiple_allocations: bool,
-    pub attributes: Vec<(&'a str, SelectedValue<'a>)>,
-    pub capacities: Vec<(&'a str, &'a str)>,
 }
 
 /// `device-selector.outcome`
