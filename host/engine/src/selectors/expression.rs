@@ -65,12 +65,6 @@ impl Work {
     }
 }
 
-/// A device that is to be evaluated, with its key; none where each device is evaluated.
-struct New<'d, D> {
-    device: &'d D,
-    key: Option<Box<[u8]>>,
-}
-
 impl Expression {
     /// An expression about which nothing is known.
     pub(super) fn new(text: Arc<str>) -> Self {
@@ -175,6 +169,7 @@ impl Expression {
         };
         // What each device gets: an outcome, or that of one that is evaluated.
         let (mut new, mut found) = (Vec::new(), Vec::with_capacity(asked.len()));
+        // Places of those that have keys.
         let (mut places, mut key) = (FxHashMap::<Box<[u8]>, usize>::default(), Vec::new());
         for (number, device) in asked.iter().copied().enumerate() {
             if let Some(unseen @ (Outcome::Error(_) | Outcome::Fault(_))) = unseen.get(number) {
@@ -187,7 +182,7 @@ impl Expression {
                 Reads::Faults => key::of_faults(device, &mut key),
                 Reads::Anything => {
                     found.push(Err(new.len()));
-                    new.push(New { device, key: None });
+                    new.push(device);
                     continue;
                 }
             }
@@ -195,20 +190,15 @@ impl Expression {
                 (Some(outcome), _) => Ok(outcome.clone()),
                 (None, Some(place)) => Err(*place),
                 (None, None) => {
-                    let (key, place) = (Box::from(key.as_slice()), new.len());
-                    places.insert(Box::clone(&key), place);
-                    new.push(New { device, key: Some(key) });
+                    let place = new.len();
+                    places.insert(Box::from(key.as_slice()), place);
+                    new.push(device);
                     Err(place)
                 }
             });
         }
-        drop(places);
         let evaluated = self.evaluate_new(&new, reads, &mut work, evaluator);
-        for (New { key, .. }, outcome) in new.into_iter().zip(&evaluated) {
-            if let Some(key) = key {
-                work.keys.insert(key, outcome);
-            }
-        }
+        work.keys.extend(places.into_iter().filter_map(|(key, place)| Some((key, evaluated.get(place)?.clone()))));
         let mut known = self.known.write();
         for ((place, device), found) in missing.into_iter().zip(asked).zip(found) {
             let outcome = found.or_else(|place| evaluated.get(place).cloned().ok_or(())).unwrap_or(Outcome::No);
@@ -224,7 +214,7 @@ impl Expression {
     /// Evaluates in batches. After a fault, the devices of its batch and of those that follow have it as their outcome.
     fn evaluate_new<D: SelectorDevice>(
         &self,
-        new: &[New<'_, D>],
+        new: &[&D],
         reads: &Reads,
         work: &mut Work,
         evaluator: &dyn Evaluator,
@@ -264,12 +254,12 @@ impl Expression {
 }
 
 /// The first devices, as many as one call may have: at least one.
-fn batch<'d, D: SelectorDevice>(new: &[New<'d, D>], reads: &Reads) -> Vec<SelectedDevice<'d>> {
+fn batch<'d, D: SelectorDevice>(new: &[&'d D], reads: &Reads) -> Vec<SelectedDevice<'d>> {
     let (mut batch, mut bytes) = (Vec::new(), 0_usize);
-    for New { device, .. } in new.iter().take(SELECTOR_BATCH_DEVICES) {
+    for device in new.iter().copied().take(SELECTOR_BATCH_DEVICES) {
         let device = match reads {
-            Reads::Paths(paths) => key::read(paths, *device),
-            Reads::Anything | Reads::Faults => selected(*device),
+            Reads::Paths(paths) => key::read(paths, device),
+            Reads::Anything | Reads::Faults => selected(device),
         };
         bytes = bytes.saturating_add(selected_bytes(&device));
         if bytes > SELECTOR_BATCH_BYTES && !batch.is_empty() {

@@ -126,16 +126,16 @@ impl Keys {
         self.outcomes.get(key)
     }
 
-    /// Keeps the outcome of a key, unless it is a fault. Texts of errors are those that [`Outcomes`] has.
-    pub(super) fn insert(&mut self, key: Box<[u8]>, outcome: &Outcome) {
+    /// Keeps the outcomes of keys, except faults. Texts of errors are those that [`Outcomes`] has.
+    pub(super) fn extend(&mut self, outcomes: impl Iterator<Item = (Box<[u8]>, Outcome)>) {
         /// Of an entry of the map, beside what it points to.
         const ENTRY: usize = 64;
-        if matches!(outcome, Outcome::Fault(_)) {
-            return;
-        }
-        let bytes = ENTRY + key.len();
-        if self.outcomes.insert(key, outcome.clone()).is_none() {
-            self.bytes += bytes;
+        self.outcomes.reserve(outcomes.size_hint().1.unwrap_or_default());
+        for (key, outcome) in outcomes.filter(|(_, outcome)| !matches!(outcome, Outcome::Fault(_))) {
+            let bytes = ENTRY + key.len();
+            if self.outcomes.insert(key, outcome).is_none() {
+                self.bytes += bytes;
+            }
         }
     }
 
