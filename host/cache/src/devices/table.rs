@@ -16,6 +16,7 @@ use super::seen::{Devices, Seen, first, in_order};
 use super::uses::{Miscounted, Uses};
 use crate::columns::{Column, Delta, Row};
 use crate::limits::INDEX_ENTRY_BYTES;
+use crate::metadata::devices::Reach;
 use crate::metadata::{Hold, Labels, PoolName, SliceRecord};
 
 /// ResourceSlices and uses of devices.
@@ -23,7 +24,8 @@ use crate::metadata::{Hold, Labels, PoolName, SliceRecord};
 pub(crate) struct DeviceTable {
     /// The pool of each slice, by the name of the slice.
     slices: FxHashMap<Arc<str>, Arc<PoolName>>,
-    pools: BTreeMap<Arc<PoolName>, Pool>,
+    /// Boxed, since the nodes of such a map are half empty.
+    pools: BTreeMap<Arc<PoolName>, Box<Pool>>,
     /// Pools with slices that several nodes may see.
     wide: BTreeSet<Arc<PoolName>>,
     uses: Uses,
@@ -43,8 +45,8 @@ struct Pool {
     slices: Arc<Vec<Arc<Slice>>>,
     /// Where several nodes see it: what nodes of each sight see.
     views: FxHashMap<Sight, Arc<SeenPool>>,
-    /// Nodes that see something of it.
-    seers: FxHashSet<Arc<str>>,
+    /// Nodes that see something of it, sorted; mostly one.
+    seers: Vec<Arc<str>>,
 }
 
 /// What a node sees of a pool.
@@ -105,10 +107,19 @@ impl DeviceTable {
             Arc::new(PoolName { driver: known.text(&record.pool.driver), name: Arc::clone(&record.pool.name) })
         });
         record.pool = (*pool).clone();
+        // One text, and not one for each slice: drivers name the pool of a node as the node.
+        if let Some(Reach::Node(node)) = &mut record.reach
+            && *node == record.pool.name
+        {
+            *node = Arc::clone(&record.pool.name);
+        }
         self.slices.insert(Arc::clone(&record.name), Arc::clone(&pool));
         let slice = Slice::new(record, known);
         let slices = Arc::make_mut(&mut self.pools.entry(Arc::clone(&pool)).or_default().slices);
         let place = slices.partition_point(|other| other.record.name < slice.record.name);
+        if slices.is_empty() {
+            slices.reserve_exact(1);
+        }
         slices.insert(place, Arc::new(slice));
         self.stale_pools.insert(pool, Stale::Slices);
     }
@@ -255,10 +266,12 @@ impl DeviceTable {
             self.wide.insert(Arc::clone(name));
         }
         let mut views: FxHashMap<Sight, Option<Arc<SeenPool>>> = FxHashMap::default();
+        let mut seers = Vec::with_capacity(1);
         let mut look = |node: &Arc<str>, labels: &Labels, places: &[usize]| {
+            let held = before.remove(node);
             let seen = match offer.sight(places.iter().copied(), node, labels) {
                 Ok(sight) => {
-                    let held = before.get(node).and_then(|held| held.seen.as_ref().ok());
+                    let held = held.as_ref().and_then(|held| held.seen.as_ref().ok());
                     let view = views.entry(sight).or_insert_with_key(|sight| view(&offer, sight, held));
                     view.clone().map(Ok)
                 }
@@ -266,10 +279,9 @@ impl DeviceTable {
             };
             let sighting = seen.map(|seen| Sighting { pool: Arc::clone(name), seen });
             if sighting.is_some() {
-                pool.seers.insert(Arc::clone(node));
+                seers.push(Arc::clone(node));
             }
-            let held = before.get(node);
-            let is_same = match (&sighting, held) {
+            let is_same = match (&sighting, &held) {
                 (Some(new), Some(held)) => new.is_same(held),
                 (None, None) => true,
                 _ => false,
@@ -296,8 +308,9 @@ impl DeviceTable {
         } else {
             by_node.iter().for_each(|(node, places)| look(node, &Labels::default(), places));
         }
-        let gone = before.into_keys().filter(|node| !pool.seers.contains(node));
-        changed.extend(gone);
+        changed.extend(before.into_keys());
+        seers.sort_unstable();
+        pool.seers = seers;
         pool.views.clear();
         if is_wide || pool.seers.len() > 1 {
             pool.views = views.into_iter().filter_map(|(sight, view)| Some((sight, view?))).collect();
@@ -338,7 +351,10 @@ impl DeviceTable {
         let offer = self.offer(name, &pool);
         for node in stale {
             let held = self.forget(node, name);
-            pool.seers.remove(node);
+            let place = pool.seers.binary_search(node);
+            if let Ok(place) = place {
+                pool.seers.remove(place);
+            }
             let Some(labels) = nodes.labels_of(node) else { continue };
             let seen = match offer.sight(0..offer.slices.len(), node, labels) {
                 Ok(sight) => match pool.views.get(&sight) {
@@ -352,7 +368,7 @@ impl DeviceTable {
                 Err(blind) => Some(Err(blind)),
             };
             if let Some(seen) = seen {
-                pool.seers.insert(Arc::clone(node));
+                pool.seers.insert(place.unwrap_or_else(|place| place), Arc::clone(node));
                 remember(&mut self.nodes, node, Sighting { pool: Arc::clone(name), seen });
             }
         }
