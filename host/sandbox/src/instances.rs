@@ -80,8 +80,11 @@ impl Instances {
         match self.pop() {
             Some(mut instance) => {
                 instance.hold(slots);
-                // Only now is its slot free for the next spare.
-                self.ask_for_spares();
+                // Making the next one beside the call would slow it down: memory of one process is mapped by one thread at a time. So
+                // that waits for the end of the call, unless another call would find none.
+                if self.waiting() == 0 {
+                    self.ask_for_spares();
+                }
                 instance.begin(time, line_budget);
                 Ok(instance)
             }
@@ -92,13 +95,15 @@ impl Instances {
         }
     }
 
-    /// Takes an instance back after a good call, if it may be called again. Others are dropped beside the requests.
-    pub(super) fn put_back(&self, mut instance: Instance) {
+    /// Takes an instance back after a good call, if it may be called again. Others are dropped beside the requests, and then the spare is
+    /// made that this call has taken.
+    pub(super) fn put_back(self: &Arc<Self>, mut instance: Instance) {
         match self.grants.lifetime {
             Lifetime::PerCall => {
                 if let Some(spares) = &self.spares {
                     spares.discard(instance);
                 }
+                self.ask_for_spares();
             }
             Lifetime::Reused => self.push(instance, IDLE_INSTANCES),
             Lifetime::Recycled => {
@@ -200,6 +205,11 @@ impl Instances {
     /// Instances that wait for a call.
     pub(super) fn waiting(&self) -> usize {
         self.lock().len()
+    }
+
+    /// Whether as many wait as are wanted.
+    pub(super) fn has_all_spares(&self) -> bool {
+        !self.is_short()
     }
 
     /// Linear memory of the waiting instance that has most of it, in bytes.

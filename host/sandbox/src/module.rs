@@ -121,6 +121,11 @@ impl Module {
         self.instances.waiting_memory_bytes()
     }
 
+    /// Whether as many spares wait for a call as are wanted.
+    pub fn has_all_spares(&self) -> bool {
+        self.instances.has_all_spares()
+    }
+
     /// Instances that are configured and wait for a call.
     pub fn waiting(&self) -> usize {
         self.instances.waiting()

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::process::nice;
 
 use super::instance::Instance;
@@ -50,7 +51,7 @@ impl Spares {
 
     /// Asks for spares of a module. Each module asks once until the thread begins with it.
     pub(super) fn ask(&self, module: Weak<dyn Spared>) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         if !queue.is_closed {
             queue.modules.push_back(module);
             drop(queue);
@@ -62,7 +63,7 @@ impl Spares {
     pub(super) fn discard(&self, mut instance: Instance) {
         let Some(slot) = self.slot(false) else { return };
         instance.hold([Some(slot), None]);
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         if !queue.is_closed {
             queue.used.push(instance);
             drop(queue);
@@ -72,9 +73,9 @@ impl Spares {
 
     /// What is next for the thread; none once it shall end.
     fn next(&self) -> Option<Work> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         let is_idle = |queue: &mut Queue| queue.modules.is_empty() && queue.used.is_empty() && !queue.is_closed;
-        let mut queue = self.asked.wait_while(queue, is_idle).unwrap_or_else(PoisonError::into_inner);
+        self.asked.wait_while(&mut queue, is_idle);
         if queue.is_closed {
             return None;
         }
@@ -129,7 +130,7 @@ impl Maker {
 
 impl Drop for Maker {
     fn drop(&mut self) {
-        self.spares.queue.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.spares.queue.lock().is_closed = true;
         self.spares.asked.notify_all();
         if let Some(thread) = self.thread.take() {
             // A guest that it runs ends at its deadline.

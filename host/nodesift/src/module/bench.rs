@@ -203,8 +203,9 @@ fn measure(
         }
         let (fresh_time, verdict) = call(&fresh)?;
         let (reused_time, _) = call(&reused)?;
-        await_spare(&spared)?;
+        // The first has the spare that loading has made.
         let (spare_time, _) = call(&spared)?;
+        await_spares(&spared)?;
         if round == 0 {
             rejected = (0..nodes).filter(|place| verdict.failure_at(*place).is_some()).count();
         }
@@ -232,17 +233,17 @@ fn measure(
     Ok(size)
 }
 
-/// Waits until a spare is there: it is made beside the calls, and once the last call has taken one.
+/// Waits until the spares are there, as they are when calls have pauses between them: they are made beside the calls.
 ///
 /// # Errors
 ///
-/// [`Failure::Data`] if none is there in time.
-fn await_spare(module: &Module) -> anyhow::Result<()> {
+/// [`Failure::Data`] if they are not there in time.
+fn await_spares(module: &Module) -> anyhow::Result<()> {
     let begun = Instant::now();
-    while module.waiting() == 0 {
+    while !module.has_all_spares() {
         if begun.elapsed() > MODULE_BENCH_SPARE_WAIT {
             let waited = MODULE_BENCH_SPARE_WAIT.as_secs();
-            return Err(Failure::Data(anyhow!("no spare instance was made in {waited} s")).into());
+            return Err(Failure::Data(anyhow!("the spare instances were not made in {waited} s")).into());
         }
         thread::yield_now();
     }
