@@ -118,7 +118,7 @@ fn stances(random: &mut Rng) -> Vec<v1::PartyStance> {
         nodes: random.u32(..9),
         since: random
             .bool()
-            .then(|| Timestamp { seconds: random.i64(..1 << 32), nanos: random.i32(..1_000) * 1_000_000 }),
+            .then(|| Timestamp { seconds: random.i64(0..1 << 32), nanos: random.i32(0..1_000) * 1_000_000 }),
     };
     (0..random.usize(..3)).map(|_| stance(random)).collect()
 }

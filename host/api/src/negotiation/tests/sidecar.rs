@@ -101,13 +101,23 @@ impl Sidecar {
         Self::start_in(folder, nodes, pods, parties).await
     }
 
-    pub(super) async fn channel(&self) -> Channel {
+    fn endpoint(&self) -> Endpoint {
         let path = self.folder.path().join("n.sock");
-        Endpoint::from_shared(format!("unix:{}", path.display())).unwrap().connect().await.unwrap()
+        Endpoint::from_shared(format!("unix:{}", path.display())).unwrap()
+    }
+
+    pub(super) async fn channel(&self) -> Channel {
+        self.endpoint().connect().await.unwrap()
     }
 
     pub(super) async fn core(&self) -> Core {
         Core(NegotiationClient::new(self.channel().await))
+    }
+
+    /// A core whose transport reads at most so many bytes of a stream ahead.
+    pub(super) async fn core_with_window(&self, bytes: u32) -> Core {
+        let channel = self.endpoint().initial_stream_window_size(bytes).connect().await.unwrap();
+        Core(NegotiationClient::new(channel))
     }
 
     pub(super) async fn party(&self, name: &str) -> Attending {

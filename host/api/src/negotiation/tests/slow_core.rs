@@ -10,7 +10,10 @@ use super::sidecar::{Attending, Sidecar, node, party, request};
 
 /// Nodes of which each is a round of its own. Each round is an event that names all parties, about a kilobyte: several times what the
 /// transport and the queue take.
-const ROUNDS: usize = 1_000;
+const ROUNDS: usize = 2_000;
+
+/// Bytes of events that the transport of the core takes although nobody reads them: the default of HTTP/2.
+const WINDOW: u32 = 65_535;
 
 /// A party that refuses everything for the first pod, and nothing for others.
 fn refusing(mut party: Attending) {
@@ -33,7 +36,7 @@ async fn a_core_that_does_not_read_is_cut_off_with_words_and_others_negotiate_on
     for name in &party_names {
         refusing(sidecar.party(name).await);
     }
-    let (mut slow, mut other) = (sidecar.core().await, sidecar.core().await);
+    let (mut slow, mut other) = (sidecar.core_with_window(WINDOW).await, sidecar.core().await);
     let order: Vec<String> = (0..ROUNDS).map(node).collect();
     let one_by_one = v1::NegotiateRequest { candidates: 1, order, ..request("p0") };
     let mut unread = slow.negotiate(one_by_one).await.unwrap();
