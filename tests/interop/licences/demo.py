@@ -133,13 +133,15 @@ def main():
     with grpc.insecure_channel(f"unix:{socket}") as channel:
         core = Core(pb, messages, stubs.NegotiationStub(channel))
         before = explain(binary, socket, "first", "before anybody is asked")
-        check("licence" not in before, "something is known of licences before the server attends")
+        check("no free licence" not in before, "something is known of licences before the server attends")
+        check("not asked: it does not attend" in before, "explain does not say that the server is away")
 
         server = LicenceServer(pb, stubs.PartiesStub(channel), {"node-b": 1})
         id, nodes = core.negotiate("first")
         check(nodes == ["node-b"], f"the nodes are {nodes}")
         during = explain(binary, socket, "second", "while the answer is valid")
         check("no free licence" in during, "explain does not name the reason")
+        check("refused: no free licence" in during, "explain does not say who has refused")
 
         check(core.select(id, nodes) == "node-b", "another node was allocated")
         other, nodes = core.negotiate("second")
