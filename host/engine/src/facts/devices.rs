@@ -22,8 +22,8 @@ use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
 use rustc_hash::FxHashMap;
 
 use super::context::Context;
-use super::gathered::{Gathered, GatheredPool, number};
-use super::lists::Lists;
+use super::gathered::{Gathered, GatheredPool};
+use super::lists::{Lists, number};
 use kinds::Kinds;
 use values::Values;
 

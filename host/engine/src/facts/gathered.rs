@@ -8,7 +8,7 @@ use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::lists::Lists;
+use super::lists::{Lists, number};
 use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
@@ -174,9 +174,4 @@ impl Answers {
     pub(super) fn at(&self, place: usize) -> Option<&Answer> {
         self.distinct.get(*self.codes.get(place)? as usize)
     }
-}
-
-/// A length or place. The cache holds fewer devices than numbers there are.
-pub(super) fn number(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
 }

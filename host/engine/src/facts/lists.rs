@@ -5,8 +5,6 @@ use std::hash::BuildHasher as _;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::gathered::number;
-
 /// Lists, one after the other, so that a new one needs no memory of its own.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
@@ -46,6 +44,11 @@ fn at<'a>(numbers: &'a [u32], ends: &[usize], list: u32) -> &'a [u32] {
     let place = list as usize;
     let start = place.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
     ends.get(place).and_then(|end| numbers.get(start..*end)).unwrap_or_default()
+}
+
+/// A length or place. The cache holds fewer devices than numbers there are.
+pub(super) fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 
 use crate::facts::claims::amount;
 use crate::facts::context::Context;
-use crate::facts::gathered::{Answers, Gathered, number};
+use crate::facts::gathered::{Answers, Gathered};
+use crate::facts::lists::number;
 
 /// What a device draws from counters of its pool, by their numbers.
 type Consumes = [(u32, i128)];
