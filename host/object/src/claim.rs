@@ -66,6 +66,13 @@ pub struct DeviceRequest {
     pub first_available: Vec<DeviceFields>,
 }
 
+impl DeviceRequest {
+    /// All that it may be about: the one kind, or each alternative.
+    pub fn fields(&self) -> impl Iterator<Item = &DeviceFields> {
+        self.exactly.iter().chain(&self.first_available)
+    }
+}
+
 /// Which devices a request or an alternative wants.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]

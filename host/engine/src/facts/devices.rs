@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::ClassRecord;
 use nodesift_cache::{PoolState, SeenCounter, SeenDevice, SeenPool};
+use nodesift_object::claim::DeviceRequest;
 use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
 use rustc_hash::FxHashMap;
@@ -267,13 +268,12 @@ fn lists_of(context: &Context) -> Vec<Vec<String>> {
     let of_class = |class: &Arc<ClassRecord>| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect();
     let expression = |selector: &DeviceSelector| Some(selector.cel.as_ref()?.expression.clone());
     let unallocated = resolved.named.iter().filter(|claim| claim.allocation.is_none());
-    for request in unallocated.flat_map(|claim| claim.spec.requests.iter().flatten()) {
-        for fields in request.exactly.iter().chain(&request.first_available) {
-            if let Some(class) = claims.class(&fields.device_class_name) {
-                add(of_class(class));
-            }
-            add(fields.selectors.iter().filter_map(expression).collect());
+    let requests = unallocated.flat_map(|claim| claim.spec.requests.iter().flatten());
+    for fields in requests.flat_map(DeviceRequest::fields) {
+        if let Some(class) = claims.class(&fields.device_class_name) {
+            add(of_class(class));
         }
+        add(fields.selectors.iter().filter_map(expression).collect());
     }
     if resolved.extended.is_some()
         && let Some(pod) = &context.pod().claims

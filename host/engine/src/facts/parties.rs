@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::{ClaimRecord, ClaimReference, ClassRecord, Configurations};
 use nodesift_negotiation::{Claim, ClaimState, Concern, OnSilence, Pod, Scope, Suitability};
-use nodesift_object::claim::DeviceFields;
+use nodesift_object::claim::{DeviceFields, DeviceRequest};
 use nodesift_sandbox::wire::PartyColumn;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -200,7 +200,7 @@ impl Context {
 
 /// What a claim asks for, alternatives included.
 fn fields_of(claim: &ClaimRecord) -> impl Iterator<Item = &DeviceFields> {
-    claim.spec.requests.iter().flatten().flat_map(|request| request.exactly.iter().chain(&request.first_available))
+    claim.spec.requests.iter().flatten().flat_map(DeviceRequest::fields)
 }
 
 /// Whether a claim is for devices of a driver: the claim or one of its classes has a configuration for it, or a selector of a class names
