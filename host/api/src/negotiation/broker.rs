@@ -147,7 +147,10 @@ impl Broker {
                 let _left = reply.send(released.map(|effects| self.carry_out(effects)));
             }
             Command::Attend { party, session, calls, reply } => {
-                let _left = reply.send(self.attend(&party, session, calls));
+                // Where nobody waits for the reply, the stream has ended. It may have said so before this.
+                if reply.send(self.attend(&party, session, calls)).is_err() {
+                    self.depart(Departure::Party { party, session });
+                }
             }
             Command::Heard(event) => self.step(event),
             Command::Done(done) => self.done(done),

@@ -226,8 +226,9 @@ impl Attendance {
         let party: Arc<str> = party.into();
         let (session, calls) = (self.session, self.outbox.clone());
         let broker = self.leaving.broker.clone();
-        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), session, calls, reply }).await?;
+        // Before it attends: it may have been called, and have left, before this goes on.
         self.leaving.departure = Some(Departure::Party { party: Arc::clone(&party), session });
+        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), session, calls, reply }).await?;
         self.party = Some(party);
         Ok(())
     }

@@ -92,6 +92,20 @@ async fn a_party_that_leaves_and_comes_back_is_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_party_that_leaves_as_soon_as_it_attends_has_left() {
+    let sidecar = Sidecar::start(1, 1, vec![party("a", OnSilence::Wait)]).await;
+    for round in 0..300 {
+        let mut hasty = Attending::open(sidecar.channel().await).await;
+        hasty.send(Message::Attend(v1::PartyAttend { party: "a".to_owned() }));
+        if round % 3 > 0 {
+            sidecar.until(|overview| overview["parties"][0]["attends"] == true).await;
+        }
+        drop(hasty);
+        sidecar.until(|overview| overview["parties"][0]["attends"] != true).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_party_that_does_not_read_its_calls_is_cut_off_with_words() {
     let sidecar = Sidecar::start(256, 3, vec![party("slow", OnSilence::Wait)]).await;
     let mut slow = sidecar.party("slow").await;
