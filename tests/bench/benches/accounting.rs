@@ -1,5 +1,6 @@
-//! What an accounting component costs: an event of a pod with facts of its own, which the component has to be called about, and the recount
-//! of a whole cluster by another policy's component.
+//! What an accounting component costs: an event of a pod with facts of its own, which the component has to be called about; an event of
+//! such pods from their creation to their end, of which most change nothing that it reads; and the recount of a whole cluster by another
+//! policy's component.
 //!
 //! Prints JSON lines. `cargo bench --workspace --bench accounting`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a benchmark")]
@@ -45,6 +46,15 @@ fn main() {
         micros(with.1, pods),
         first.calls(),
     );
+    let (lives_without, _) = live(nodes, pods, None);
+    let second = accounting();
+    let (lives_with, events) = live(nodes, pods, Some(&second));
+    println!(
+        r#"{{"name":"life","pods":{pods},"events":{events},"without_us":{:.2},"with_us":{:.2},"calls":{}}}"#,
+        micros(lives_without, events),
+        micros(lives_with, events),
+        second.calls(),
+    );
     let (mut writer, _) = with;
     for _ in 0..3 {
         let next = accounting();
@@ -66,6 +76,53 @@ fn main() {
 
 /// A cluster of pods of which no two are equal, and the time that they took.
 fn load(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (cache::Writer, Duration) {
+    let (mut writer, compiler) = empty(nodes, accounting);
+    let mut time = Duration::ZERO;
+    for from in (0..pods).step_by(usize::try_from(HOT).unwrap()) {
+        let decoded: Vec<Object> = (from..pods.min(from + HOT)).map(|number| pod(number, nodes)).collect();
+        let started = Instant::now();
+        apply(&mut writer, &compiler, &decoded);
+        time += started.elapsed();
+    }
+    (writer, time)
+}
+
+/// Pods that come and go, at most [`HOT`] at a time: the time of their events, and how many these were. Each is created, bound, has its
+/// status written three times, has the annotation changed that the component reads, and is deleted.
+fn live(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (Duration, u64) {
+    let (mut writer, compiler) = empty(nodes, accounting);
+    let (mut time, mut events) = (Duration::ZERO, 0);
+    for from in (0..pods).step_by(usize::try_from(HOT).unwrap()) {
+        let numbers = || from..pods.min(from + HOT);
+        let states: Vec<Vec<Object>> = (0..6)
+            .map(|state| {
+                let annotation = if state == 5 { "ab" } else { "a" };
+                let node = (state > 0).then_some(nodes);
+                numbers().map(|number| pod_in(number, node, annotation, state)).collect()
+            })
+            .collect();
+        let uids: Vec<String> = numbers().map(|number| format!("u{number}")).collect();
+        let started = Instant::now();
+        states.iter().for_each(|decoded| apply(&mut writer, &compiler, decoded));
+        uids.iter().for_each(|uid| writer.remove_pod(uid));
+        writer.publish();
+        time += started.elapsed();
+        events += 7 * (uids.len() as u64);
+    }
+    (time, events)
+}
+
+/// Compiles and applies pods that have been decoded.
+fn apply(writer: &mut cache::Writer, compiler: &Compiler, decoded: &[Object]) {
+    for object in decoded {
+        let Record::Pod(pod) = compiler.compile(object).record else { panic!("no pod") };
+        writer.apply_pod(pod);
+    }
+    writer.publish();
+}
+
+/// A cluster of nodes without pods, and what compiles objects for it.
+fn empty(nodes: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (cache::Writer, Compiler) {
     let (mut writer, _) = cache::new();
     writer.set_accountant(accounting.map(|accounting| Arc::clone(accounting) as Arc<dyn Accountant>));
     let selection =
@@ -82,36 +139,32 @@ fn load(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (c
         writer.apply_node(&node);
     }
     writer.publish();
-    let mut time = Duration::ZERO;
-    for from in (0..pods).step_by(usize::try_from(HOT).unwrap()) {
-        let decoded: Vec<Object> = (from..pods.min(from + HOT)).map(|number| Object::Pod(pod(number, nodes))).collect();
-        let started = Instant::now();
-        for object in &decoded {
-            let Record::Pod(pod) = compiler.compile(object).record else { panic!("no pod") };
-            writer.apply_pod(pod);
-        }
-        writer.publish();
-        time += started.elapsed();
-    }
-    (writer, time)
+    (writer, compiler)
 }
 
 /// One whose owner is its own, as that of a virtual machine.
-fn pod(number: u64, nodes: u64) -> Box<Pod> {
-    let pod = json!({
+fn pod(number: u64, nodes: u64) -> Object {
+    pod_in(number, Some(nodes), "a", 0)
+}
+
+/// The same on one of so many nodes or on none, with this annotation, at this resourceVersion.
+fn pod_in(number: u64, nodes: Option<u64>, annotation: &str, version: u64) -> Object {
+    let pod: Pod = serde_json::from_value(json!({
         "metadata": {
-            "name": format!("p{number}"), "namespace": "ns", "uid": format!("u{number}"), "annotations": {"k": "a"},
+            "name": format!("p{number}"), "namespace": "ns", "uid": format!("u{number}"),
+            "resourceVersion": version.to_string(), "annotations": {"k": annotation},
             "ownerReferences": [{
                 "apiVersion": "vm.neon.tech/v1", "kind": "VirtualMachine", "name": format!("vm{number}"),
                 "uid": format!("o{number}"), "controller": true,
             }],
         },
         "spec": {
-            "nodeName": format!("n{}", number % nodes),
+            "nodeName": nodes.map(|nodes| format!("n{}", number % nodes)),
             "containers": [{"name": "c", "resources": {"requests": {"cpu": "100m", "memory": "1Gi"}}}],
         },
-    });
-    serde_json::from_value(pod).unwrap()
+    }))
+    .unwrap();
+    Object::Pod(Box::new(pod))
 }
 
 fn micros(time: Duration, pods: u64) -> f64 {
