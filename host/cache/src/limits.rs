@@ -11,6 +11,17 @@ pub const CHUNK_ROWS: usize = 1024;
 /// a sweep looks at five values for each new one.
 pub const POOL_SWEEP_MIN: usize = 4 * 1024;
 
+/// Values of devices of which it is known for a while that one device had them, to see whether another has them too: those of more
+/// slices than one machine has, in 40 kB.
+pub const MET_VALUES: usize = 1024;
+
+/// Models of devices that are kept however few devices there are: more than a cluster has kinds of machines and places in them.
+pub const MODELS_MIN: usize = 256;
+
+/// Beyond [`MODELS_MIN`], devices per model: with fewer, values that other devices have too are kept in each device, which takes some
+/// bytes of each value. A model takes about 200 bytes, 25 for each of so many devices.
+pub const DEVICES_PER_MODEL: usize = 8;
+
 /// Pod templates whose compiled facts are kept for reuse. The largest clusters run some thousands of templates; the content
 /// of one takes about half a kilobyte.
 pub const RECENT_TEMPLATES: usize = 8 * 1024;

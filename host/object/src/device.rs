@@ -124,6 +124,34 @@ pub enum Attribute {
     Unsupported,
 }
 
+/// The value of an attribute, borrowed from wherever it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttributeRef<'a> {
+    /// [`Attribute::Int`].
+    Int(i64),
+    /// [`Attribute::Bool`].
+    Bool(bool),
+    /// [`Attribute::String`].
+    String(&'a str),
+    /// [`Attribute::Version`].
+    Version(&'a str),
+    /// [`Attribute::Unsupported`].
+    Unsupported,
+}
+
+impl Attribute {
+    /// The value, borrowed.
+    pub fn borrowed(&self) -> AttributeRef<'_> {
+        match self {
+            Self::Int(value) => AttributeRef::Int(*value),
+            Self::Bool(value) => AttributeRef::Bool(*value),
+            Self::String(text) => AttributeRef::String(text),
+            Self::Version(text) => AttributeRef::Version(text),
+            Self::Unsupported => AttributeRef::Unsupported,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Attribute {
     /// Of several values the first counts, in kube-scheduler's order.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

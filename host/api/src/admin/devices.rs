@@ -87,7 +87,7 @@ impl PoolCounts<'_> {
         let mut counted = Counted { driver: &pool.name.driver, pool: &pool.name.name, state, ..Counted::default() };
         for seen in pool.devices.iter().filter(|seen| *seen.reaches() == Ok(true)) {
             counted.devices += 1;
-            if seen.exclusive || seen.shared().is_some() {
+            if seen.exclusive() || seen.shared().is_some() {
                 counted.allocated += 1;
                 counted.in_flight += usize::from(self.is_in_flight(seen));
             } else {

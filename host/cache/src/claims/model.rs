@@ -336,9 +336,9 @@ fn slice() -> SliceRecord {
 fn held_in(snapshot: &Snapshot) -> BTreeMap<String, (bool, Option<i128>)> {
     let pools = snapshot.devices().seen_by(Row(0)).unwrap();
     let devices = pools.iter().flat_map(|pool| &pool.devices);
-    let in_use = devices.filter(|seen| seen.exclusive || seen.shared().is_some());
+    let in_use = devices.filter(|seen| seen.exclusive() || seen.shared().is_some());
     let sum = |seen: &SeenDevice| seen.shared().map(|shared| shared.iter().map(|(_, amount)| amount).sum());
-    in_use.map(|seen| (seen.device.name.to_string(), (seen.exclusive, sum(seen)))).collect()
+    in_use.map(|seen| (seen.device.name.to_string(), (seen.exclusive(), sum(seen)))).collect()
 }
 
 /// One event in the cache and in the model.

@@ -7,12 +7,14 @@
 //! | `seen` | per row what its node sees, as a column |
 //! | `offer` | slices of one pool, and what a node sees of them |
 //! | `uses` | devices that allocated claims hold |
+//! | `own` | values that other devices do not have |
 //! | `known` | equal devices kept once, and numbered |
 //! | `table` | all pools, as the writer keeps them; brings rows up to date |
 
 mod known;
 mod model;
 mod offer;
+mod own;
 mod seen;
 mod table;
 mod uses;

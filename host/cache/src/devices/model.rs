@@ -3,9 +3,10 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::own::OwnValues;
 use crate::metadata::devices::DeviceRecord;
 use crate::metadata::{DeviceTraits, NanoAmounts, PoolName};
-use nodesift_object::device::Attribute;
+use nodesift_object::device::{Attribute, AttributeRef};
 use nodesift_object::selector::NodeSelector;
 
 /// A device. Equal devices of different pools are one.
@@ -18,7 +19,7 @@ pub struct Device {
     pub name: Arc<str>,
     pub(super) model: Arc<Model>,
     /// The values that the model leaves to the device.
-    pub(super) own: Box<[Arc<Attribute>]>,
+    pub(super) own: OwnValues,
 }
 
 /// What devices of one kind share. Each is kept once, so that a device is little more than its name and its UUID.
@@ -37,7 +38,7 @@ pub(super) struct Model {
 pub(super) enum Value {
     /// That of all devices of the model.
     Common(Arc<Attribute>),
-    /// At this place of [`Device::own`].
+    /// At this place of [`Device::own`]; places ascend.
     Own(usize),
 }
 
@@ -52,16 +53,18 @@ impl Device {
         &self.model.traits
     }
 
-    /// Attributes by name as the device writes it, with or without a domain, sorted by name. Equal values of devices that are in use
-    /// at the same time are one.
-    pub fn attributes(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Attribute>)> {
-        let value = |(name, value)| Some((name, self.value(value)?));
-        self.model.names.iter().zip(&self.model.values).filter_map(value)
+    /// Attributes by name as the device writes it, with or without a domain, sorted by name.
+    pub fn attributes(&self) -> impl Iterator<Item = (&Arc<str>, AttributeRef<'_>)> {
+        let mut own = self.own.iter();
+        self.model.names.iter().zip(&self.model.values).filter_map(move |(name, value)| match value {
+            Value::Common(value) => Some((name, value.borrowed())),
+            Value::Own(_) => Some((name, own.next()?)),
+        })
     }
 
     /// The attribute of a full name, or of the name alone where the domain is the driver's. Source: `lookupAttribute` in
     /// k8s.io/dynamic-resource-allocation/structured/internal.
-    pub fn attribute(&self, full_name: &str) -> Option<&Arc<Attribute>> {
+    pub fn attribute(&self, full_name: &str) -> Option<AttributeRef<'_>> {
         self.attribute_at(self.attribute_place(full_name)?)
     }
 
@@ -75,8 +78,11 @@ impl Device {
     }
 
     /// The attribute at a place.
-    pub fn attribute_at(&self, place: usize) -> Option<&Arc<Attribute>> {
-        self.value(self.model.values.get(place)?)
+    pub fn attribute_at(&self, place: usize) -> Option<AttributeRef<'_>> {
+        match self.model.values.get(place)? {
+            Value::Common(value) => Some(value.borrowed()),
+            Value::Own(place) => self.own.get(*place),
+        }
     }
 
     /// What decides about places of attributes: equal where drivers and names are, among devices that are in use at the same time.
@@ -84,19 +90,10 @@ impl Device {
         (Arc::as_ptr(&self.model.driver).addr(), Arc::as_ptr(&self.model.names).addr())
     }
 
-    fn value<'a>(&'a self, value: &'a Value) -> Option<&'a Arc<Attribute>> {
-        match value {
-            Value::Common(value) => Some(value),
-            Value::Own(place) => self.own.get(*place),
-        }
-    }
-
     /// Whether it was made of such a record of its driver.
     pub(super) fn is_of(&self, record: &DeviceRecord) -> bool {
-        let attributes = record.attributes.iter().map(|(name, value)| (name, value));
-        self.name == record.name
-            && self.model.traits.content == record.traits
-            && self.attributes().map(|(name, value)| (name, &**value)).eq(attributes)
+        let attributes = record.attributes.iter().map(|(name, value)| (name, value.borrowed()));
+        self.name == record.name && self.model.traits.content == record.traits && self.attributes().eq(attributes)
     }
 }
 
@@ -127,10 +124,16 @@ impl Hash for Device {
 /// What devices have in common apart from names and attributes.
 #[derive(Debug)]
 pub struct Traits {
-    /// Its number: equal traits have the same, and no number is ever given again to others; [`u32::MAX`] as in [`Device::id`].
+    /// Its number: equal traits have the same, and no number is ever given again to others; [`Traits::LAST`] as [`u32::MAX`] in
+    /// [`Device::id`].
     pub number: u32,
     /// The traits.
     pub content: DeviceTraits,
+}
+
+impl Traits {
+    /// The greatest number: [`SeenDevice`] keeps it with one bit more.
+    pub const LAST: u32 = u32::MAX >> 1;
 }
 
 impl PartialEq for Traits {
@@ -159,9 +162,9 @@ pub struct SeenPool {
     /// Whether devices can be allocated from it.
     pub state: PoolState,
     /// Counters, sorted by set and name; none unless the state is [`PoolState::Ok`].
-    pub counters: Vec<SeenCounter>,
+    pub counters: Box<[SeenCounter]>,
     /// Devices in kube-scheduler's order; none unless the state is [`PoolState::Ok`].
-    pub devices: Vec<SeenDevice>,
+    pub devices: Box<[SeenDevice]>,
 }
 
 impl SeenPool {
@@ -216,12 +219,10 @@ pub struct SeenDevice {
     pub device: Arc<Device>,
     /// [`Device::id`].
     id: u32,
-    /// [`Traits::number`].
-    traits: u32,
+    /// Twice [`Traits::number`], and one more where a claim has it for itself.
+    traits_and_use: u32,
     /// What most devices have nothing of.
     pub(super) special: Option<Arc<Special>>,
-    /// Whether a claim has it for itself.
-    pub exclusive: bool,
 }
 
 /// Whom a device is for, shares and counters, where it is not simply for all who see the slice.
@@ -234,7 +235,8 @@ pub(super) struct Special {
 
 impl SeenDevice {
     pub(super) fn new(device: &Arc<Device>, special: Option<Arc<Special>>, exclusive: bool) -> Self {
-        Self { device: Arc::clone(device), id: device.id, traits: device.traits().number, special, exclusive }
+        let traits_and_use = (device.traits().number << 1) | u32::from(exclusive);
+        Self { device: Arc::clone(device), id: device.id, traits_and_use, special }
     }
 
     /// [`Device::id`].
@@ -244,7 +246,12 @@ impl SeenDevice {
 
     /// [`Traits::number`].
     pub fn traits_number(&self) -> u32 {
-        self.traits
+        self.traits_and_use >> 1
+    }
+
+    /// Whether a claim has it for itself.
+    pub fn exclusive(&self) -> bool {
+        self.traits_and_use & 1 == 1
     }
 
     /// Whether it is for the node.

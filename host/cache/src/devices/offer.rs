@@ -16,9 +16,16 @@ use crate::metadata::{Labels, NanoAmounts, PoolName, SetConsumption, SliceRecord
 /// A slice whose devices are known.
 #[derive(Debug)]
 pub(super) struct Slice {
-    /// Without its devices.
-    pub(super) record: SliceRecord,
+    pub(super) name: Arc<str>,
+    generation: i64,
+    /// How many slices the generation has.
+    slice_count: i64,
+    /// The nodes that the slice says by itself; `None` where it says none.
+    reach: Option<Reach>,
+    counter_sets: Box<[CounterSet]>,
     pub(super) devices: Box<[Arc<Device>]>,
+    /// Per device the nodes that it is for, where the slice leaves that to devices.
+    device_reaches: Option<Box<[Reach]>>,
     /// Whether one of the devices draws from counters.
     consumes: bool,
 }
@@ -50,47 +57,47 @@ struct Invalid;
 
 impl Slice {
     /// A slice; devices are those that are known.
-    pub(super) fn new(mut record: SliceRecord, known: &mut KnownDevices) -> Self {
-        let devices = known.devices(&record.pool, std::mem::take(&mut record.devices));
+    pub(super) fn new(record: SliceRecord, known: &mut KnownDevices) -> Self {
+        let SliceRecord { name, pool, generation, slice_count, reach, counter_sets, devices, device_reaches } = record;
+        let devices = known.devices(&pool, devices);
         let consumes = devices.iter().any(|device| !device.traits().content.consumes.is_empty());
-        Self { record, devices, consumes }
+        let (counter_sets, device_reaches) = (counter_sets.into(), device_reaches.map(Box::from));
+        Self { name, generation, slice_count, reach, counter_sets, devices, device_reaches, consumes }
     }
 
-    /// Whether it was made of such a record.
+    /// Whether it was made of such a record, whatever the pool.
     pub(super) fn is_of(&self, record: &SliceRecord) -> bool {
-        let Self { record: held, devices, consumes: _ } = self;
-        let SliceRecord { name, pool, generation, slice_count, reach, counter_sets, devices: _, device_reaches } = held;
+        let Self { name, generation, slice_count, reach, counter_sets, devices, device_reaches, consumes: _ } = self;
         *name == record.name
-            && *pool == record.pool
             && *generation == record.generation
             && *slice_count == record.slice_count
             && *reach == record.reach
-            && *counter_sets == record.counter_sets
-            && *device_reaches == record.device_reaches
+            && **counter_sets == *record.counter_sets
+            && device_reaches.as_deref() == record.device_reaches.as_deref()
             && devices.len() == record.devices.len()
             && devices.iter().zip(&record.devices).all(|(device, record)| device.is_of(record))
     }
 
     /// The one node that sees it, whatever its labels; `None` where several may, or labels decide about devices.
     pub(super) fn only_node(&self) -> Option<&Arc<str>> {
-        match &self.record.reach {
-            Some(Reach::Node(node)) => Some(node).filter(|_| self.record.device_reaches.is_none()),
+        match &self.reach {
+            Some(Reach::Node(node)) => Some(node).filter(|_| self.device_reaches.is_none()),
             _ => None,
         }
     }
 
     /// Devices that can be allocated: a slice with counters has none.
     fn offered(&self) -> &[Arc<Device>] {
-        if self.record.counter_sets.is_empty() { &self.devices } else { &[] }
+        if self.counter_sets.is_empty() { &self.devices } else { &[] }
     }
 
     /// Whether it is for a node.
     fn is_for(&self, node: &str, labels: &Labels) -> Result<bool, Blind> {
         let has = |reach: &Reach| reach.has(node, labels).map_err(|(_, of_slice)| self.blind(of_slice));
-        if let Some(reach) = &self.record.reach {
+        if let Some(reach) = &self.reach {
             return has(reach);
         }
-        for reach in self.record.device_reaches.iter().flatten() {
+        for reach in self.device_reaches.iter().flatten() {
             if has(reach)? {
                 return Ok(true);
             }
@@ -99,7 +106,7 @@ impl Slice {
     }
 
     fn blind(&self, error: &Arc<str>) -> Blind {
-        Blind { slice: Arc::clone(&self.record.name), error: Arc::clone(error) }
+        Blind { slice: Arc::clone(&self.name), error: Arc::clone(error) }
     }
 }
 
@@ -115,7 +122,7 @@ impl Offer {
         for (place, slice) in places.filter_map(|place| Some((place, self.slices.get(place)?))) {
             if slice.is_for(node, labels)? {
                 let answer = |reach: &Reach| reach.has(node, labels).map_err(|(error, _)| Arc::clone(error));
-                let reaches = slice.record.device_reaches.iter().flatten().map(answer);
+                let reaches = slice.device_reaches.iter().flatten().map(answer);
                 sight.slices.push((place, reaches.collect()));
             }
         }
@@ -125,18 +132,18 @@ impl Offer {
     /// The pool as nodes of this sight see it; `None` where they see nothing of it, or a newer generation is elsewhere.
     pub(super) fn view(&self, sight: &Sight) -> Option<SeenPool> {
         let seen = sight.slices.iter().filter_map(|(place, reaches)| Some((&**self.slices.get(*place)?, reaches)));
-        let newest = seen.clone().map(|(slice, _)| slice.record.generation).max()?;
+        let newest = seen.clone().map(|(slice, _)| slice.generation).max()?;
         let here: Vec<(&Slice, &[Reaches])> = seen
-            .filter(|(slice, _)| slice.record.generation == newest)
+            .filter(|(slice, _)| slice.generation == newest)
             .map(|(slice, reaches)| (slice, reaches.as_slice()))
             .collect();
-        let wanted = here.first().map_or(0, |(slice, _)| slice.record.slice_count);
+        let wanted = here.first().map_or(0, |(slice, _)| slice.slice_count);
         let mut all: Vec<&Slice> = here.iter().map(|(slice, _)| *slice).collect();
         if count(all.len()) != wanted {
-            if self.slices.iter().any(|slice| slice.record.generation > newest) {
+            if self.slices.iter().any(|slice| slice.generation > newest) {
                 return None;
             }
-            let is_newest = |slice: &&Arc<Slice>| slice.record.generation == newest;
+            let is_newest = |slice: &&Arc<Slice>| slice.generation == newest;
             all = self.slices.iter().filter(is_newest).map(|slice| &**slice).collect();
             if count(all.len()) != wanted {
                 return Some(self.without_devices(PoolState::Incomplete));
@@ -156,23 +163,23 @@ impl Offer {
     pub(super) fn reach_of(&self, device: &Arc<Device>, node: &str, labels: &Labels) -> Option<&Reach> {
         let reach = |slice: &'_ Arc<Slice>| -> Option<(i64, usize)> {
             let place = slice.offered().iter().position(|known| Arc::ptr_eq(known, device))?;
-            slice.is_for(node, labels).ok()?.then_some((slice.record.generation, place))
+            slice.is_for(node, labels).ok()?.then_some((slice.generation, place))
         };
         let found = self.slices.iter().filter_map(|slice| Some((reach(slice)?, slice)));
         let ((_, place), slice) = found.max_by_key(|((generation, _), _)| *generation)?;
-        match &slice.record.device_reaches {
+        match &slice.device_reaches {
             Some(reaches) => reaches.get(place),
-            None => slice.record.reach.as_ref(),
+            None => slice.reach.as_ref(),
         }
     }
 
     fn without_devices(&self, state: PoolState) -> SeenPool {
-        SeenPool { name: Arc::clone(&self.name), state, counters: Vec::new(), devices: Vec::new() }
+        SeenPool { name: Arc::clone(&self.name), state, counters: Box::default(), devices: Box::default() }
     }
 
     /// A pool of which no slice is missing: devices of the slices that are here, counters of all.
     fn complete(&self, here: &[(&Slice, &[Reaches])], all: &[&Slice]) -> Result<SeenPool, Invalid> {
-        let mut counters = Counters::of(all.iter().flat_map(|slice| &slice.record.counter_sets))?;
+        let mut counters = Counters::of(all.iter().flat_map(|slice| slice.counter_sets.iter()))?;
         for device in all.iter().filter(|slice| slice.consumes).flat_map(|slice| slice.offered()) {
             let draws = counters.drawn(device)?;
             if self.uses.contains_key(&device.name) {
@@ -193,7 +200,8 @@ impl Offer {
                 devices.push(SeenDevice::new(device, special, in_use.is_some_and(|in_use| in_use.is_exclusive())));
             }
         }
-        Ok(SeenPool { name: Arc::clone(&self.name), state: PoolState::Ok, counters: counters.seen, devices })
+        let (counters, devices) = (counters.seen.into(), devices.into());
+        Ok(SeenPool { name: Arc::clone(&self.name), state: PoolState::Ok, counters, devices })
     }
 }
 

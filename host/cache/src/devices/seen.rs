@@ -62,7 +62,7 @@ impl Devices {
             Reach::Everywhere => Some(DeviceNodes::All),
             Reach::Node(_) => Some(DeviceNodes::One),
             Reach::Selected(_, selector) => Some(DeviceNodes::Selected(Arc::clone(selector))),
-            Reach::Nowhere | Reach::Broken { .. } => None,
+            Reach::Nowhere | Reach::Broken(_) => None,
         }
     }
 

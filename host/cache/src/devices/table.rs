@@ -53,7 +53,8 @@ struct Pool {
 #[derive(Debug, Clone)]
 struct Sighting {
     pool: Arc<PoolName>,
-    seen: Result<Arc<SeenPool>, Blind>,
+    /// Boxed, since few nodes are blind.
+    seen: Result<Arc<SeenPool>, Box<Blind>>,
 }
 
 /// What has changed of a pool.
@@ -116,7 +117,7 @@ impl DeviceTable {
         self.slices.insert(Arc::clone(&record.name), Arc::clone(&pool));
         let slice = Slice::new(record, known);
         let slices = Arc::make_mut(&mut self.pools.entry(Arc::clone(&pool)).or_default().slices);
-        let place = slices.partition_point(|other| other.record.name < slice.record.name);
+        let place = slices.partition_point(|other| other.name < slice.name);
         if slices.is_empty() {
             slices.reserve_exact(1);
         }
@@ -128,16 +129,16 @@ impl DeviceTable {
     pub(crate) fn remove_slice(&mut self, name: &str) {
         let Some(pool) = self.slices.remove(name) else { return };
         if let Some(held) = self.pools.get_mut(&pool) {
-            Arc::make_mut(&mut held.slices).retain(|slice| *slice.record.name != *name);
+            Arc::make_mut(&mut held.slices).retain(|slice| *slice.name != *name);
         }
         self.stale_pools.insert(pool, Stale::Slices);
     }
 
     /// Whether this is what is held of a slice.
     pub(crate) fn holds_slice(&self, record: &SliceRecord) -> bool {
-        let pool = self.slices.get(&record.name).and_then(|pool| self.pools.get(pool));
-        let slice = pool.and_then(|pool| {
-            let place = pool.slices.binary_search_by(|slice| slice.record.name.cmp(&record.name)).ok()?;
+        let pool = self.slices.get(&record.name).filter(|pool| ***pool == record.pool);
+        let slice = pool.and_then(|pool| self.pools.get(pool)).and_then(|pool| {
+            let place = pool.slices.binary_search_by(|slice| slice.name.cmp(&record.name)).ok()?;
             pool.slices.get(place)
         });
         slice.is_some_and(|slice| slice.is_of(record))
@@ -275,7 +276,7 @@ impl DeviceTable {
                     let view = views.entry(sight).or_insert_with_key(|sight| view(&offer, sight, held));
                     view.clone().map(Ok)
                 }
-                Err(blind) => Some(Err(blind)),
+                Err(blind) => Some(Err(Box::new(blind))),
             };
             let sighting = seen.map(|seen| Sighting { pool: Arc::clone(name), seen });
             if sighting.is_some() {
@@ -365,7 +366,7 @@ impl DeviceTable {
                         view.map(|view| Ok(Arc::clone(pool.views.entry(sight).or_insert(view))))
                     }
                 },
-                Err(blind) => Some(Err(blind)),
+                Err(blind) => Some(Err(Box::new(blind))),
             };
             if let Some(seen) = seen {
                 pool.seers.insert(place.unwrap_or_else(|place| place), Arc::clone(node));
@@ -396,7 +397,7 @@ impl DeviceTable {
         for sighting in sightings {
             match &sighting.seen {
                 Ok(pool) => pools.push(Arc::clone(pool)),
-                Err(new) => blind = first(blind, new.clone()),
+                Err(new) => blind = first(blind, (**new).clone()),
             }
         }
         if let Some(Blind { error, .. }) = blind {

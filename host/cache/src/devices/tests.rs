@@ -238,7 +238,7 @@ fn rows_share_what_did_not_change_and_only_changed_rows_are_logged() {
     let after = reader.snapshot();
     let pools = |snapshot: &Snapshot, row| snapshot.devices().seen_by(Row(row)).unwrap();
     assert!(Arc::ptr_eq(&pools(&before, 0), &pools(&after, 0)));
-    assert!(pools(&after, 1)[0].devices[1].exclusive && !pools(&before, 1)[0].devices[1].exclusive);
+    assert!(pools(&after, 1)[0].devices[1].exclusive() && !pools(&before, 1)[0].devices[1].exclusive());
     assert_eq!(after.rows_changed(NodeInterface::NodeDevices, before.generation()), Some(vec![Row(1)]));
 
     // What is held twice is in use until it has been released twice, and what is not held is not released.
@@ -322,8 +322,9 @@ fn a_device_is_the_same_whatever_devices_are_beside_it() {
         let pool = pools.iter().find(|pool| *pool.name.name == *"p").unwrap();
         for (seen, written) in pool.devices.iter().zip(&written.spec.devices) {
             let attributes: BTreeMap<&str, _> =
-                seen.device.attributes().map(|(name, value)| (&**name, &**value)).collect();
-            assert_eq!(attributes, written.attributes.iter().collect(), "round {round}");
+                seen.device.attributes().map(|(name, value)| (&**name, value)).collect();
+            let of_record = written.attributes.iter().map(|(name, value)| (name, value.borrowed()));
+            assert_eq!(attributes, of_record.collect(), "round {round}");
             let text = format!("{} {attributes:?}", seen.device.name);
             met += usize::from(numbers.contains_key(&text));
             assert_eq!(*numbers.entry(text).or_insert(seen.device.id), seen.device.id, "round {round}");
@@ -349,13 +350,13 @@ fn rows_that_see_the_same_share_one_list_before_and_after_a_claim_holds_a_device
     writer.publish();
     let lists = |snapshot: &Snapshot| [0, 1].map(|row| snapshot.devices().seen_by(Row(row)).unwrap());
     let [a, b] = lists(&reader.snapshot());
-    assert!(Arc::ptr_eq(&a, &b) && !a[0].devices[0].exclusive);
+    assert!(Arc::ptr_eq(&a, &b) && !a[0].devices[0].exclusive());
     let held: AllocatedDevice = serde_json::from_str(r#"{"driver":"d","pool":"wide","device":"g"}"#).unwrap();
     writer.hold_devices(&Hold::compile(&held));
     writer.apply_node(&node("c"));
     writer.publish();
     let [a, b] = lists(&reader.snapshot());
-    assert!(Arc::ptr_eq(&a, &b) && a[0].devices[0].exclusive);
+    assert!(Arc::ptr_eq(&a, &b) && a[0].devices[0].exclusive());
     let c = reader.snapshot().devices().seen_by(Row(2)).unwrap();
     assert!(Arc::ptr_eq(&a[0], &c[0]));
 }
@@ -404,6 +405,6 @@ fn hostile_slices_cost_at_most_their_pool() {
     let seen = reader.snapshot().devices().seen_by(Row(0)).unwrap();
     let devices: Vec<usize> = seen.iter().map(|pool| pool.devices.len()).collect();
     assert_eq!(devices, [2, 10_000]);
-    assert_eq!(seen[1].counters, [SeenCounter { total: i128::MAX, held: i128::MAX }]);
+    assert_eq!(*seen[1].counters, [SeenCounter { total: i128::MAX, held: i128::MAX }]);
     assert!(seen[1].devices.iter().all(|seen| seen.reaches().is_err()));
 }

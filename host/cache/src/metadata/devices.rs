@@ -163,9 +163,18 @@ pub(crate) enum Reach {
     /// The one of this name.
     Node(Arc<str>),
     /// Those that match; with the selector as it is written, which allocations repeat.
-    Selected(NodeSelectorTest, Arc<NodeSelector>),
-    /// That cannot be told: the error about it alone, and as one about its slice.
-    Broken { error: Arc<str>, of_slice: Arc<str> },
+    Selected(Box<NodeSelectorTest>, Arc<NodeSelector>),
+    /// That cannot be told.
+    Broken(Box<BrokenReach>),
+}
+
+/// Why nodes cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BrokenReach {
+    /// The error about it alone.
+    error: Arc<str>,
+    /// The same as one about its slice.
+    of_slice: Arc<str>,
 }
 
 /// What the cache keeps of a ResourceSlice.
@@ -193,10 +202,12 @@ impl Reach {
             (None, None) => Self::Nowhere,
             (None, Some(selector)) => {
                 let test = NodeSelectorTest::compile(selector);
-                let Some(error) = test.error() else { return Self::Selected(test, Arc::new(selector.clone())) };
+                let Some(error) = test.error() else {
+                    return Self::Selected(Box::new(test), Arc::new(selector.clone()));
+                };
                 let error = format!("failed to parse node selector: {error}");
                 let of_slice = Arc::from(format!("failed to perform node selection for slice {slice}: {error}"));
-                Self::Broken { error: Arc::from(error), of_slice }
+                Self::Broken(Box::new(BrokenReach { error: Arc::from(error), of_slice }))
             }
         }
     }
@@ -212,7 +223,7 @@ impl Reach {
             Self::Everywhere => Ok(true),
             Self::Node(node) => Ok(**node == *name),
             Self::Selected(test, _) => Ok(test.matches(labels, name)),
-            Self::Broken { error, of_slice } => Err((error, of_slice)),
+            Self::Broken(broken) => Err((&broken.error, &broken.of_slice)),
         }
     }
 }

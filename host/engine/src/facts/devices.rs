@@ -229,7 +229,7 @@ impl<'a> Projection<'a> {
 
 /// How a device is in use.
 fn in_use(seen: &SeenDevice) -> u8 {
-    let exclusive = if seen.exclusive { EXCLUSIVE } else { 0 };
+    let exclusive = if seen.exclusive() { EXCLUSIVE } else { 0 };
     exclusive | if seen.shared().is_some() { SHARED } else { 0 }
 }
 

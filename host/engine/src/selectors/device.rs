@@ -1,7 +1,7 @@
 //! A device as selectors see it.
 
 use nodesift_cache::Device;
-use nodesift_object::device::Attribute;
+use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::device_selector::{SelectedDevice, SelectedValue};
 
 /// A device as selectors see it.
@@ -17,7 +17,7 @@ pub trait SelectorDevice {
     fn allows_multiple_allocations(&self) -> bool;
 
     /// Attributes by name as the device writes it.
-    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)>;
+    fn attributes(&self) -> impl Iterator<Item = (&str, AttributeRef<'_>)>;
 
     /// Capacities by name as the device writes it, as texts of quantities.
     fn capacities(&self) -> impl Iterator<Item = (&str, &str)>;
@@ -36,8 +36,8 @@ impl SelectorDevice for Device {
         self.traits().content.multiple_allocations
     }
 
-    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
-        Self::attributes(self).map(|(name, attribute)| (&**name, &**attribute))
+    fn attributes(&self) -> impl Iterator<Item = (&str, AttributeRef<'_>)> {
+        Self::attributes(self).map(|(name, attribute)| (&**name, attribute))
     }
 
     fn capacities(&self) -> impl Iterator<Item = (&str, &str)> {
@@ -56,13 +56,13 @@ pub(super) fn selected(device: &impl SelectorDevice) -> SelectedDevice<'_> {
 }
 
 /// The value of an attribute for the component.
-pub(super) fn selected_value(attribute: &Attribute) -> SelectedValue<'_> {
+pub(super) fn selected_value(attribute: AttributeRef<'_>) -> SelectedValue<'_> {
     match attribute {
-        &Attribute::Int(value) => SelectedValue::Int(value),
-        &Attribute::Bool(value) => SelectedValue::Bool(value),
-        Attribute::String(text) => SelectedValue::Text(text),
-        Attribute::Version(text) => SelectedValue::Version(text),
-        Attribute::Unsupported => SelectedValue::Unsupported,
+        AttributeRef::Int(value) => SelectedValue::Int(value),
+        AttributeRef::Bool(value) => SelectedValue::Bool(value),
+        AttributeRef::String(text) => SelectedValue::Text(text),
+        AttributeRef::Version(text) => SelectedValue::Version(text),
+        AttributeRef::Unsupported => SelectedValue::Unsupported,
     }
 }
 

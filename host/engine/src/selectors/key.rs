@@ -1,7 +1,7 @@
 //! What an expression reads of one device: as bytes, and as a device without the rest. Of two devices with the same key it says the
 //! same. Keys of one expression are compared, and only those.
 
-use nodesift_object::device::Attribute;
+use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::device_selector::{Path, QualifiedName, SelectedDevice};
 
 use super::device::{SelectorDevice, selected_value};
@@ -75,7 +75,7 @@ pub(super) fn of_faults(device: &impl SelectorDevice, key: &mut Vec<u8>) {
     let mut values = 0_u64;
     for (name, value) in device.attributes() {
         values += 1;
-        if matches!(value, Attribute::Version(_) | Attribute::Unsupported) {
+        if matches!(value, AttributeRef::Version(_) | AttributeRef::Unsupported) {
             text(key, Tag::Text, name);
             attribute(key, value);
         }
@@ -88,16 +88,16 @@ pub(super) fn of_faults(device: &impl SelectorDevice, key: &mut Vec<u8>) {
     key.extend(values.to_le_bytes());
 }
 
-fn attribute(key: &mut Vec<u8>, value: &Attribute) {
+fn attribute(key: &mut Vec<u8>, value: AttributeRef<'_>) {
     match value {
-        Attribute::Int(value) => {
+        AttributeRef::Int(value) => {
             key.push(Tag::Int as u8);
             key.extend(value.to_le_bytes());
         }
-        Attribute::Bool(value) => flag(key, Tag::Bool, *value),
-        Attribute::String(value) => text(key, Tag::String, value),
-        Attribute::Version(value) => text(key, Tag::Version, value),
-        Attribute::Unsupported => key.push(Tag::Unsupported as u8),
+        AttributeRef::Bool(value) => flag(key, Tag::Bool, value),
+        AttributeRef::String(value) => text(key, Tag::String, value),
+        AttributeRef::Version(value) => text(key, Tag::Version, value),
+        AttributeRef::Unsupported => key.push(Tag::Unsupported as u8),
     }
 }
 

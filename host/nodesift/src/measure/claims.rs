@@ -272,7 +272,7 @@ mod tests {
         let free = || -> Vec<usize> {
             let snapshot = bed.reader.snapshot();
             let of_row = |row| {
-                snapshot.devices().seen_by(Row(row)).unwrap()[0].devices.iter().filter(|seen| !seen.exclusive).count()
+                snapshot.devices().seen_by(Row(row)).unwrap()[0].devices.iter().filter(|seen| !seen.exclusive()).count()
             };
             (0..20).map(of_row).collect()
         };

@@ -51,10 +51,7 @@ pub(super) fn view_of(seen: &Result<SeenPools, Arc<str>>) -> View {
             .iter()
             .map(|seen| DeviceView {
                 name: seen.device.name.to_string(),
-                model: format!(
-                    "{:?}",
-                    seen.device.attribute(&format!("{}/model", seen.device.driver())).map(|it| &**it)
-                ),
+                model: format!("{:?}", seen.device.attribute(&format!("{}/model", seen.device.driver()))),
                 memory: seen
                     .device
                     .traits()
@@ -63,7 +60,7 @@ pub(super) fn view_of(seen: &Result<SeenPools, Arc<str>>) -> View {
                     .first()
                     .map_or_else(String::new, |it| it.text.to_string()),
                 reaches: seen.reaches().clone().map_err(|error| error.to_string()),
-                exclusive: seen.exclusive,
+                exclusive: seen.exclusive(),
                 shared: seen.shared().map(|shared| shared.iter().map(|(k, v)| (k.to_string(), *v)).collect()),
                 consumes: seen.consumes().to_vec(),
             })

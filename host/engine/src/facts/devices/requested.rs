@@ -149,7 +149,7 @@ impl<'a> Asked<'a> {
             return Stage::Matching;
         }
         let is_shared = seen.shared().is_some() && !traits.multiple_allocations;
-        if !self.fields.admin_access && (seen.exclusive || is_shared) { Stage::Tolerated } else { Stage::Free }
+        if !self.fields.admin_access && (seen.exclusive() || is_shared) { Stage::Tolerated } else { Stage::Free }
     }
 
     fn is_kept_away_by(&self, taint: &DeviceTaint) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 use nodesift_cache::metadata::{self, Selection, SliceRecord};
 use nodesift_cache::{Device, Row, Writer, new};
-use nodesift_object::device::Attribute;
+use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::device_selector::{Outcome, Path, SelectedDevice, SelectedValue};
 use nodesift_sandbox::fault::Fault;
 use serde_json::{Value, json};
@@ -51,9 +51,9 @@ impl Evaluator for ByName {
 
 fn said(list: &[String], device: &Device) -> wire::Answer {
     for (number, expression) in list.iter().enumerate() {
-        match device.attributes().find(|(name, _)| ***name == **expression).map(|(_, value)| &**value) {
-            Some(Attribute::Int(_)) => {}
-            Some(Attribute::Version(text)) => {
+        match device.attributes().find(|(name, _)| ***name == **expression).map(|(_, value)| value) {
+            Some(AttributeRef::Int(_)) => {}
+            Some(AttributeRef::Version(text)) => {
                 return wire::Answer::Error(format!("selector #{number}: CEL runtime error: {text}").into());
             }
             _ => return wire::Answer::No,
@@ -185,8 +185,9 @@ fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Writte
 /// The same from the cache.
 fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>) {
     let (mut written, mut values) = (Vec::new(), Vec::new());
-    let mut met: Vec<Vec<Attribute>> = vec![Vec::new(); query.attributes.len()];
-    for pool in context.snapshot().devices().seen_by(row).unwrap().iter() {
+    let pools = context.snapshot().devices().seen_by(row).unwrap();
+    let mut met: Vec<Vec<AttributeRef<'_>>> = vec![Vec::new(); query.attributes.len()];
+    for pool in pools.iter() {
         let name = if query.names { &*pool.name.name } else { "" };
         let counters = pool.counters.iter();
         let counters: Vec<_> =
@@ -210,7 +211,7 @@ fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>
                 capacities: traits.capacities.iter().map(capacity).collect(),
                 consumes: seen.consumes().iter().map(|(counter, amount)| (*counter, (*amount).into())).collect(),
             };
-            let in_use = u8::from(seen.exclusive) + if seen.shared().is_some() { SHARED } else { 0 };
+            let in_use = u8::from(seen.exclusive()) + if seen.shared().is_some() { SHARED } else { 0 };
             let taint = |it: &nodesift_object::device::DeviceTaint| wire::Taint {
                 key: it.key.as_str().into(),
                 value: it.value.as_str().into(),
@@ -225,14 +226,14 @@ fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>
             let name = if query.names { &*seen.device.name } else { "" };
             written.push(format!("{kind:?} {in_use} {taints:?} {held:?} {name}"));
             for (attribute, met) in query.attributes.iter().zip(&mut met) {
-                values.push(match seen.device.attribute(attribute).map(|value| &**value) {
+                values.push(match seen.device.attribute(attribute) {
                     None => 0,
-                    Some(Attribute::Unsupported) => wire::UNKNOWN_TYPE,
+                    Some(AttributeRef::Unsupported) => wire::UNKNOWN_TYPE,
                     Some(value) => {
-                        if !met.contains(value) {
-                            met.push(value.clone());
+                        if !met.contains(&value) {
+                            met.push(value);
                         }
-                        u32::try_from(met.iter().position(|known| known == value).unwrap() + 1).unwrap()
+                        u32::try_from(met.iter().position(|known| *known == value).unwrap() + 1).unwrap()
                     }
                 });
             }

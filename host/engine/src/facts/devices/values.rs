@@ -1,9 +1,7 @@
 //! Attributes of devices as numbers: equal numbers in one situation are equal values. Start at [`Values::of_situation`].
 
-use std::sync::Arc;
-
 use nodesift_cache::{Device, SeenPool};
-use nodesift_object::device::Attribute;
+use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::wire::devices::UNKNOWN_TYPE;
 use rustc_hash::FxHashMap;
 
@@ -19,16 +17,16 @@ pub(super) struct Values<'a> {
     by_layout: FxHashMap<(usize, usize), usize>,
     last: Option<((usize, usize), usize)>,
     /// Per attribute.
-    numbers: Vec<Numbers>,
+    numbers: Vec<Numbers<'a>>,
 }
 
 /// The numbers of the values of one attribute in one situation.
 #[derive(Default)]
-struct Numbers {
+struct Numbers<'a> {
     next: u32,
-    /// By address of a value: those that are met first, and the others.
-    few: Vec<(usize, u32)>,
-    more: FxHashMap<usize, u32>,
+    /// By value: those that are met first, and the others.
+    few: Vec<(AttributeRef<'a>, u32)>,
+    more: FxHashMap<AttributeRef<'a>, u32>,
 }
 
 impl<'a> Values<'a> {
@@ -38,7 +36,7 @@ impl<'a> Values<'a> {
     }
 
     /// Adds, per device of a situation's pools and attribute: 0 where it has none, else the number of its value, by first appearance.
-    pub(super) fn of_situation<'p>(&mut self, pools: impl Iterator<Item = &'p SeenPool>, values: &mut Vec<u32>) {
+    pub(super) fn of_situation(&mut self, pools: impl Iterator<Item = &'a SeenPool>, values: &mut Vec<u32>) {
         if self.attributes.is_empty() {
             return;
         }
@@ -70,32 +68,31 @@ impl<'a> Values<'a> {
     }
 }
 
-impl Numbers {
+impl<'a> Numbers<'a> {
     fn clear(&mut self) {
         self.next = 1;
         self.few.clear();
         self.more.clear();
     }
 
-    /// The number of a value. Equal values are at one address.
-    fn of(&mut self, value: &Arc<Attribute>) -> u32 {
-        let address = Arc::as_ptr(value).addr();
-        if let Some((_, known)) = self.few.iter().find(|(known, _)| *known == address) {
+    /// The number of a value.
+    fn of(&mut self, value: AttributeRef<'a>) -> u32 {
+        if let Some((_, known)) = self.few.iter().find(|(known, _)| *known == value) {
             return *known;
         }
-        if let Some(known) = self.more.get(&address) {
+        if let Some(known) = self.more.get(&value) {
             return *known;
         }
-        let number = if **value == Attribute::Unsupported {
+        let number = if value == AttributeRef::Unsupported {
             UNKNOWN_TYPE
         } else {
             self.next = self.next.saturating_add(1);
             self.next - 1
         };
         if self.few.len() < FEW {
-            self.few.push((address, number));
+            self.few.push((value, number));
         } else {
-            self.more.insert(address, number);
+            self.more.insert(value, number);
         }
         number
     }

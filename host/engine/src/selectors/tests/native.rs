@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nodesift_cel::{Device, Program};
-use nodesift_object::device::Attribute;
+use nodesift_object::device::{Attribute, AttributeRef};
 use nodesift_sandbox::device_selector::{Outcome, Path, QualifiedName, SelectedDevice, SelectedValue};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use parking_lot::Mutex;
@@ -33,8 +33,8 @@ impl SelectorDevice for TestDevice {
         self.allow_multiple_allocations
     }
 
-    fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
-        self.attributes.iter().map(|(name, value)| (name.as_str(), value))
+    fn attributes(&self) -> impl Iterator<Item = (&str, AttributeRef<'_>)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value.borrowed()))
     }
 
     fn capacities(&self) -> impl Iterator<Item = (&str, &str)> {
