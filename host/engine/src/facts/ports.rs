@@ -62,6 +62,6 @@ mod tests {
             assert_eq!(WantedPorts::new(&wanted).conflict_with(&taken), expected, "{wanted:?} {taken:?}");
             if expected { conflicts += 1 } else { none += 1 }
         }
-        assert!(conflicts > 100 && none > 100, "{conflicts} {none}");
+        assert!(conflicts > 50 && none > 50, "{conflicts} {none}");
     }
 }
