@@ -109,6 +109,8 @@ pub(crate) struct Negotiation {
     pub(crate) candidates: Candidates,
     /// Where to go on in the order.
     pub(crate) next: usize,
+    /// Whether a party has taken back what it said since the order was begun: nodes may suit that were passed over.
+    pub(crate) is_overtaken: bool,
     /// Alternatives that wait for the next round.
     pub(crate) named: Vec<Node>,
     /// Selectors of alternatives, with their party.
@@ -147,6 +149,7 @@ impl Negotiation {
             seats: Vec::new(),
             candidates: Candidates::default(),
             next: 0,
+            is_overtaken: false,
             named: Vec::new(),
             selectors: Vec::new(),
             rechecks: false,

@@ -22,6 +22,7 @@ impl Turn<'_> {
         let it = &mut *self.it;
         it.round += 1;
         it.rechecks = false;
+        it.is_overtaken &= it.next > 0;
         let wanted = it.most.saturating_sub(it.candidates.live().count());
         if it.candidates.len() + wanted > SEEN_NODES {
             it.named.clear();
@@ -72,6 +73,10 @@ impl Turn<'_> {
         let is_waiting = self.it.candidates.live().next().is_some();
         if added == 0 && !is_waiting {
             if !self.it.named.is_empty() {
+                return self.evaluate();
+            }
+            if self.it.is_overtaken {
+                self.it.next = 0;
                 return self.evaluate();
             }
             // Where nothing else is left, what was known to be unsuitable before is asked about again, once.
@@ -285,6 +290,7 @@ impl Turn<'_> {
             return;
         }
         if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
+            self.it.is_overtaken = true;
             if let Some(seat) = self.it.seats.get(position) {
                 self.it.candidates.forget(seat.bit);
             }

@@ -77,6 +77,45 @@ fn r12_where_nothing_else_is_left_what_was_unsuitable_is_asked_about_again_once(
 }
 
 #[test]
+fn r12_what_was_invalidated_while_candidates_were_evaluated_is_evaluated_again() {
+    let mut world = scoped(Scope::Template);
+    world.negotiate(request("p1", vec![claim("c1", "a")], 0..3));
+    let ask = world.ask("a");
+    world.answer_with("a", Answer { valid: ms(10_000), ..answer(&ask, 0..3) });
+    let (id, effects) = world.core.negotiate(request("p2", vec![claim("c2", "a")], 0..3), world.now).unwrap();
+    let [Effect::Evaluate(asked)] = &effects[..] else { panic!("{effects:?}") };
+    let evaluated = world.evaluate(asked);
+    assert_eq!(evaluated.nodes, nodes([]));
+    world.step(Event::Invalidated(text("a"), Invalidate { subject: None }));
+    world.step(Event::Evaluated(evaluated));
+    let ask = world.ask("a");
+    assert_eq!((&ask.nodes, &ask.recheck), (&nodes(0..3), &nodes([])));
+    world.answer_with("a", answer(&ask, 0..2));
+    assert_eq!(world.viable(id), Some(nodes([2])));
+}
+
+#[test]
+fn r12_what_was_invalidated_while_others_were_asked_about_is_evaluated_again_once() {
+    let mut world = scoped(Scope::Template);
+    world.negotiate(request("p1", vec![claim("c1", "a")], 0..2));
+    let ask = world.ask("a");
+    world.answer_with("a", Answer { valid: ms(10_000), ..answer(&ask, 0..2) });
+    let id = world.negotiate(request("p2", vec![claim("c2", "a")], 0..3));
+    assert_eq!(world.ask("a").nodes, nodes([2]));
+    world.step(Event::Invalidated(text("a"), Invalidate { subject: None }));
+    world.step(Event::Left { party: text("a"), session: 1 });
+    world.attend("a", 2);
+    world.pass(BACKOFF_FIRST);
+    let ask = world.ask("a");
+    assert_eq!(ask.nodes, nodes([2]));
+    world.answer_with("a", answer(&ask, [2]));
+    let ask = world.ask("a");
+    assert_eq!((&ask.nodes, &ask.recheck), (&nodes(0..2), &nodes([2])));
+    world.answer_with("a", answer(&ask, 0..3));
+    assert_eq!(world.end(id), Some(End::Exhausted));
+}
+
+#[test]
 fn r13_a_party_that_comes_back_is_asked_again_after_a_rest() {
     let mut world = World::new(vec![party("a", Wait)]);
     let id = world.negotiate(request("p", vec![claim("c", "a")], 0..3));
