@@ -12,8 +12,8 @@ pub(super) struct Log {
     deadline: Instant,
     /// Nodes that have passed predicates.
     candidates: BTreeSet<Node>,
-    /// Nodes that a party was known to reject when they were evaluated.
-    hidden: BTreeSet<Node>,
+    /// Nodes that a party was known to reject when they were evaluated, and has not taken back.
+    hidden: BTreeSet<(Arc<str>, Node)>,
     parties: Vec<(Arc<str>, Subject)>,
     /// What was agreed on.
     viable: Vec<Node>,
@@ -113,12 +113,16 @@ impl Record {
     /// Two of three nodes pass; of the rest, those do that no party is known to reject.
     pub(super) fn evaluate(&mut self, asked: &Evaluate) -> Evaluated {
         let number = |node: &Node| node[1..].parse::<usize>().unwrap_or(0);
-        let is_unsuitable = |node: &Node| {
-            let mut keys = asked.parties.iter().map(|(party, subject)| (party.clone(), subject.clone(), node.clone()));
-            keys.any(|key| self.column.get(&key) == Some(&false))
+        let rejects = |(party, subject): &(Arc<str>, Subject), node: &Node| {
+            self.column.get(&(party.clone(), subject.clone(), node.clone())) == Some(&false)
         };
+        let is_unsuitable = |node: &Node| asked.parties.iter().any(|party| rejects(party, node));
         let fits = |node: &&Node| number(node) % 3 > 0 && !asked.skip.contains(node) && !is_unsuitable(node);
-        let order = asked.order.iter().filter(|node| is_unsuitable(node)).cloned().collect::<Vec<_>>();
+        let hidden = |node: &Node| -> Vec<(Arc<str>, Node)> {
+            let by = asked.parties.iter().filter(|party| rejects(party, node));
+            by.map(|(party, _)| (party.clone(), node.clone())).collect()
+        };
+        let hidden: Vec<_> = asked.order.iter().flat_map(hidden).collect();
         let mut found: Vec<Node> = asked.named.iter().filter(fits).cloned().collect();
         let mut next = asked.start;
         while found.len() < asked.wanted && next < asked.order.len() {
@@ -126,7 +130,7 @@ impl Record {
             next += 1;
         }
         found.truncate(asked.wanted);
-        self.logs.get_mut(&asked.negotiation).unwrap().hidden.extend(order);
+        self.logs.get_mut(&asked.negotiation).unwrap().hidden.extend(hidden);
         Evaluated { negotiation: asked.negotiation, round: asked.round, nodes: found, next }
     }
 
@@ -145,7 +149,8 @@ impl Record {
                     return;
                 };
                 if let Some(node) = self.selected.get(&said.id).filter(|_| log.is_allocating) {
-                    let subject = log.parties.iter().find(|(of, _)| of == party).unwrap().1.clone();
+                    let evaluated = log.parties.iter().find(|(of, _)| of == party).map(|(_, subject)| subject.clone());
+                    let subject = evaluated.unwrap_or_else(|| subject_of(party, &log.asked.pod, &self.states));
                     self.kept.insert((party.clone(), subject, node.clone()), (now + VALID_MOST, false));
                 }
             }
@@ -156,6 +161,7 @@ impl Record {
                 self.kept.retain(|(of, ..), _| of != party);
                 for log in self.logs.values_mut() {
                     log.said.retain(|(of, _), _| of != party);
+                    log.hidden.retain(|(of, _)| of != party);
                 }
             }
             Event::Evaluated(evaluated) => {
@@ -373,7 +379,8 @@ impl Record {
                     assert!(is_rejected(node), "nobody has rejected {node}");
                 }
                 for node in log.asked.order.iter().filter(|node| node[1..].parse::<usize>().unwrap() % 3 > 0) {
-                    assert!(log.candidates.contains(node) || log.hidden.contains(node), "{node} was not tried");
+                    let is_hidden = log.hidden.iter().any(|(_, hidden)| hidden == node);
+                    assert!(log.candidates.contains(node) || is_hidden, "{node} was not tried");
                 }
                 "Exhausted"
             }
@@ -401,4 +408,15 @@ impl Record {
             End::Superseded => "Superseded",
         }
     }
+}
+
+/// What a party's answers about a pod are about, where it was selected before candidates were evaluated for that party.
+fn subject_of(name: &Arc<str>, pod: &Pod, states: &BTreeMap<ClaimUid, ClaimState>) -> Subject {
+    let (_, on_silence, scope) = PARTIES.into_iter().find(|(known, ..)| **known == **name).unwrap();
+    let mut pod = pod.clone();
+    for claim in &mut pod.claims {
+        claim.state = states.get(&claim.uid).copied().unwrap_or(claim.state);
+    }
+    let party = Party { scope, ..party(name, on_silence) };
+    party.seat(&pod, &[]).unwrap().0
 }
