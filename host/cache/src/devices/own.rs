@@ -1,7 +1,5 @@
 //! Values that other devices do not have. Start at [`OwnValues`].
 
-use std::fmt::Write as _;
-
 use nodesift_object::device::{Attribute, AttributeRef};
 
 /// The values of one device, one after the other in one text, so that a UUID takes little more than its length. Each is a letter for
@@ -13,10 +11,7 @@ impl OwnValues {
     /// These values.
     pub(super) fn of(values: &[Attribute]) -> Self {
         let mut all = String::new();
-        let mut add = |letter: char, text: &str| {
-            // Writing to a string cannot fail.
-            let _ = write!(all, "{letter}{}:{text}", text.len());
-        };
+        let mut add = |letter: char, text: &str| all.extend([&format!("{letter}{}:", text.len()), text]);
         for value in values {
             match value {
                 Attribute::Int(value) => add('i', &value.to_string()),
