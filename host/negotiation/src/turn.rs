@@ -34,7 +34,9 @@ impl Turn<'_> {
         if let Some(claim) = self.it.obstacle() {
             return self.end(End::InProgress(claim));
         }
-        match self.it.selection.take_if(|selection| selection.is_optimistic) {
+        // A claim may have been given back since the selection: more than one is not allocated before answers.
+        let may_be_early = self.it.pod.delayed().count() <= 1;
+        match self.it.selection.take_if(|selection| selection.is_optimistic && may_be_early) {
             Some(selection) => self.assume(selection.nodes, true),
             None => self.evaluate(),
         }

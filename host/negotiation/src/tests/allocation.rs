@@ -31,6 +31,22 @@ fn r7_one_delayed_claim_may_be_selected_before_answers_and_more_never_1_21() {
 }
 
 #[test]
+fn r7_a_claim_given_back_after_the_selection_makes_it_wait_for_answers_1_21() {
+    let mut world = World::new(vec![party("a", Wait)]);
+    let other = Claim { state: ClaimState::Allocated, ..claim("c2", "a") };
+    let id = world.negotiate(request("p", vec![claim("c1", "a"), other], 0..3));
+    let ask = world.ask("a");
+    world.answer(&ask, "a", []);
+    assert_eq!(world.viable(id), Some(nodes(0..3)));
+    world.claim("c2", Some(ClaimState::Unallocated));
+    world.select(id, nodes([2]), true).unwrap();
+    let ask = world.ask("a");
+    assert_eq!(ask.claims.len(), 2);
+    world.answer(&ask, "a", []);
+    assert_eq!(world.allocate("a").nodes, nodes([2]));
+}
+
+#[test]
 fn r8_allocated_only_when_each_has_finished_1_14_1_17_1_25() {
     let (mut world, id) = agreed();
     assert_eq!(world.select(id, nodes([7]), false), Err(Refusal::NotViable(node(7))));
