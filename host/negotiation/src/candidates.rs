@@ -113,10 +113,12 @@ impl Candidates {
         self.list.len() - before
     }
 
-    /// A seat has said whether a node suits. What is no candidate is passed over.
-    pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool, word: Word) {
+    /// A seat has said whether a node suits. What is no candidate is passed over. Returns whether the node suits everybody heard
+    /// so far, and did not before.
+    pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool, word: Word) -> bool {
         let candidate = self.positions.get(node).copied().and_then(|at| self.list.get_mut(at));
-        let Some(candidate) = candidate else { return };
+        let Some(candidate) = candidate else { return false };
+        let was_live = candidate.unsuitable == 0;
         candidate.set_word(seat, word);
         candidate.suits &= !seat;
         candidate.unsuitable &= !seat;
@@ -125,6 +127,7 @@ impl Candidates {
         } else {
             candidate.unsuitable |= seat;
         }
+        !was_live && candidate.unsuitable == 0
     }
 
     /// A seat says the same of all nodes of which it has not been heard.

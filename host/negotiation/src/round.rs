@@ -86,13 +86,7 @@ impl Turn<'_> {
                 return self.exhaust();
             }
         }
-        for seat in &mut self.it.seats {
-            let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
-            let kept: Vec<_> = kept.map(|(node, said, since)| (node.clone(), said.clone(), since)).collect();
-            for (node, said, since) in kept {
-                note_word(&mut self.it.candidates, seat, &node, &said, since);
-            }
-        }
+        self.note_kept();
         let parties = self.it.seats.iter().map(|seat| seat.party.clone()).collect();
         self.tell(Progress::Asked { nodes: self.it.candidates.live().count(), parties });
         let ends = (self.now + self.it.round_time).min(self.it.deadline);
@@ -104,6 +98,17 @@ impl Turn<'_> {
             self.ask(position);
         }
         self.settle();
+    }
+
+    /// Takes over the answers to others that are kept of nodes about which seats have not been heard.
+    fn note_kept(&mut self) {
+        for seat in &mut self.it.seats {
+            let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
+            let kept: Vec<_> = kept.map(|(node, said, since)| (node.clone(), said.clone(), since)).collect();
+            for (node, said, since) in kept {
+                note_word(&mut self.it.candidates, seat, &node, &said, since);
+            }
+        }
     }
 
     fn exhaust(&mut self) {
@@ -233,15 +238,30 @@ impl Turn<'_> {
             return self.settle();
         }
         self.desk.note_answer(party, self.now);
-        self.note_said(position, at, answer);
+        let is_revived = self.note_said(position, at, answer);
         self.note_alternatives(party, answer);
+        if is_revived {
+            self.ask_undecided();
+        }
         self.settle();
     }
 
-    /// Takes over what a good answer says of the nodes that were asked about.
-    fn note_said(&mut self, position: usize, at: usize, answer: &Answer) {
-        let Some(seat) = self.it.seats.get_mut(position) else { return };
-        let Some(ask) = seat.asks.get_mut(at) else { return };
+    /// A node suits that did not suit before: the round hears the others about it, too.
+    fn ask_undecided(&mut self) {
+        self.note_kept();
+        for position in 0..self.it.seats.len() {
+            let seat = self.it.seats.get(position);
+            if seat.is_some_and(|seat| self.it.candidates.undecided(seat.bit).next().is_some()) {
+                self.ask(position);
+            }
+        }
+    }
+
+    /// Takes over what a good answer says of the nodes that were asked about. Returns whether one of them suits everybody heard so
+    /// far, and did not before.
+    fn note_said(&mut self, position: usize, at: usize, answer: &Answer) -> bool {
+        let Some(seat) = self.it.seats.get_mut(position) else { return false };
+        let Some(ask) = seat.asks.get_mut(at) else { return false };
         let mut said: Vec<(Node, Suitability)> = Vec::new();
         let mut named: FxHashSet<&Node> = FxHashSet::default();
         for unsuitable in &answer.nodes {
@@ -259,8 +279,9 @@ impl Turn<'_> {
             self.it.named.extend(known);
             seat.unanswered_since = seat.asks.iter().map(|ask| ask.sent).min();
         }
+        let mut is_revived = false;
         for (node, said) in &said {
-            note_word(&mut self.it.candidates, seat, node, said, self.now);
+            is_revived |= note_word(&mut self.it.candidates, seat, node, said, self.now);
         }
         if answer.valid.is_zero() {
             self.desk.kept.drop_nodes(&seat.key, said.iter().map(|(node, _)| node), &mut self.desk.out);
@@ -268,6 +289,7 @@ impl Turn<'_> {
             let until = self.now + answer.valid.min(VALID_MOST);
             self.desk.kept.keep(&seat.key, said, self.now, until, &mut self.desk.out);
         }
+        is_revived
     }
 
     fn note_alternatives(&mut self, party: &Arc<str>, answer: &Answer) {
@@ -328,11 +350,11 @@ impl Turn<'_> {
     }
 }
 
-/// A seat has said something of a node, which stands since a time.
-fn note_word(candidates: &mut Candidates, seat: &mut Seat, node: &Node, said: &Suitability, since: Instant) {
+/// A seat has said something of a node, which stands since a time. Returns what [`Candidates::decide`] does.
+fn note_word(candidates: &mut Candidates, seat: &mut Seat, node: &Node, said: &Suitability, since: Instant) -> bool {
     let bit = seat.bit;
     let word = seat.words.word(said, since, |word| candidates.iter().any(|candidate| candidate.word(bit) == word));
-    candidates.decide(node, bit, *said == Suitability::Suitable, word);
+    candidates.decide(node, bit, *said == Suitability::Suitable, word)
 }
 
 /// Checks that an answer says only what it was asked about.

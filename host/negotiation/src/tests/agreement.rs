@@ -124,6 +124,39 @@ fn r5_a_selector_of_alternatives_is_the_callers_to_apply_1_11() {
 }
 
 #[test]
+fn r5_a_node_that_suits_after_all_is_asked_about_at_once() {
+    for is_kept in [false, true] {
+        let of_template = Party { scope: Scope::Template, ..party("a", Wait) };
+        let mut world = World::new(vec![of_template, party("b", Wait)]);
+        let mut asked = request("p", vec![claim("c1", "a"), claim("c2", "b")], 0..3);
+        asked.candidates = 1;
+        let id = world.negotiate(asked);
+        // Nothing is known of node 0 from the one party, and the other rejects it.
+        world.step(Event::Left { party: text("a"), session: 1 });
+        let b = world.ask("b");
+        world.answer(&b, "b", [0]);
+        world.attend("a", 2);
+        world.calls("a");
+        world.pass(ms(100));
+        let (a, b) = (world.ask("a"), world.ask("b"));
+        assert_eq!((&a.nodes, &b.nodes, &b.recheck), (&nodes([1]), &nodes([1]), &nodes([0])));
+        world.answer(&a, "a", [1]);
+        if is_kept {
+            world.negotiate(request("q", vec![claim("c3", "a")], 0..1));
+            let ask = world.ask("a");
+            world.answer_with("a", Answer { valid: ms(1_000), ..answer(&ask, []) });
+        }
+        world.answer(&b, "b", [1]);
+        if !is_kept {
+            let ask = world.ask("a");
+            assert_eq!(ask.nodes, nodes([0]));
+            world.answer(&ask, "a", []);
+        }
+        assert_eq!(world.viable(id), Some(nodes([0])));
+    }
+}
+
+#[test]
 fn r5_all_rejected_is_exhausted() {
     let mut world = World::new(vec![party("a", Wait)]);
     let id = world.negotiate(request("p", vec![claim("c", "a")], 0..200));
