@@ -1,5 +1,5 @@
 //! Random parties and pods over simulated time, and an obvious record of what was said: every outcome must follow from it.
-//! `record.rs` has that record. The seeds are printed; `CASES` runs of one seed each.
+//! `record.rs` has that record. The seeds are printed: with the last as `NODESIFT_SEED`, a run begins with what failed.
 
 mod record;
 
@@ -12,6 +12,7 @@ use crate::limits::{ALLOCATED, OPEN_ASKS};
 use OnSilence::{Ignore, Reject, Wait};
 use record::Record;
 
+/// Seeds of one run, unless `NODESIFT_NEGOTIATION_CASES` says otherwise.
 const CASES: u64 = 10;
 const NEGOTIATIONS: usize = 200;
 const PARTIES: [(&str, OnSilence, Scope); 4] =
@@ -91,8 +92,9 @@ fn run(seed: u64) -> (u64, BTreeMap<&'static str, usize>) {
 #[test]
 fn every_outcome_with_random_parties_is_one_that_the_rules_allow() {
     let mut outcomes = BTreeMap::<&str, usize>::new();
-    let base = fastrand::u64(..1 << 32);
-    for seed in base..base + CASES {
+    let from_environment = |name| std::env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
+    let base = from_environment("NODESIFT_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
+    for seed in base..base + from_environment("NODESIFT_NEGOTIATION_CASES").unwrap_or(CASES) {
         println!("seed {seed}");
         for (outcome, count) in run(seed).1 {
             *outcomes.entry(outcome).or_default() += count;

@@ -17,14 +17,35 @@ pub(super) struct Log {
     parties: Vec<(Arc<str>, Subject)>,
     /// What was agreed on.
     viable: Vec<Node>,
-    /// Whether parties allocate.
+    /// Whether parties allocate, and have allocated.
     is_allocating: bool,
-    /// What a party has said of a node last.
+    is_allocated: bool,
+    /// What a party has said of a node last, when asked for this negotiation.
     said: BTreeMap<(Arc<str>, Node), bool>,
+    /// What has been kept of a party's answers about a node since it began: it may have been taken over.
+    kept: BTreeSet<(Arc<str>, Node, bool)>,
     /// The calls to allocate: their party, and the nodes on which all claims that it was asked for can be used.
     allocations: BTreeMap<CallId, (Arc<str>, Option<Vec<Node>>)>,
     /// Whether the stream of `Negotiate`, and then that of `Select`, waits.
     waits: bool,
+}
+
+impl Log {
+    /// Whether a party may be taken to have said this of a node: its own answer counts before what was kept.
+    fn says(&self, party: &Arc<str>, node: &Node, suits: bool) -> bool {
+        match self.said.get(&(party.clone(), node.clone())) {
+            Some(said) => *said == suits,
+            None => self.kept.contains(&(party.clone(), node.clone(), suits)),
+        }
+    }
+
+    /// Whether a node suits all parties that are not ignored.
+    fn is_agreed(&self, node: &Node, parties: &BTreeMap<Arc<str>, OnSilence>) -> bool {
+        self.parties.iter().all(|(party, _)| {
+            let is_ignored = parties[party] == Ignore && !self.said.contains_key(&(party.clone(), node.clone()));
+            is_ignored || self.says(party, node, true)
+        })
+    }
 }
 
 #[derive(Default)]
@@ -40,13 +61,15 @@ pub(super) struct Record {
     withdrawn: BTreeSet<CallId>,
     /// Calls to allocate whose party's stream has ended since.
     left: BTreeSet<CallId>,
-    /// UID of the pod for which a claim is held.
+    /// UID of the pod for which a claim is held: until it is given up, or the pod is bound and all its claims are allocated.
     held: BTreeMap<ClaimUid, Arc<str>>,
+    /// Pods that are bound, of those for which claims are held.
+    bound: BTreeSet<Arc<str>>,
     undoing: BTreeMap<CallId, (Vec<ClaimUid>, Instant)>,
     /// When claims were given up: parties that do not attend are told to give them back later.
     given_up: BTreeMap<ClaimUid, Instant>,
-    /// The node for which a call to allocate is.
-    selected: BTreeMap<CallId, Node>,
+    /// The node for which a call to allocate is, and what the party's answers about the pod are about.
+    selected: BTreeMap<CallId, (Node, Subject)>,
     states: BTreeMap<ClaimUid, ClaimState>,
     /// Since when parties rest.
     rests: BTreeMap<Arc<str>, Instant>,
@@ -64,8 +87,10 @@ impl Record {
                 hidden: BTreeSet::new(),
                 viable: Vec::new(),
                 is_allocating: false,
+                is_allocated: false,
                 parties: Vec::new(),
                 said: BTreeMap::new(),
+                kept: BTreeSet::new(),
                 allocations: BTreeMap::new(),
                 waits: true,
             },
@@ -148,10 +173,8 @@ impl Record {
                 let Some(log) = self.logs.values_mut().find(|log| log.allocations.contains_key(&said.id)) else {
                     return;
                 };
-                if let Some(node) = self.selected.get(&said.id).filter(|_| log.is_allocating) {
-                    let evaluated = log.parties.iter().find(|(of, _)| of == party).map(|(_, subject)| subject.clone());
-                    let subject = evaluated.unwrap_or_else(|| subject_of(party, &log.asked.pod, &self.states));
-                    self.kept.insert((party.clone(), subject, node.clone()), (now + VALID_MOST, false));
+                if let Some((node, subject)) = self.selected.get(&said.id).filter(|_| log.is_allocating) {
+                    self.kept.insert((party.clone(), subject.clone(), node.clone()), (now + VALID_MOST, false));
                 }
             }
             Event::Deallocated(_, id) => {
@@ -161,6 +184,7 @@ impl Record {
                 self.kept.retain(|(of, ..), _| of != party);
                 for log in self.logs.values_mut() {
                     log.said.retain(|(of, _), _| of != party);
+                    log.kept.retain(|(of, ..)| of != party);
                     log.hidden.retain(|(of, _)| of != party);
                 }
             }
@@ -171,9 +195,14 @@ impl Record {
             }
             Event::Claim { uid, state: Some(state), .. } => {
                 self.states.insert(uid.clone(), *state);
-                if *state == ClaimState::Allocated {
-                    self.held.remove(uid);
+                self.let_go_of_what_is_shown();
+            }
+            Event::Bound(pod) => {
+                let latest = self.logs.values().rev().find(|log| log.asked.pod.uid == *pod);
+                if latest.is_some_and(|log| log.is_allocated) {
+                    self.bound.insert(pod.clone());
                 }
+                self.let_go_of_what_is_shown();
             }
             _ => {}
         }
@@ -227,20 +256,38 @@ impl Record {
                 if asked.skip.is_empty() && asked.start == 0 {
                     // It begins, or begins again because a claim has changed.
                     log.candidates.clear();
+                    log.viable.clear();
                     log.said.clear();
+                    let kept = self.column.iter().map(|((party, subject, node), suits)| (party, subject, node, suits));
+                    let is_seated = |party: &Arc<str>, subject: &Subject| {
+                        log.parties.iter().any(|(of, about)| (of, about) == (party, subject))
+                    };
+                    let kept = kept.filter(|(party, subject, ..)| is_seated(party, subject));
+                    log.kept = kept.map(|(party, _, node, suits)| (party.clone(), node.clone(), *suits)).collect();
                 }
             }
             Effect::Rows { party, subject, changes } => {
+                let seat = (party.clone(), subject.clone());
+                let mut seated: Vec<_> = self.logs.values_mut().filter(|log| log.parties.contains(&seat)).collect();
                 for (node, said) in changes {
                     let key = (party.clone(), subject.clone(), node.clone());
-                    match said {
-                        Suitability::Unknown => self.column.remove(&key),
-                        said => self.column.insert(key, *said == Suitability::Suitable),
-                    };
+                    if *said == Suitability::Unknown {
+                        self.column.remove(&key);
+                        continue;
+                    }
+                    let suits = *said == Suitability::Suitable;
+                    self.column.insert(key, suits);
+                    for log in &mut seated {
+                        log.kept.insert((party.clone(), node.clone(), suits));
+                    }
                 }
             }
-            Effect::Assume { negotiation, pod, claims, .. } => {
-                self.logs.get_mut(negotiation).unwrap().is_allocating = false;
+            Effect::Assume { negotiation, pod, claims, node } => {
+                let log = self.logs.get_mut(negotiation).unwrap();
+                log.is_allocating = false;
+                // More than one claim is never allocated for a node before everybody has said that it suits.
+                let is_agreed = log.viable.contains(node) || log.is_agreed(node, &self.parties);
+                assert!(is_agreed || claims.len() <= 1, "{negotiation:?} has not agreed on {node}");
                 for claim in claims {
                     let holder = self.held.insert(claim.clone(), pod.clone());
                     assert!(holder.is_none_or(|holder| holder == *pod), "{claim} is held twice");
@@ -277,7 +324,10 @@ impl Record {
                 let is_of = |log: &&mut Log| log.waits && log.asked.pod.uid == allocate.pod;
                 let log = self.logs.values_mut().rev().find(is_of).unwrap();
                 log.allocations.entry(allocate.id).or_insert((party.clone(), None));
-                self.selected.insert(allocate.id, allocate.nodes[0].clone());
+                let (_, _, scope) = PARTIES.into_iter().find(|(name, ..)| **name == **party).unwrap();
+                let pod = &log.asked.pod;
+                let subject = Subject::of(scope, &pod.uid, &pod.template, &allocate.claims);
+                self.selected.insert(allocate.id, (allocate.nodes[0].clone(), subject));
             }
             Call::Deallocate(deallocate) => {
                 let (_, nodes) = self.logs.values().find_map(|log| log.allocations.get(&deallocate.id)).unwrap();
@@ -293,8 +343,18 @@ impl Record {
         }
     }
 
+    /// Bound pods hold no claims that are all allocated.
+    fn let_go_of_what_is_shown(&mut self) {
+        let is_shown = |claim: &ClaimUid| self.states.get(claim) == Some(&ClaimState::Allocated);
+        let open = self.held.iter().filter(|(claim, _)| !is_shown(claim)).map(|(_, pod)| pod.clone());
+        let open: BTreeSet<Arc<str>> = open.collect();
+        self.held.retain(|_, pod| open.contains(pod) || !self.bound.contains(pod));
+        self.bound.retain(|pod| open.contains(pod));
+    }
+
     /// A pod does not hold its claims any more.
     fn free(&mut self, pod: &Arc<str>, now: Instant) {
+        self.bound.remove(pod);
         let freed = self.held.extract_if(.., |_, holder| holder == pod).map(|(claim, _)| (claim, now));
         self.given_up.extend(freed);
     }
@@ -305,33 +365,14 @@ impl Record {
     }
 
     fn check_progress(&mut self, id: NegotiationId, progress: &Progress, now: Instant) {
-        let silence = self.parties.clone();
         let log = self.logs.get_mut(&id).unwrap();
         assert!(log.waits, "{id:?} is told {progress:?} after its end");
         let outcome = match progress {
-            Progress::Asked { .. } => {
-                // What is kept serves this negotiation, too.
-                for (party, subject) in &log.parties {
-                    for node in &log.candidates {
-                        if let Some(suits) = self.column.get(&(party.clone(), subject.clone(), node.clone())) {
-                            log.said.entry((party.clone(), node.clone())).or_insert(*suits);
-                        }
-                    }
-                }
-                return;
-            }
+            Progress::Asked { .. } => return,
             Progress::Viable(nodes) => {
                 for node in nodes {
                     assert!(log.candidates.contains(node), "{node} has not passed predicates");
-                    for (party, _) in &log.parties {
-                        let said = log.said.get(&(party.clone(), node.clone()));
-                        let is_ignored = said.is_none() && silence[party] == Ignore;
-                        assert!(
-                            said == Some(&true) || is_ignored,
-                            "{party} has not said that {node} suits: {id:?} {:?}",
-                            log.asked.pod.uid
-                        );
-                    }
+                    assert!(log.is_agreed(node, &self.parties), "{id:?}: not everybody has said that {node} suits");
                 }
                 let rank = |node: &Node| log.asked.order.iter().position(|of| of == node).unwrap_or(usize::MAX);
                 assert!(nodes.is_sorted_by_key(rank), "{nodes:?} are not in order");
@@ -346,6 +387,7 @@ impl Record {
                 let mut allocations = log.allocations.values();
                 let is_there = |nodes: &Option<Vec<Node>>| nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
                 assert!(allocations.all(|(_, nodes)| is_there(nodes)), "not everything is allocated for {node}");
+                log.is_allocated = true;
                 "Allocated"
             }
             Progress::Failed(_) => "Failed",
@@ -363,11 +405,10 @@ impl Record {
 
     fn check_end(&self, id: NegotiationId, end: &End, now: Instant) -> &'static str {
         let log = &self.logs[&id];
-        let said = |party: &Arc<str>, node: &Node| log.said.get(&(party.clone(), node.clone())).copied();
         let is_rejected = |node: &Node| {
             let mut parties = log.parties.iter().map(|(party, _)| party);
             // A node that silence has rejected stays so, whatever others hear of it.
-            parties.any(|party| said(party, node) == Some(false) || self.parties[party] == Reject)
+            parties.any(|party| log.says(party, node, false) || self.parties[party] == Reject)
         };
         match end {
             End::Viable => {
@@ -391,7 +432,8 @@ impl Record {
                     let has_finished = log.allocations.values().any(|(of, nodes)| of == party && nodes.is_some());
                     let is_allocating = log.is_allocating && !has_finished;
                     let is_asked = self.asks.values().any(|(of, by, ..)| *of == id && by == party);
-                    let is_unheard = log.candidates.iter().any(|node| said(party, node).is_none());
+                    let is_said = |node: &Node| log.said.contains_key(&(party.clone(), node.clone()));
+                    let is_unheard = !log.candidates.iter().all(is_said);
                     assert!(is_allocating || is_asked || is_unheard, "{party} was not silent");
                 }
                 "TimedOut"
@@ -408,15 +450,4 @@ impl Record {
             End::Superseded => "Superseded",
         }
     }
-}
-
-/// What a party's answers about a pod are about, where it was selected before candidates were evaluated for that party.
-fn subject_of(name: &Arc<str>, pod: &Pod, states: &BTreeMap<ClaimUid, ClaimState>) -> Subject {
-    let (_, on_silence, scope) = PARTIES.into_iter().find(|(known, ..)| **known == **name).unwrap();
-    let mut pod = pod.clone();
-    for claim in &mut pod.claims {
-        claim.state = states.get(&claim.uid).copied().unwrap_or(claim.state);
-    }
-    let party = Party { scope, ..party(name, on_silence) };
-    party.seat(&pod, &[]).unwrap().0
 }
