@@ -107,7 +107,7 @@ impl<F: Facts> Answers<'_, F> {
             let fits = Fits::new(plan, &devices)?;
             let given =
                 Given { plan, devices: &devices, layout: &layout, fits: &fits, attributes: query.attributes.len() };
-            let mut search = Search::new(given);
+            let mut search = Search::without_picks(given);
             let mut known = vec![Known::Nothing; devices.situations.len()];
             for (row, _) in searched.iter().filter(|(_, plan)| *plan == number) {
                 let situation = situation_of(&devices, *row)?;

@@ -13,6 +13,7 @@
 //! | `plan` | claims as flat lists, and what they ask about devices |
 //! | `fit`, `capacity` | what can be said of a kind of devices before any search |
 //! | `layout` | where situations and pools are in the columns |
+//! | `count` | claims whose devices only have to be counted |
 //! | `search` | the depth-first search |
 //! | `prune` | devices that no solution has |
 //! | `picks` | the devices picked so far, and whether one more may be |
@@ -30,6 +31,7 @@ pub mod verdict;
 
 mod allocation;
 mod capacity;
+mod count;
 mod filter;
 mod fit;
 mod layout;

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::count::Counting;
 use crate::facts::{Broken, EXCLUSIVE, PoolState};
 use crate::limits;
 use crate::picks::{Given, Pick, Picks, Refusal};
@@ -38,6 +39,8 @@ pub(crate) struct Search<'a> {
     given: Given<'a>,
     picks: Picks<'a>,
     pruning: Pruning<'a>,
+    /// Where it is enough to count.
+    counting: Option<Counting<'a>>,
     frames: Vec<Frame>,
     /// By what is asked: how many devices.
     counts: Vec<u64>,
@@ -108,6 +111,7 @@ impl<'a> Search<'a> {
             given,
             picks: Picks::new(given),
             pruning: Pruning::new(given),
+            counting: None,
             frames: Vec::new(),
             counts: Vec::new(),
             all: Vec::new(),
@@ -116,6 +120,11 @@ impl<'a> Search<'a> {
             steps: 0,
             passed: 0,
         }
+    }
+
+    /// The same, where only the ending is asked for: where it is enough to count devices, none are picked.
+    pub(crate) fn without_picks(given: Given<'a>) -> Self {
+        Self { counting: Counting::of(given), ..Self::new(given) }
     }
 
     /// What was picked, where a solution was found.
@@ -135,18 +144,25 @@ impl<'a> Search<'a> {
     pub(crate) fn run(&mut self, situation: usize) -> Result<Ending, Broken> {
         let pools = self.given.layout.pools_of(situation);
         self.devices = self.given.layout.span(pools.clone()).devices;
+        (self.steps, self.passed) = (0, 0);
+        if let Some(counting) = &mut self.counting
+            && let Some(found) = counting.has_enough(self.devices.clone())?
+        {
+            return if found { Ok(Ending::Found) } else { self.not_found(pools) };
+        }
         self.picks.start(pools.clone());
         self.pruning.start(self.devices.clone());
         self.frames.clear();
-        (self.steps, self.passed) = (0, 0);
         let found = match self.prepare(pools.clone()).and_then(|()| self.walk()) {
             Ok(found) => found,
             Err(Stop::Problem(problem)) => return Ok(Ending::Problem(problem)),
             Err(Stop::Broken(broken)) => return Err(broken),
         };
-        if found {
-            return Ok(Ending::Found);
-        }
+        if found { Ok(Ending::Found) } else { self.not_found(pools) }
+    }
+
+    /// How a search ends that has found no solution.
+    fn not_found(&self, pools: Range<usize>) -> Result<Ending, Broken> {
         let pools = self.given.devices.pools.get(pools).ok_or(Broken::Pools)?;
         let has_invalid = pools.iter().any(|pool| pool.state == PoolState::Invalid);
         Ok(if has_invalid { Ending::InvalidPools } else { Ending::NotFound })

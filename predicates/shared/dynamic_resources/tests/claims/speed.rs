@@ -82,18 +82,19 @@ fn five_hundred_nodes_take_few_steps() {
     };
     let made: Vec<Vec<Device>> = (0..NODES).map(plain).collect();
     let filtered = measure("one request, halves", &one, &rows(&made, &kinds, 0));
-    assert!(codes(&filtered).iter().all(|fits| *fits) && filtered.effort.most_steps <= 4, "{:?}", filtered.effort);
+    // Devices for one request are counted.
+    assert!(codes(&filtered).iter().all(|fits| *fits) && filtered.effort.steps == 0, "{:?}", filtered.effort);
     let filtered = measure("four requests, halves", &four, &rows(&made, &kinds, 1));
     assert!(codes(&filtered).iter().all(|fits| *fits) && filtered.effort.most_steps <= 20, "{:?}", filtered.effort);
-    for (in_use, most_of_one, most_of_four) in [(0, 5, 40), (30, 5, 40), (50, 5, 30), (90, 3, 5)] {
+    for (in_use, most_of_four) in [(0, 40), (30, 40), (50, 30), (90, 5)] {
         let made = nodes(&mut rng, in_use, 2);
         let filtered = measure(&format!("one request, {in_use} % in use"), &one, &rows(&made, &kinds, 0));
         assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 1, false)).collect::<Vec<_>>());
-        assert!(filtered.effort.steps < (NODES * most_of_one) as u64, "{:?}", filtered.effort);
+        assert_eq!(filtered.effort.steps, 0, "{:?}", filtered.effort);
 
         let filtered = measure(&format!("one request for four, {in_use} % in use"), &of_four, &rows(&made, &kinds, 1));
         assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 4, true)).collect::<Vec<_>>());
-        assert!(filtered.effort.steps < (NODES * most_of_four) as u64, "{:?}", filtered.effort);
+        assert_eq!(filtered.effort.steps, 0, "{:?}", filtered.effort);
 
         let filtered = measure(&format!("four requests, {in_use} % in use"), &four, &rows(&made, &kinds, 1));
         assert_eq!(codes(&filtered), made.iter().map(|node| fits(node, 4, true)).collect::<Vec<_>>());
