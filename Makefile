@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help run build test bench figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
@@ -49,6 +49,13 @@ figures: toolchain ## Measure evaluation times, in the sandbox, native and over 
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
 	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift" bench $(ARGS)
+
+# Part of neither `make test` nor CI: kube-scheduler's plugin takes minutes to build, and needs Go.
+figures-claims: toolchain ## Measure pods with claims beside kube-scheduler's own plugin, in turns; ARGS='--devices 500x10 --rounds 1'
+	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e" dynamic-resources
+	@release="$${CARGO_TARGET_DIR:-target}/release"; exec tests/e2e/claims_figures.py "$$release/nodesift" "$$release/device-cluster" \
+	    "$${CARGO_TARGET_DIR:-target}/e2e/dynamic-resources" $(ARGS)
 
 # In the dev profile, so that CI does not build everything twice. It shows that the benchmarks run and measures nothing.
 bench-smoke: toolchain ## Run every benchmark of the smallest cluster once, without measuring
