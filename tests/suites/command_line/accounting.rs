@@ -120,3 +120,20 @@ fn a_check_finds_what_a_module_says_of_hostile_objects() {
     let new = ["module", "new", "--kind", "accounting", "--lang", "go", "mine"];
     workshop.fails_naming(USAGE, &new, &["accounting modules are started in rust"]);
 }
+
+#[test]
+fn what_follows_from_accounts_is_not_recorded_as_a_case() {
+    let workshop = Workshop::with_cluster();
+    with_module(&workshop, "GpuMemory");
+    let predicate = nodesift_bundle::EXAMPLES.iter().find(|module| module.name == "GpuMemoryFit").unwrap();
+    workshop.write("predicate.wasm", predicate.bytes);
+    let policy = include_str!("../../../predicates/examples/gpu_memory/policy.yaml");
+    workshop.write("policy.yaml", policy.replace("../gpu_memory_fit/", ""));
+    let explain = ["explain", "--cluster", "cluster.json", "--policy", "policy.yaml"];
+    workshop.fails_naming(
+        USAGE,
+        &[&explain[..], &["--record", "new.yaml"]].concat(),
+        &["spec.accounting", "node-sums"],
+    );
+    assert!(!workshop.path("new.yaml").exists());
+}

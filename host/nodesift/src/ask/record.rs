@@ -33,6 +33,10 @@ use prune::Pruning;
 /// What the file says before its cases.
 const HEADER: &str = "# Recorded by `nodesift explain --record`: run it with `nodesift module test FILE`.\n";
 
+/// What an accounting component changes of the facts. Cases have none.
+const ACCOUNTED: [Interface; 4] =
+    [Interface::PodResources, Interface::NodeResources, Interface::NodeSums, Interface::ClusterPods];
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
@@ -106,6 +110,15 @@ pub(super) fn record(engine: &Engine, now: i64, args: &AskArgs, file: &Path) -> 
     }
     let imports: BTreeSet<Interface> =
         recorded.iter().flat_map(|predicate| predicate.active.module.imports()).copied().collect();
+    if policy.accounting.is_some()
+        && let Some(read) = ACCOUNTED.iter().find(|interface| imports.contains(interface))
+    {
+        let text = format!(
+            "a case cannot say what spec.accounting says of pods, and a module with module.path reads {}",
+            read.name()
+        );
+        return Err(usage(text));
+    }
     let is_cluster_wide = imports.iter().any(|interface| interface.is_cluster_wide());
     let nodes = match args.node.is_empty() || is_cluster_wide {
         true => Nodes::All,
