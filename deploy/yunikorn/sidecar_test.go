@@ -168,14 +168,6 @@ func TestTheManagerSaysWhatTheSidecarSaysOfOnePodAndOneNode(t *testing.T) {
 		at := random.IntN(len(pods))
 		pod, node := pods[at], of.nodes[random.IntN(len(of.nodes))]
 		switch kind := random.IntN(1000); {
-		case kind < 20 && placed[at] == "":
-			placements++
-			placed[at] = node.node.Name
-			m.AssumePod(pod, placed[at])
-		case kind < 40 && placed[at] != "":
-			placements++
-			delete(placed, at)
-			m.ForgetPod(string(pod.UID))
 		case step%2000 == 1000:
 			restarts++
 			p.kill()
@@ -189,6 +181,14 @@ func TestTheManagerSaysWhatTheSidecarSaysOfOnePodAndOneNode(t *testing.T) {
 				plugin, _ := m.Predicates(unseen, node, true)
 				return plugin != "nodesift"
 			})
+		case kind < 20 && placed[at] == "":
+			placements++
+			placed[at] = node.node.Name
+			m.AssumePod(pod, placed[at])
+		case kind < 40 && placed[at] != "":
+			placements++
+			delete(placed, at)
+			m.ForgetPod(string(pod.UID))
 		case kind < 200:
 			preemptions++
 			victims := append([]*v1.Pod{nil}, of.bound[node.node.Name]...)
