@@ -98,10 +98,14 @@ pub struct RequestedDevices {
     pub tolerated: usize,
     /// Those that nobody has for himself.
     pub free: usize,
-    /// Nodes that reach as many free ones as it asks for.
+    /// Nodes that reach as many free ones as it asks for, which meet its constraints.
     pub nodes: usize,
     /// Claims that hold those that are not free, the first few by name.
     pub holders: Vec<String>,
+    /// Attributes of which all of its devices must have the same value.
+    pub match_attributes: Vec<String>,
+    /// Attributes of which no two of its devices may have the same value.
+    pub distinct_attributes: Vec<String>,
 }
 
 /// A pod, and the parties of the policy that decide about it. What they have said, and since when, is the negotiation's to tell.
@@ -116,7 +120,9 @@ pub struct ExplainedParties {
 impl RequestedDevices {
     fn bytes(&self) -> usize {
         let texts = [&self.claim, &self.request, &self.class].map(String::len).iter().sum::<usize>();
-        size_of::<Self>() + texts + self.holders.iter().map(|claim| size_of::<String>() + claim.len()).sum::<usize>()
+        let lists = [&self.holders, &self.match_attributes, &self.distinct_attributes];
+        let listed = lists.into_iter().flatten().map(|text| size_of::<String>() + text.len());
+        size_of::<Self>() + texts + listed.sum::<usize>()
     }
 }
 

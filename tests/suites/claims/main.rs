@@ -97,13 +97,6 @@ fn an_explanation_says_what_there_is_of_devices_and_who_has_them() {
             "spec": {"schedulerName": "default-scheduler", "containers": [{"name": "c"}],
                 "resourceClaims": [{"name": "gpu", "resourceClaimName": "train"}]}},
     ]);
-    let folder = tempfile::tempdir().unwrap();
-    let cluster = folder.path().join("cluster.json");
-    std::fs::write(&cluster, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
-    let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
-    command.args(["explain", "-o", "table", "--predicates", "DynamicResources", "--cluster"]).arg(&cluster);
-    let in_time = |output: &Output| !output.stdout.contains("Deadline");
-    let output = timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time");
     let expected = "
 default/train-0  no node of 3 fits
 0/3 nodes are available: 3 cannot allocate all claims.
@@ -114,7 +107,50 @@ default/train-0  no node of 3 fits
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
  default/train  gpu      gpu.example.com       1         2         1          1     0                  0  default/taken
 ";
-    assert!(output.stdout.ends_with(expected), "{}", output.stdout);
+    let table = explained(&items);
+    assert!(table.ends_with(expected), "{table}");
+}
+
+/// Enough devices are free, but not on one NUMA node.
+#[test]
+fn an_explanation_says_what_devices_must_have_in_common() {
+    let devices: Vec<Value> =
+        (0..4).map(|at| json!({"name": format!("gpu-{at}"), "attributes": {"numa": {"int": at / 2}}})).collect();
+    let exactly = json!({"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 3});
+    let items = json!([
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1"},
+            "status": {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "gpus"},
+            "spec": {"driver": "gpu.example.com", "nodeName": "gpu-1", "devices": devices,
+                "pool": {"name": "gpu-1", "generation": 1, "resourceSliceCount": 1}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": "train", "namespace": "default", "uid": "train"},
+            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}],
+                "constraints": [{"requests": ["gpu"], "matchAttribute": "gpu.example.com/numa"}]}}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": "default", "uid": "p"},
+            "spec": {"schedulerName": "default-scheduler", "containers": [{"name": "c"}],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": "train"}]}},
+    ]);
+    let expected = "
+ claim          request  class  wanted  of class  selected  tolerated  free  nodes with enough  held by
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+ default/train  gpu      gpu         3         4         4          4     4                  0
+default/train: all devices of gpu must have the same gpu.example.com/numa
+";
+    let table = explained(&items);
+    assert!(table.ends_with(expected), "{table}");
+}
+
+/// The table that explains the pending pods of a cluster.
+fn explained(items: &Value) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = folder.path().join("cluster.json");
+    std::fs::write(&cluster, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+    let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    command.args(["explain", "-o", "table", "--predicates", "DynamicResources", "--cluster"]).arg(&cluster);
+    let in_time = |output: &Output| !output.stdout.contains("Deadline");
+    timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time").stdout
 }
 
 fn explain(document: &Document) -> Output {

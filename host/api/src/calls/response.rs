@@ -71,6 +71,8 @@ pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
         free: count(devices.free),
         nodes: count(devices.nodes),
         holders: devices.holders.clone(),
+        match_attributes: devices.match_attributes.clone(),
+        distinct_attributes: devices.distinct_attributes.clone(),
     });
     requested.collect()
 }

@@ -106,6 +106,8 @@ fn requested(random: &mut Rng) -> RequestedDevices {
         free: random.usize(..9),
         nodes: random.usize(..9),
         holders: (0..random.usize(..3)).map(|at| format!("default/other-{at}")).collect(),
+        match_attributes: (0..random.usize(..2)).map(|at| format!("gpu.example.com/numa-{at}")).collect(),
+        distinct_attributes: (0..random.usize(..2)).map(|at| format!("gpu.example.com/root-{at}")).collect(),
     }
 }
 

@@ -173,7 +173,20 @@ fn devices(requested: &[v1::RequestedDevices], paint: Paint) -> String {
         let cells = head.into_iter().chain(wanted).chain(counts.iter().enumerate().map(count)).chain([enough, holders]);
         table.add_row(cells);
     }
-    if table.is_empty() { String::new() } else { format!("{}\n", render(&table)) }
+    if table.is_empty() {
+        return String::new();
+    }
+    requested.iter().fold(format!("{}\n", render(&table)), |text, devices| text + &constraints(devices))
+}
+
+/// What the devices of a request must have in common, or must not; a line each.
+fn constraints(requested: &v1::RequestedDevices) -> String {
+    let v1::RequestedDevices { claim, request, match_attributes, distinct_attributes, .. } = requested;
+    let line = |what: &str, attribute: &String| {
+        format!("{}: all devices of {} must have {what} {}\n", escaped(claim), escaped(request), escaped(attribute))
+    };
+    let alike = match_attributes.iter().map(|attribute| line("the same", attribute));
+    alike.chain(distinct_attributes.iter().map(|attribute| line("a different", attribute))).collect()
 }
 
 /// The number of nodes that each predicate rejects, in policy order.
@@ -264,6 +277,8 @@ core/b  1 of 4 nodes fit: n0
             request: "gpu".into(),
             device_class: "gpu.example.com".into(),
             wanted: 1,
+            match_attributes: vec!["gpu.example.com/numa".into()],
+            distinct_attributes: vec!["gpu.example.com/root".into()],
             of_class: 8,
             matching: 2,
             tolerated: 2,
@@ -281,6 +296,8 @@ core/b  1 of 4 nodes fit: n0
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
  a/train  gpu          gpu.example.com       1         8         2          2     0                  0  a/other
  a/net    (allocated)                                                                                3
+a/train: all devices of gpu must have the same gpu.example.com/numa
+a/train: all devices of gpu must have a different gpu.example.com/root
 claims to release: a/net, a/disk
 ";
         assert!(text.ends_with(expected), "{text}");

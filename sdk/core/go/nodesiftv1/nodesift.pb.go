@@ -3910,12 +3910,16 @@ type RequestedDevices struct {
 	Tolerated uint32 `protobuf:"varint,8,opt,name=tolerated,proto3" json:"tolerated,omitempty"`
 	// Those that no claim has for itself.
 	Free uint32 `protobuf:"varint,9,opt,name=free,proto3" json:"free,omitempty"`
-	// Nodes that reach as many free devices as it asks for.
+	// Nodes that reach as many free devices as it asks for, which meet its constraints.
 	Nodes uint32 `protobuf:"varint,10,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Claims that hold devices which are not free, the first three by name.
-	Holders       []string `protobuf:"bytes,11,rep,name=holders,proto3" json:"holders,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Holders []string `protobuf:"bytes,11,rep,name=holders,proto3" json:"holders,omitempty"`
+	// Attributes of which all of its devices must have the same value.
+	MatchAttributes []string `protobuf:"bytes,12,rep,name=match_attributes,json=matchAttributes,proto3" json:"match_attributes,omitempty"`
+	// Attributes of which no two of its devices may have the same value.
+	DistinctAttributes []string `protobuf:"bytes,13,rep,name=distinct_attributes,json=distinctAttributes,proto3" json:"distinct_attributes,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *RequestedDevices) Reset() {
@@ -4021,6 +4025,20 @@ func (x *RequestedDevices) GetNodes() uint32 {
 func (x *RequestedDevices) GetHolders() []string {
 	if x != nil {
 		return x.Holders
+	}
+	return nil
+}
+
+func (x *RequestedDevices) GetMatchAttributes() []string {
+	if x != nil {
+		return x.MatchAttributes
+	}
+	return nil
+}
+
+func (x *RequestedDevices) GetDistinctAttributes() []string {
+	if x != nil {
+		return x.DistinctAttributes
 	}
 	return nil
 }
@@ -4307,7 +4325,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\"9\n" +
 	"\vNamedAmount\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06amount\x18\x02 \x01(\x03R\x06amount\"\xb4\x02\n" +
+	"\x06amount\x18\x02 \x01(\x03R\x06amount\"\x90\x03\n" +
 	"\x10RequestedDevices\x12\x14\n" +
 	"\x05claim\x18\x01 \x01(\tR\x05claim\x12\x1c\n" +
 	"\tallocated\x18\x02 \x01(\bR\tallocated\x12\x18\n" +
@@ -4320,7 +4338,9 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x04free\x18\t \x01(\rR\x04free\x12\x14\n" +
 	"\x05nodes\x18\n" +
 	" \x01(\rR\x05nodes\x12\x18\n" +
-	"\aholders\x18\v \x03(\tR\aholders*E\n" +
+	"\aholders\x18\v \x03(\tR\aholders\x12)\n" +
+	"\x10match_attributes\x18\f \x03(\tR\x0fmatchAttributes\x12/\n" +
+	"\x13distinct_attributes\x18\r \x03(\tR\x12distinctAttributes*E\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0ePHASE_ALLOCATE\x10\x01\x12\x11\n" +

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use nodesift_cache::metadata::ClaimRecord;
-use nodesift_cache::{SeenDevice, SeenPool};
-use nodesift_object::claim::{DeviceFields, DeviceToleration};
-use nodesift_object::device::{DeviceTaint, DeviceTaintEffect};
+use nodesift_cache::{Device, SeenDevice, SeenPool};
+use nodesift_object::claim::{DeviceConstraint, DeviceFields, DeviceToleration};
+use nodesift_object::device::{AttributeRef, DeviceTaint, DeviceTaintEffect};
 use nodesift_object::selector::DeviceSelector;
 use nodesift_sandbox::wire::devices::Answer;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::answer::RequestedDevices;
 use crate::facts::context::Context;
@@ -47,9 +47,12 @@ impl Context {
         let gathered = self.gathered();
         let wanted = if fields.allocation_mode == "All" { 0 } else { u64::try_from(fields.count).unwrap_or(0) };
         let asked = Asked::of(self, gathered, fields);
+        let [match_attributes, distinct_attributes] = attributes(&claim.spec.constraints, &request);
         let mut counted = RequestedDevices {
             claim: claim.key(),
             request,
+            match_attributes,
+            distinct_attributes,
             class: fields.device_class_name.clone(),
             wanted,
             ..RequestedDevices::default()
@@ -58,11 +61,11 @@ impl Context {
         let mut matching: FxHashSet<Identity<'_>> = FxHashSet::default();
         let mut enough = Vec::with_capacity(gathered.sights.len());
         for sight in &gathered.sights {
-            let mut free = 0_u64;
+            let mut free: Vec<&Device> = Vec::new();
             let pools = sight.iter().flat_map(|list| gathered.pools_of(*list));
             for (pool, place, seen) in pools.flat_map(devices_of) {
                 let stage = asked.stage(place, seen);
-                free += u64::from(stage == Stage::Free);
+                free.extend((stage == Stage::Free).then_some(&*seen.device));
                 if stage == Stage::Other || !met.insert(identity(pool, seen)) {
                     continue;
                 }
@@ -74,7 +77,7 @@ impl Context {
                     matching.insert(identity(pool, seen));
                 }
             }
-            enough.push(free >= wanted.max(1));
+            enough.push(together(&free, &counted) as u64 >= wanted.max(1));
         }
         let is_enough = |sight: &&u32| enough.get(**sight as usize).copied().unwrap_or(false);
         counted.nodes = gathered.seen.iter().filter(is_enough).count();
@@ -98,6 +101,44 @@ impl Context {
         holders.truncate(EXPLAINED_HOLDERS);
         holders
     }
+}
+
+/// The attributes that devices of a request must have in common, and those in which they must differ.
+fn attributes(constraints: &[DeviceConstraint], request: &str) -> [Vec<String>; 2] {
+    let base = request.split_once('/').map_or(request, |(base, _)| base);
+    let is_meant = |constraint: &&DeviceConstraint| {
+        constraint.requests.is_empty() || constraint.requests.iter().any(|name| name == request || name == base)
+    };
+    let meant = || constraints.iter().filter(is_meant);
+    let distinct = |constraint: &DeviceConstraint| {
+        constraint.distinct_attribute.clone().filter(|_| constraint.match_attribute.is_none())
+    };
+    [meant().filter_map(|it| it.match_attribute.clone()).collect(), meant().filter_map(distinct).collect()]
+}
+
+/// How many of these devices a request may have together at most, for all that it alone says.
+fn together(devices: &[&Device], request: &RequestedDevices) -> usize {
+    let mut groups: FxHashMap<Vec<AttributeRef<'_>>, Vec<&Device>> = FxHashMap::default();
+    for device in devices {
+        let values: Option<Vec<_>> = request.match_attributes.iter().map(|name| value(device, name)).collect();
+        if let Some(values) = values {
+            groups.entry(values).or_default().push(device);
+        }
+    }
+    let most = |(values, group): (&Vec<AttributeRef<'_>>, &Vec<&Device>)| {
+        // Values of unknown type are equal to nothing.
+        let alike = if values.contains(&AttributeRef::Unsupported) { 1 } else { group.len() };
+        let different = |name: &String| {
+            let values = group.iter().filter_map(|device| value(device, name));
+            values.collect::<FxHashSet<AttributeRef<'_>>>().len()
+        };
+        request.distinct_attributes.iter().map(different).fold(alike, usize::min)
+    };
+    groups.iter().map(most).max().unwrap_or(0)
+}
+
+fn value<'a>(device: &'a Device, attribute: &str) -> Option<AttributeRef<'a>> {
+    device.attribute_at(device.attribute_place(attribute)?)
 }
 
 /// How far a device gets with a request.
