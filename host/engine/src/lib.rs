@@ -141,9 +141,10 @@ impl Running {
         Self { policy, store, ownership, from: Generation(0) }
     }
 
-    /// Whether a snapshot was taken before the policy became active, and another one has been published in between.
+    /// Whether a snapshot was taken before the policy became active, and another one has been published in between; or before
+    /// pods were counted as the policy says.
     fn is_after(&self, snapshot: &Snapshot) -> bool {
-        snapshot.generation() < self.from
+        snapshot.generation() < self.from || snapshot.ownership() < self.ownership
     }
 }
 
