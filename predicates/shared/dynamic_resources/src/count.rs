@@ -1,5 +1,5 @@
 //! Claims whose devices only have to be counted: one request for some devices that differ in nothing that matters, perhaps with
-//! attributes that all of them must have in common. Most pods have no others. Whether there is a solution follows from numbers;
+//! attributes that all of them must have in common. Whether there is a solution follows from numbers;
 //! which one is for the search.
 //!
 //! Start at [`Counting::of`].
