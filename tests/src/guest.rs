@@ -326,9 +326,8 @@ impl Guest {
         embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");
         // Invalid parts must be refused by the host, not by the encoder.
-        let mut encoder = ComponentEncoder::default();
-        encoder.validate(false);
-        let encoded = encoder.module(&module).and_then(ComponentEncoder::encode);
+        let encoder = ComponentEncoder::default().validate(false);
+        let encoded = encoder.module(&module).and_then(|mut encoder| encoder.encode());
         encoded.unwrap_or_else(|error| panic!("{error:?}\n{text}"))
     }
 }

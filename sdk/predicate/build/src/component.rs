@@ -46,8 +46,7 @@ impl Import {
 ///
 /// Where the module has no component type, or an import that is not in the contract.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, ComponentError> {
-    let mut encoder = ComponentEncoder::default();
-    encoder.validate(true).module(module).map_err(ComponentError::Encode)?;
+    let mut encoder = ComponentEncoder::default().validate(true).module(module).map_err(ComponentError::Encode)?;
     encoder.encode().map_err(ComponentError::Encode)
 }
 

@@ -34,9 +34,8 @@ pub fn encode(module: &[u8], world: World<'_>) -> Result<Vec<u8>, ComponentError
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(ComponentError::Encode)?;
     }
     let adapter = wasi::adapter().map_err(ComponentError::Encode)?;
-    let mut encoder = ComponentEncoder::default();
-    encoder.validate(true).module(&module).map_err(ComponentError::Encode)?;
-    encoder.adapter(wasi::MODULE, &adapter).map_err(ComponentError::Encode)?;
+    let encoder = ComponentEncoder::default().validate(true).module(&module).map_err(ComponentError::Encode)?;
+    let mut encoder = encoder.adapter(wasi::MODULE, &adapter).map_err(ComponentError::Encode)?;
     encoder.encode().map_err(ComponentError::Encode)
 }
 

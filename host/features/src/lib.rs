@@ -1,0 +1,1 @@
+//! Holds no code: `Cargo.toml` beside it selects features of dependencies.
