@@ -4,9 +4,11 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features run build test bench figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
+# Tests that `make test` runs: those whose names contain it.
+FILTER ?=
 # Arguments for the sidecar or the benchmark: make run ARGS="--cluster nodes.json", make bench ARGS=NodeAffinity
 ARGS ?=
 # Seconds that `make fuzz` runs each target (60), `make soak` altogether (600), and `make flap` two policies in turn (60); and the one
@@ -25,21 +27,26 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Without a folder for sockets of this user, the socket is here: the sidecar does not choose one that everybody may write to.
-run: build ## Build and start the sidecar, on a sample cluster unless ARGS names one
+run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS names one
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 8 on two cores), most of it the wasm compiler'
+	@$(CARGO) build -p nodesift $(LOCKED)
 	@if [ -z "$${NODESIFT_SOCKET:-}" ] && [ ! -d "$${XDG_RUNTIME_DIR:-}" ] && [ "$$(id -u)" -ne 0 ]; then \
 		mkdir -p -m 700 target/run && export NODESIFT_SOCKET=target/run/nodesift.sock; \
 	fi; \
-	exec $(CARGO) run --quiet --bin nodesift -- serve $(if $(filter --cluster% --kube% --context%,$(ARGS)),,--sample) $(filter-out --sample,$(ARGS))
+	exec "$${CARGO_TARGET_DIR:-target}/debug/nodesift" serve $(if $(filter --cluster% --kube% --context%,$(ARGS)),,--sample) $(filter-out --sample,$(ARGS))
 
-# Always the whole workspace: a part of it selects other features of the same dependencies, which are then built again.
 build: toolchain
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 12 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 8 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
 
-test: toolchain ## Run all tests; those of the Go client where there is Go
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 16 on two cores), most of it the wasm compiler'
-	@$(CARGO) test --workspace $(LOCKED)
-	@sdk/core/go/run.sh test
+test: toolchain ## Run all tests, several programs at once; those of the Go client where there is Go; FILTER=name runs some
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 14 on two cores), most of it the wasm compiler'
+	@FILTER="$(FILTER)" .ci/tests $(LOCKED) $(if $(FILTER),,go='sdk/core/go/run.sh test')
+
+features: ## Write host/features/Cargo.toml, after dependencies have changed; needs cargo-hakari
+	@$(CARGO) hakari --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hakari
+	$(CARGO) hakari generate
+	$(CARGO) hakari manage-deps --yes
 
 bench: toolchain ## Run all benchmarks: make figures, predicates, preemption, allocations, speed and memory of the cache
 	@$(MAKE) --no-print-directory figures ARGS=
@@ -157,15 +164,20 @@ lint: style toolchain ## Check formatting, and run clippy with warnings as error
 deny: ## Check bans, licences, sources and advisories of dependencies
 	@.ci/deny
 
-# Clippy runs with every compilation, warnings as errors. The tests run last, so that their result is at the end of the output.
+# Everything is built in one run of cargo, in which clippy runs with every compilation, warnings as errors. Then the checks and the test
+# programs run beside each other. How many tests failed is at the end of the output.
 ci: LOCKED = --locked
-ci: TARGETS = --bins --tests
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
-# Tests of whole processes mostly wait. Those that measure have the machine to themselves, as far as the tests of their suite go.
+# Most of the time of many tests is waiting.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ci: style deny readme manifests interop proto-check bench-smoke fuzz-smoke test ## Run everything that CI checks
+ci: style toolchain ## Run everything that CI checks
+	@.ci/tests $(LOCKED) --benches \
+	    features=.ci/features deny=.ci/deny readme=tests/readme.sh interop=tests/interop/run.sh \
+	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
+	    fuzz='"$${CARGO_TARGET_DIR:-target}/debug/nodesift-fuzz" --time 3 --seed 1' \
+	    go='sdk/core/go/run.sh test' proto='sdk/core/go/run.sh proto-check'
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing
 	@.ci/toolchain

@@ -1,5 +1,4 @@
-//! The built-in predicates, the examples, among them those of accounting, and the device selector, as the bytes of their components,
-//! and the default policies.
+//! The built-in predicates and the device selector, as the bytes of their components, and the default policies.
 //!
 //! The build script compiles the predicate crates to components. This crate does not link their code: a host loads the
 //! bytes like those of any other component.

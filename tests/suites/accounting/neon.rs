@@ -209,12 +209,12 @@ fn policy(folder: &TempDir) -> Policy {
     let document = json!({"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "spec": {
         "schedulerNames": ["default-scheduler"],
         "accounting": {
-            "module": {"path": write(nodesift_bundle::ACCOUNTING, "Neon")},
+            "module": {"path": write(nodesift_bundle_examples::ACCOUNTING, "Neon")},
             "args": {"watermarkPerMille": WATERMARK},
             "annotations": annotations,
             "onError": "Standard",
         },
-        "predicates": [{"name": "NeonFit", "module": {"path": write(nodesift_bundle::EXAMPLES, "NeonFit")},
+        "predicates": [{"name": "NeonFit", "module": {"path": write(nodesift_bundle_examples::EXAMPLES, "NeonFit")},
             "allow": ["node-resources", "pod-resources"]}],
     }});
     Policy::read(&document.to_string(), "test", Path::new(""), &[]).unwrap()

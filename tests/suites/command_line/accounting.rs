@@ -13,7 +13,7 @@ const USAGE: i32 = 64;
 const DATA: i32 = 65;
 
 fn with_module(workshop: &Workshop, name: &str) {
-    let module = nodesift_bundle::ACCOUNTING.iter().find(|module| module.name == name).unwrap();
+    let module = nodesift_bundle_examples::ACCOUNTING.iter().find(|module| module.name == name).unwrap();
     workshop.write("accounting.wasm", module.bytes);
 }
 
@@ -125,7 +125,7 @@ fn a_check_finds_what_a_module_says_of_hostile_objects() {
 fn what_follows_from_accounts_is_not_recorded_as_a_case() {
     let workshop = Workshop::with_cluster();
     with_module(&workshop, "GpuMemory");
-    let predicate = nodesift_bundle::EXAMPLES.iter().find(|module| module.name == "GpuMemoryFit").unwrap();
+    let predicate = nodesift_bundle_examples::EXAMPLES.iter().find(|module| module.name == "GpuMemoryFit").unwrap();
     workshop.write("predicate.wasm", predicate.bytes);
     let policy = include_str!("../../../predicates/examples/gpu_memory/policy.yaml");
     workshop.write("policy.yaml", policy.replace("../gpu_memory_fit/", ""));

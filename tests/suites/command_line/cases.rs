@@ -27,7 +27,7 @@ fn logging() -> Guest {
 }
 
 fn with_example(workshop: &Workshop) {
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     workshop.write("predicate.wasm", example.bytes);
 }
 

@@ -57,7 +57,7 @@ fn verdicts(workshop: &Workshop, module: &str) -> Vec<Value> {
 fn components_built_for_earlier_versions_of_the_contract_give_the_same_verdicts() {
     let workshop = Workshop::new();
     workshop.write("cluster.json", teams().to_string());
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     workshop.write("now.wasm", example.bytes);
     let expected = verdicts(&workshop, "now.wasm");
     let feasible: Vec<usize> =
@@ -73,7 +73,7 @@ fn components_built_for_earlier_versions_of_the_contract_give_the_same_verdicts(
 #[test]
 fn an_inspection_names_the_contract_that_a_module_was_built_for() {
     let workshop = Workshop::new();
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     for (version, bytes) in
         [("0.1.0", kept("0.1.0")), ("0.1.1", kept("0.1.1")), (nodesift_sandbox::VERSION, example.bytes.to_vec())]
     {

@@ -18,7 +18,7 @@ cases: [{name: a pod fits the nodes of its team, pod: {labels: {example.com/team
 ";
 
 fn write_example(workshop: &Workshop, name: &str) {
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == name).unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == name).unwrap();
     workshop.write("predicate.wasm", example.bytes);
 }
 

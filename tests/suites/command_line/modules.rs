@@ -12,7 +12,7 @@ const NO_INPUT: i32 = 66;
 #[test]
 fn a_module_is_told_by_what_it_can_read_and_what_it_needs() {
     let workshop = Workshop::new();
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     workshop.write("team.wasm", example.bytes);
     let document: Value =
         serde_json::from_str(&workshop.answer(&["module", "inspect", "team.wasm", "-o", "json"])).unwrap();

@@ -337,7 +337,7 @@ fn the_schema_that_is_printed_is_the_one_in_the_repository() {
 
 #[test]
 fn the_example_runs_beside_the_built_ins() {
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     let workshop = Workshop::new();
     workshop.write("team.wasm", example.bytes);
     let mut cluster = three_nodes();

@@ -53,7 +53,7 @@ fn modules(folder: &Path) -> Vec<(String, PathBuf)> {
     std::fs::create_dir_all(folder).expect("a folder");
     let rust = folder.join("rust.wasm");
     let example =
-        nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").expect("the example");
+        nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").expect("the example");
     std::fs::write(&rust, example.bytes).expect("a file");
     let mut modules = vec![("rust".to_owned(), rust)];
     let Some(others) = std::env::var_os("NODESIFT_SAME_VERDICTS") else { return modules };

@@ -48,7 +48,7 @@ fn rules(random: &mut fastrand::Rng) -> Value {
 
 /// A policy with the rules twice: over row sets, and over columns.
 fn policy(rules: &Value, folder: &std::path::Path) -> Policy {
-    let example = nodesift_bundle::EXAMPLES.iter().find(|example| example.name == "NodeRules").unwrap();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "NodeRules").unwrap();
     let path = folder.join("rules.wasm");
     std::fs::write(&path, example.bytes).unwrap();
     let known = default_policy();

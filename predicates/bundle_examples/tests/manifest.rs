@@ -7,7 +7,8 @@
 
 use std::path::Path;
 
-use nodesift_bundle::{ACCOUNTING, BUILTINS, CEL, DEFAULT_POLICY, EXAMPLES, Module, OPTIONAL_POLICY};
+use nodesift_bundle::{BUILTINS, CEL, DEFAULT_POLICY, Module, OPTIONAL_POLICY};
+use nodesift_bundle_examples::{ACCOUNTING, EXAMPLES};
 use nodesift_guest::component;
 
 /// Where this environment variable is set, the test writes the golden file instead of comparing with it.
@@ -34,7 +35,7 @@ fn imports_equal_the_golden_file() {
         manifests,
         std::fs::read_to_string(&path).unwrap_or_default(),
         "\nthe imports of a predicate differ from {}.\n\
-         If the change is intended, run `{BLESS}=1 cargo test -p nodesift-bundle` and review the difference.\n",
+         If the change is intended, run `{BLESS}=1 cargo test -p nodesift-bundle-examples` and review the difference.\n",
         path.display()
     );
 }
