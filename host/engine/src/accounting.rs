@@ -23,7 +23,8 @@ use nodesift_sandbox::accounting::{AccountedObject, Accounting, ObjectInterface,
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::ACCOUNTING_BATCH;
 
-use crate::breaker::{Admitted, Breaker, Change, Quarantine};
+use crate::breaker::{Admitted, Blame, Breaker, Change, Quarantine};
+use crate::set_aside::Owner;
 use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
 use known::Known;
 use object::{NodeObject, PodObject};
@@ -222,7 +223,7 @@ impl ActiveAccounting {
         let mut admitted = Vec::with_capacity(objects.len());
         let mut called = Vec::with_capacity(objects.len());
         for object in objects {
-            let admission = self.breaker.admit();
+            let admission = self.breaker.admit(&Owner::other());
             called.extend(admission.is_ok().then_some(object));
             admitted.push(admission);
         }
@@ -263,8 +264,8 @@ impl ActiveAccounting {
         if !admitted.is_retry() && in_a_row < ACCOUNTING_FAULTS_IN_A_ROW {
             return;
         }
-        match admitted.end(fault) {
-            Change::None => {}
+        match admitted.end(&Owner::other(), fault, Blame::Predicate) {
+            Change::None | Change::SetAside(_) => {}
             Change::Opened => tracing::warn!(
                 faults = in_a_row,
                 fault = fault.map(tracing::field::display),

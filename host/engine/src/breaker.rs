@@ -1,10 +1,14 @@
-//! The breaker of a predicate: one that keeps failing is not called for a while (quarantine), and its failure policy answers.
+//! The breaker of a predicate: one that fails for everybody is not called for a while (quarantine), and its failure policy answers.
 //!
 //! ```text
-//! closed ── QUARANTINE_FAULTS faults within QUARANTINE_WINDOW ──► open: no call, the fault is `Quarantined`
-//!   ▲                                                              │ after 1 s, 2 s, … 30 s: one call, a retry
-//!   └───────── QUARANTINE_GOOD_CALLS good retries in a row ────────┘ a fault doubles the wait, a good one resets it
+//! closed ── QUARANTINE_FAULTS templates of QUARANTINE_NAMESPACES namespaces fail in a row ──► open: no call, the fault is `Quarantined`
+//!   ▲       within QUARANTINE_WINDOW, and no call about another pod is good                    │ after 1 s, 2 s, … 30 s: one call, a retry
+//!   └───────────────────── QUARANTINE_GOOD_CALLS good retries in a row ───────────────────────┘ a fault doubles the wait, a good one resets it
 //! ```
+//!
+//! A fault has an owner: a predicate that fails for one pod is not called about pods of its template for a while
+//! ([`set_aside`](crate::set_aside)), and nobody else notices. So whoever may create pods in one namespace cannot open the breaker. A
+//! built-in that runs out of time, memory or output does so by the size of what it is asked about: that never opens it.
 //!
 //! Only faults of the predicate itself count ([`FaultKind::is_of_predicate`]). A cached verdict needs no call, so it is used
 //! however the breaker stands. A reload that replaces the predicate gives it a new breaker. `State` is the state machine, which
@@ -19,16 +23,22 @@ use nodesift_sandbox::fault::{Fault, FaultKind};
 use parking_lot::Mutex;
 
 use crate::limits::{
-    QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
+    QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST,
+    QUARANTINE_FAULTS_KEPT, QUARANTINE_WINDOW,
 };
 use crate::policy::replace::now as wall_clock;
+use crate::set_aside::{Aside, Owner, SetAside};
 
 /// The breaker of one predicate.
 #[derive(Debug, Default)]
 pub struct Breaker {
     /// Whether `state` is open: calls of a sound predicate take no lock.
     is_open: AtomicBool,
+    /// Whether `state` has faults that a good call ends.
+    has_faults: AtomicBool,
     state: Mutex<State>,
+    /// Pod templates that it is not called about for now.
+    set_aside: SetAside,
     opened: AtomicU64,
     never_opens: bool,
 }
@@ -51,6 +61,8 @@ pub struct Quarantine {
 pub(crate) enum Change {
     /// It is as before.
     None,
+    /// Pods of the template that the call was about are set aside for this time.
+    SetAside(Duration),
     /// It has opened.
     Opened,
     /// It has closed.
@@ -64,18 +76,29 @@ pub(crate) struct Admitted<'a> {
     is_retry: bool,
 }
 
+/// Whose fault a fault is, beside the pod's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// The predicate may be faulty: such faults about pods of several namespaces open the breaker.
+    Predicate,
+    /// The pod alone: what it asks for takes the time or memory.
+    Pod,
+}
+
 impl Breaker {
     /// One that never opens: for tests that call faulty predicates again and again.
     pub fn that_never_opens() -> Self {
         Self { never_opens: true, ..Self::default() }
     }
 
-    /// Admits a call, or reports the fault `Quarantined`.
+    /// Admits a call about a pod, or reports the fault `Quarantined`.
     ///
     /// # Errors
     ///
-    /// [`FaultKind::Quarantined`] while the breaker is open and no retry is due.
-    pub(crate) fn admit(&self) -> Result<Admitted<'_>, Fault> {
+    /// [`FaultKind::Quarantined`] while pods of its template are set aside, and while the breaker is open and no retry is due.
+    pub(crate) fn admit(&self, owner: &Owner<'_>) -> Result<Admitted<'_>, Fault> {
+        // First: so a retry is never about a pod that has failed before.
+        self.set_aside.admit(owner)?;
         if !self.is_open.load(Ordering::Relaxed) {
             return Ok(Admitted { breaker: self, is_retry: false });
         }
@@ -88,6 +111,11 @@ impl Breaker {
                 Err(Fault::new(FaultKind::Quarantined, &detail))
             }
         }
+    }
+
+    /// The pod templates that it is not called about for now, or was not lately; those with the longest wait first.
+    pub fn set_aside(&self) -> Vec<Aside> {
+        self.set_aside.list()
     }
 
     /// How often it has opened.
@@ -107,39 +135,58 @@ impl Admitted<'_> {
         self.is_retry
     }
 
-    /// The call has ended, with this fault if any.
-    pub(crate) fn end(mut self, fault: Option<&Fault>) -> Change {
+    /// The call about a pod has ended, with this fault if any.
+    pub(crate) fn end(mut self, owner: &Owner<'_>, fault: Option<&Fault>, blame: Blame) -> Change {
         let outcome = match fault {
             None => Outcome::Good,
             Some(fault) if fault.kind.is_of_predicate() => Outcome::Fault(fault),
             Some(_) => Outcome::Nothing,
         };
-        let is_none = matches!((&outcome, self.is_retry), (Outcome::Good | Outcome::Nothing, false));
-        if is_none || self.breaker.never_opens {
+        if self.breaker.never_opens {
             return Change::None;
         }
         let (breaker, is_retry) = (self.breaker, self.is_retry);
-        // The lock orders the flag as the states.
+        let mut change = Change::None;
+        match &outcome {
+            Outcome::Good => {
+                breaker.set_aside.release(owner);
+                // No lock for calls of a sound predicate.
+                if !is_retry && !breaker.has_faults.load(Ordering::Relaxed) {
+                    return change;
+                }
+            }
+            Outcome::Fault(fault) => {
+                let wait = breaker.set_aside.fail(owner, fault, blame == Blame::Pod);
+                change = wait.map_or(Change::None, Change::SetAside);
+            }
+            Outcome::Nothing if !is_retry => return change,
+            Outcome::Nothing => {}
+        }
+        // That the pod is at fault says nothing about the predicate: the retry is as if it had not been made.
+        let outcome = if blame == Blame::Pod && fault.is_some() { Outcome::Nothing } else { outcome };
+        // The lock orders the flags as the states.
         let mut state = breaker.state.lock();
-        let change = state.end(Instant::now(), is_retry, &outcome);
-        match change {
+        let about = matches!(outcome, Outcome::Fault(_)).then(|| (owner.template(), owner.namespace()));
+        let of_state = state.end(Instant::now(), is_retry, &outcome, about);
+        breaker.has_faults.store(state.has_faults(), Ordering::Relaxed);
+        match of_state {
             Change::Opened => {
                 breaker.opened.fetch_add(1, Ordering::Relaxed);
                 breaker.is_open.store(true, Ordering::Relaxed);
             }
             Change::Closed => breaker.is_open.store(false, Ordering::Relaxed),
-            Change::None => {}
+            Change::None | Change::SetAside(_) => {}
         }
         // The state knows that the retry has ended.
         self.is_retry = false;
-        change
+        if of_state == Change::None { change } else { of_state }
     }
 }
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if self.is_retry {
-            self.breaker.state.lock().end(Instant::now(), true, &Outcome::Nothing);
+            self.breaker.state.lock().end(Instant::now(), true, &Outcome::Nothing, None);
         }
     }
 }
@@ -147,8 +194,8 @@ impl Drop for Admitted<'_> {
 #[derive(Debug)]
 enum State {
     Closed {
-        /// The times of the last faults, at most [`QUARANTINE_FAULTS`].
-        faults: VecDeque<Instant>,
+        /// The last faults without a good call between them, one for each template, at most [`QUARANTINE_FAULTS_KEPT`].
+        faults: VecDeque<FaultOf>,
     },
     Open(Open),
 }
@@ -157,6 +204,14 @@ impl Default for State {
     fn default() -> Self {
         Self::Closed { faults: VecDeque::new() }
     }
+}
+
+/// A fault, and the pod that the call was about.
+#[derive(Debug)]
+struct FaultOf {
+    at: Instant,
+    template: u64,
+    namespace: u64,
 }
 
 #[derive(Debug)]
@@ -199,13 +254,33 @@ impl State {
         Admission::Retry
     }
 
-    fn end(&mut self, now: Instant, is_retry: bool, outcome: &Outcome<'_>) -> Change {
+    /// A call about a pod, its template and namespace as [`Owner`] numbers them, has ended.
+    fn end(&mut self, now: Instant, is_retry: bool, outcome: &Outcome<'_>, about: Option<(u64, u64)>) -> Change {
         match self {
             Self::Closed { faults } => {
-                let Outcome::Fault(fault) = outcome else { return Change::None };
-                faults.retain(|at| now.saturating_duration_since(*at) < QUARANTINE_WINDOW);
-                faults.push_back(now);
-                if faults.len() < QUARANTINE_FAULTS {
+                let (fault, (template, namespace)) = match (outcome, about) {
+                    // It can be called about others.
+                    (Outcome::Good, _) => {
+                        faults.clear();
+                        return Change::None;
+                    }
+                    (Outcome::Fault(fault), Some(about)) => (fault, about),
+                    (Outcome::Fault(_) | Outcome::Nothing, _) => return Change::None,
+                };
+                faults.retain(|fault| {
+                    now.saturating_duration_since(fault.at) < QUARANTINE_WINDOW && fault.template != template
+                });
+                if faults.len() >= QUARANTINE_FAULTS_KEPT {
+                    // One of the namespace that has most of them: templates of one namespace displace no others.
+                    let of = |fault: &FaultOf| faults.iter().filter(|other| other.namespace == fault.namespace).count();
+                    let most = (0..faults.len()).max_by_key(|at| faults.get(*at).map_or(0, of)).unwrap_or(0);
+                    faults.remove(most);
+                }
+                faults.push_back(FaultOf { at: now, template, namespace });
+                let mut namespaces: Vec<u64> = faults.iter().map(|fault| fault.namespace).collect();
+                namespaces.sort_unstable();
+                namespaces.dedup();
+                if faults.len() < QUARANTINE_FAULTS || namespaces.len() < QUARANTINE_NAMESPACES {
                     return Change::None;
                 }
                 *self = Self::Open(Open {
@@ -245,6 +320,11 @@ impl State {
         }
     }
 
+    /// Whether a good call changes it.
+    fn has_faults(&self) -> bool {
+        matches!(self, Self::Closed { faults } if !faults.is_empty())
+    }
+
     fn quarantine(&self, now: Instant) -> Option<Quarantine> {
         let Self::Open(open) = self else { return None };
         Some(Quarantine {
@@ -266,11 +346,14 @@ mod tests {
         Fault::new(FaultKind::Trap, "unreachable")
     }
 
+    /// A fault about a pod of the template with this number; two namespaces take turns.
+    fn fail(state: &mut State, now: Instant, template: u64) -> Change {
+        state.end(now, false, &Outcome::Fault(&trap()), Some((template, template % 2)))
+    }
+
     /// Faults until it opens, which happens now.
     fn opened(state: &mut State, now: Instant) {
-        let fault = trap();
-        let changes: Vec<Change> =
-            (0..QUARANTINE_FAULTS).map(|_| state.end(now, false, &Outcome::Fault(&fault))).collect();
+        let changes: Vec<Change> = (0..QUARANTINE_FAULTS as u64).map(|template| fail(state, now, template)).collect();
         assert_eq!(changes.iter().filter(|change| **change == Change::Opened).count(), 1);
         assert_eq!(changes.last(), Some(&Change::Opened));
     }
@@ -282,16 +365,34 @@ mod tests {
     #[test]
     fn five_faults_within_ten_seconds_open_it_and_slower_ones_never_do() {
         let (mut state, start) = (State::default(), Instant::now());
-        let fault = trap();
         let interval = QUARANTINE_WINDOW / (u32::try_from(QUARANTINE_FAULTS).unwrap_or(1) - 1);
         for number in 0..100 {
             let now = start + interval * number;
             assert!(matches!(state.admit(now), Admission::Call));
-            assert_eq!(state.end(now, false, &Outcome::Fault(&fault)), Change::None, "fault {number}");
+            assert_eq!(fail(&mut state, now, number.into()), Change::None, "fault {number}");
         }
         let now = start + interval * 100 + QUARANTINE_WINDOW;
         opened(&mut state, now);
         assert!(is_refused(&mut state, now));
+    }
+
+    #[test]
+    fn faults_about_one_template_or_of_one_namespace_never_open_it_and_a_good_call_starts_anew() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let fault = trap();
+        for number in 0..1_000 {
+            let (one_template, one_namespace) = ((7, 7), (number, 7));
+            for about in [one_template, one_namespace] {
+                assert_eq!(state.end(now, false, &Outcome::Fault(&fault), Some(about)), Change::None, "fault {number}");
+            }
+        }
+        // They left no room for themselves alone: another namespace is enough.
+        assert_eq!(state.end(now, false, &Outcome::Good, None), Change::None);
+        for template in 0..QUARANTINE_FAULTS as u64 - 1 {
+            assert_eq!(fail(&mut state, now, template), Change::None);
+        }
+        assert_eq!(state.end(now, false, &Outcome::Good, None), Change::None);
+        opened(&mut state, now);
     }
 
     #[test]
@@ -304,7 +405,7 @@ mod tests {
             now += SECOND * wait;
             assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
             assert!(is_refused(&mut state, now + SECOND * 100), "one call at a time");
-            assert_eq!(state.end(now, true, &Outcome::Fault(&fault)), Change::None);
+            assert_eq!(state.end(now, true, &Outcome::Fault(&fault), Some((1, 1))), Change::None);
         }
     }
 
@@ -316,7 +417,7 @@ mod tests {
         let mut retry = |state: &mut State, wait: u32, outcome: &Outcome<'_>| {
             now += SECOND * wait;
             assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
-            (state.end(now, true, outcome), state.quarantine(now).map(|open| open.good_calls))
+            (state.end(now, true, outcome, Some((1, 1))), state.quarantine(now).map(|open| open.good_calls))
         };
         assert_eq!(retry(&mut state, 1, &Outcome::Fault(&fault)), (Change::None, Some(0)));
         assert_eq!(retry(&mut state, 2, &Outcome::Good), (Change::None, Some(1)));
@@ -337,7 +438,7 @@ mod tests {
         opened(&mut state, start);
         let fault = trap();
         for outcome in [Outcome::Good, Outcome::Nothing, Outcome::Fault(&fault)] {
-            assert_eq!(state.end(start, false, &outcome), Change::None);
+            assert_eq!(state.end(start, false, &outcome, Some((1, 1))), Change::None);
         }
         let open = state.quarantine(start);
         assert_eq!(open.map(|open| (open.retry_in, open.good_calls)), Some((QUARANTINE_RETRY_FIRST, 0)));
@@ -346,7 +447,10 @@ mod tests {
     #[test]
     fn only_faults_of_the_predicate_count_and_a_retry_that_is_dropped_blocks_no_other() {
         let breaker = Breaker::default();
-        let end = |fault: Option<&Fault>| breaker.admit().map(|call| call.end(fault)).ok();
+        let end = |fault: Option<&Fault>| {
+            let owner = Owner::other();
+            breaker.admit(&owner).map(|call| call.end(&owner, fault, Blame::Predicate)).ok()
+        };
         for kind in [FaultKind::Overloaded, FaultKind::RequestDeadline, FaultKind::ClockStopped] {
             for _ in 0..2 * QUARANTINE_FAULTS {
                 assert_eq!(end(Some(&Fault::new(kind, ""))), Some(Change::None));
@@ -359,7 +463,7 @@ mod tests {
         }
         assert_eq!(breaker.opened(), 1);
         let refused =
-            breaker.admit().map(drop).map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
+            breaker.admit(&Owner::other()).map(drop).map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
         assert_eq!(refused, Err((FaultKind::Quarantined, true)));
         // Its time has come, and the call ends in a panic.
         let is_due = || match &mut *breaker.state.lock() {
@@ -367,11 +471,12 @@ mod tests {
             State::Closed { .. } => {}
         };
         is_due();
-        let retry = breaker.admit();
+        let owner = Owner::other();
+        let retry = breaker.admit(&owner);
         is_due();
-        assert!(retry.is_ok() && breaker.admit().is_err());
+        assert!(retry.is_ok() && breaker.admit(&owner).is_err());
         drop(retry);
         is_due();
-        assert!(breaker.admit().is_ok());
+        assert!(breaker.admit(&owner).is_ok());
     }
 }

@@ -39,6 +39,7 @@ mod query;
 mod reuse;
 mod scenarios;
 pub mod selectors;
+mod set_aside;
 pub mod shadow;
 mod subject;
 
@@ -58,6 +59,7 @@ pub use answer::{
     RequestedDevices,
 };
 pub use breaker::{Breaker, Quarantine};
+pub use set_aside::Aside;
 pub use clock::Clock;
 pub use error::Error;
 pub use evaluate::evaluator::StandIn;

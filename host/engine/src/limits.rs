@@ -88,9 +88,35 @@ pub const TRIAL_TIME: Duration = Duration::from_secs(10);
 /// Tries of a call of the trial that exceeds its time: a thread that is interrupted by others once is not interrupted thrice.
 pub const TRIAL_TRIES: u32 = 3;
 
-/// Faults of a predicate within [`QUARANTINE_WINDOW`] that open its breaker: one that fails on a pod now and then goes on for the
-/// others, one that fails always costs five calls.
+/// Faults that a trial names of predicates that answer for most pods: enough to see whose pods they are.
+pub const TRIAL_REMARKS: usize = 8;
+
+/// Pod templates that a predicate fails for in a row within [`QUARANTINE_WINDOW`] before its breaker opens: one that fails on a pod now
+/// and then goes on for the others, one that fails always costs five calls.
 pub const QUARANTINE_FAULTS: usize = 5;
+
+/// Namespaces that these pods are of, at least. Who may create pods in one namespace must not decide about those of others.
+pub const QUARANTINE_NAMESPACES: usize = 2;
+
+/// Faults that a breaker remembers: some more than open it, so that many templates of one namespace leave room for those of another.
+pub const QUARANTINE_FAULTS_KEPT: usize = 2 * QUARANTINE_FAULTS;
+
+/// Faults of a predicate about pods of one template before it is not called about them for a while. One may be due to a machine that is
+/// busy.
+pub const SET_ASIDE_FAULTS: u32 = 2;
+
+/// Time for which pods of a template are set aside first. Each fault after it doubles the time.
+pub const SET_ASIDE_FIRST: Duration = Duration::from_secs(1);
+
+/// Longest time for which pods of a template are set aside. A call that ends by its deadline takes a core for as long as its budget.
+pub const SET_ASIDE_MOST: Duration = Duration::from_secs(60);
+
+/// Time after which a template that was set aside is forgotten, if no call about it has failed since it was due.
+pub const SET_ASIDE_FORGET: Duration = Duration::from_secs(600);
+
+/// Pod templates of one predicate that are set aside or have failed lately: more than a cluster has faulty ones, some 400 bytes each. Beyond
+/// it, those that are due first are forgotten.
+pub const SET_ASIDE_TEMPLATES: usize = 1_024;
 
 /// Time within which these faults happen.
 pub const QUARANTINE_WINDOW: Duration = Duration::from_secs(10);

@@ -16,15 +16,16 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use nodesift_cache::metadata::{Accountant, Selection};
-use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
 use nodesift_sandbox::wire::allocation::Allocation;
-use nodesift_sandbox::{Facts, Interface, Level, Line, Module, Verdict, printable};
+use nodesift_sandbox::{Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
 
 use crate::Context;
 use crate::accounting::ActiveAccounting;
-use crate::breaker::{Breaker, Change};
+use crate::breaker::{Blame, Breaker, Change};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
+use crate::set_aside::Owner;
 use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
@@ -195,17 +196,20 @@ impl ActivePredicate {
 
     /// Makes a call about a context, unless the module is in quarantine, and counts, times and logs it.
     fn call<T>(&self, context: &Context, call: impl FnOnce(&mut Vec<Line>) -> Result<T, Fault>) -> Result<T, Fault> {
-        let admitted = self.breaker.admit().inspect_err(|fault| self.counts.refuse(fault.kind))?;
+        let owner = Owner::pod(context);
+        let admitted = self.breaker.admit(&owner).inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let started = Instant::now();
         let mut lines = Vec::new();
         let outcome = call(&mut lines);
         let fault = outcome.as_ref().err();
         self.counts.count(context.rows(), started.elapsed(), fault.map(|fault| fault.kind));
-        match admitted.end(fault) {
+        let mut set_aside = None;
+        match admitted.end(&owner, fault, self.blame(fault)) {
             Change::None => {}
+            Change::SetAside(wait) => set_aside = Some(wait),
             Change::Opened => tracing::warn!(
                 predicate = &*self.name,
-                faults = QUARANTINE_FAULTS,
+                templates = QUARANTINE_FAULTS,
                 within_s = QUARANTINE_WINDOW.as_secs(),
                 fault = fault.map(tracing::field::display),
                 "predicate quarantined: its failure policy answers without calling it"
@@ -218,9 +222,25 @@ impl ActivePredicate {
         }
         lines.iter().for_each(|line| self.log(line, context));
         if let Some(fault) = fault.filter(|fault| fault.kind.is_of_predicate() && self.module.admits_fault_line()) {
-            self.log(&Line { level: Level::Warn, text: fault.to_string() }, context);
+            let text = match set_aside {
+                Some(wait) => format!("{fault}; not called about such pods for {} s", wait.as_secs()),
+                None => fault.to_string(),
+            };
+            self.log(&Line { level: Level::Warn, text }, context);
         }
         outcome
+    }
+
+    /// Whom a fault says something about. A built-in that takes too much time, memory or output does so by the size of what the pod asks
+    /// for. A custom module may loop whatever it is asked about.
+    pub(crate) fn blame(&self, fault: Option<&Fault>) -> Blame {
+        let is_by_size = fault.is_some_and(|fault| {
+            matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
+        });
+        match self.module.grants().lifetime {
+            Lifetime::Reused if is_by_size => Blame::Pod,
+            Lifetime::Reused | Lifetime::PerCall | Lifetime::Recycled => Blame::Predicate,
+        }
     }
 
     /// Writes a line of the guest. Names can be those of a request, which may hold anything.

@@ -41,7 +41,7 @@ pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
     let active = opened.engine.policy();
     let tried = match files {
         [] => "not tried on a cluster: give one with --cluster FILE".to_owned(),
-        _ => tried(trial),
+        _ => tried(&trial),
     };
     let predicates = counted(active.predicates.len(), "predicate");
     terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n", active.origin.source)))
@@ -56,9 +56,10 @@ pub(crate) fn schema() -> anyhow::Result<()> {
     terminal::print(&format!("{}\n", serde_json::to_string_pretty(&nodesift_policy::schema())?))
 }
 
-fn tried(trial: Trial) -> String {
-    let Trial { pods, nodes, calls, is_cut } = trial;
-    let cut = if is_cut { "; the time for a trial ended it" } else { "" };
-    let (pods, nodes, calls) = (counted(pods, "pod"), counted(nodes, "node"), counted(calls, "call"));
-    format!("tried with {pods} on {nodes}: {calls} without a fault{cut}")
+fn tried(trial: &Trial) -> String {
+    let Trial { pods, nodes, calls, is_cut, remarks } = trial;
+    let cut = if *is_cut { "; the time for a trial ended it" } else { "" };
+    let (pods, nodes, calls) = (counted(*pods, "pod"), counted(*nodes, "node"), counted(*calls, "call"));
+    let remarks: String = remarks.iter().map(|fault| format!("; but {fault}")).collect();
+    format!("tried with {pods} on {nodes}: {calls} without a fault{remarks}{cut}")
 }

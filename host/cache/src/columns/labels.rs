@@ -80,6 +80,11 @@ impl NodeLabels {
         self.columns.column(key, &self.rows)
     }
 
+    /// Whether some row carries a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.columns.has(key)
+    }
+
     /// How many columns are built.
     pub(crate) fn built_count(&self) -> usize {
         self.columns.built_count()
@@ -198,6 +203,14 @@ impl LabelColumns {
     fn repeated(columns: &Arc<Self>, labels: &Column<Labels>, row: Row, rows: usize) -> Self {
         let repeated = Repeated { columns: Arc::clone(columns), labels: labels.clone(), row, rows };
         Self { repeated: Some(repeated), ..Self::default() }
+    }
+
+    /// Whether some node carries a key.
+    fn has(&self, key: &str) -> bool {
+        match &self.repeated {
+            Some(repeated) => repeated.columns.has(key),
+            None => self.carriers.contains_key(key),
+        }
     }
 
     /// The column of a key, built from the rows' labels on first use; `None` where no node carries the key.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::classes::Namespaces;
+use crate::columns::labels::NodeLabels;
 use crate::columns::{Delta, DriftReport, Row};
 use crate::metadata::{AntiAffinityTerm, Labels, PodRecord};
 
@@ -88,13 +89,21 @@ impl AntiAffinity {
         self.carriers.iter().filter_map(of_row).collect()
     }
 
-    /// The terms that match a pod, each with its topology key and its rows.
-    pub(crate) fn matching(&self, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> Vec<MatchedTerm> {
+    /// The terms that match a pod, each with its topology key and its rows. A term whose topology key no node carries rejects no node, so
+    /// it is left out before anything else: pods with thousands of them cost a lookup for each, and no column.
+    pub(crate) fn matching(
+        &self,
+        namespace: &str,
+        labels: &Labels,
+        namespaces: &Namespaces,
+        nodes: &NodeLabels,
+    ) -> Vec<MatchedTerm> {
         // Most terms require one label, which most pods do not have.
         let mut known: Vec<u64> = labels.iter().map(|(key, value)| hash((key, value))).collect();
         known.sort_unstable();
         self.carriers
             .iter()
+            .filter(|carriers| nodes.has(&carriers.term.topology_key))
             .filter(|carriers| carriers.required_hash.is_none_or(|required| known.binary_search(&required).is_ok()))
             .filter(|carriers| term_matches(&carriers.term, namespace, labels, namespaces))
             .map(|carriers| (Arc::clone(&carriers.term.topology_key), Arc::clone(&carriers.rows)))

@@ -348,10 +348,11 @@ impl Snapshot {
         self.namespaces().get(namespace).and_then(|labels| value_of(labels, key))
     }
 
-    /// Required anti-affinity terms of pods on nodes that match a pod: per term its topology key, and rows with how
-    /// many such terms their pods carry.
+    /// Required anti-affinity terms of pods on nodes that match a pod: per term its topology key, which some node carries, and rows with
+    /// how many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
-        self.published.nodes.anti_affinity().matching(namespace, labels, self.namespaces())
+        let nodes = &self.published.nodes;
+        nodes.anti_affinity().matching(namespace, labels, self.namespaces(), nodes.labels())
     }
 
     /// The pods on nodes in a namespace that have this controller; none where no policy reads controllers.

@@ -77,6 +77,8 @@ impl Writer {
     fn set_facts(&mut self, row: Row, node: &NodeFacts) {
         if self.nodes.set_labels(row, &node.labels) {
             self.record(NodeInterface::Labels, row);
+            // Terms count only where some node carries their topology key.
+            self.nodes.note_anti_affinity_change(self.generation);
         }
         if self.nodes.set_annotations(row, &node.annotations) {
             self.record(NodeInterface::Annotations, row);

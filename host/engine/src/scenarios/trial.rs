@@ -1,7 +1,8 @@
 //! The trial of a policy: its new predicates are called about a sample of the cluster before it becomes active. A module that
 //! passes all other checks may still fault on the facts of this cluster.
 //!
-//! Verdicts are dropped. Start at [`Engine::try_policy`].
+//! A predicate is judged by most of its pods, of most of their namespaces: one tenant's pod that takes too much time of any predicate must
+//! not keep a policy from becoming active. The others are remarks. Verdicts are dropped. Start at [`Engine::try_policy`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,15 +10,16 @@ use std::time::Instant;
 use nodesift_cache::metadata::{PodFacts, PodRecord};
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Batch, Context};
-use crate::limits::{TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_TIME, TRIAL_TRIES};
+use crate::breaker::Blame;
+use crate::limits::{TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS, TRIAL_TIME, TRIAL_TRIES};
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::{Engine, Subject};
 
 /// What was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trial {
     /// Pods of the sample.
     pub pods: usize,
@@ -27,6 +29,8 @@ pub struct Trial {
     pub calls: usize,
     /// Whether [`TRIAL_TIME`] ended it before the end of the sample.
     pub is_cut: bool,
+    /// Calls that failed, of predicates that answer for most others: the first [`TRIAL_REMARKS`].
+    pub remarks: Vec<TrialFault>,
 }
 
 /// A call of the trial that ended in a fault.
@@ -47,7 +51,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// The first fault that is the predicate's own.
+    /// The first fault of a predicate that fails for most pods of most namespaces.
     pub fn try_policy(&self, policy: &ActivePolicy) -> Result<Trial, TrialFault> {
         let active = self.policy();
         let is_new = |predicate: &&ActivePredicate| {
@@ -75,22 +79,42 @@ impl Engine {
             return Ok(trial);
         }
         let until = Instant::now() + TRIAL_TIME;
-        for pod in self.sampled_pods() {
+        let mut records: Vec<TrialRecord> = predicates.iter().map(|_| TrialRecord::default()).collect();
+        'pods: for pod in self.sampled_pods() {
             let subject = Subject::of_record(&pod, policy, self.clock.now());
             let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
             trial.pods += 1;
-            for predicate in predicates {
+            for (predicate, record) in predicates.iter().zip(&mut records) {
                 match call(predicate, &context) {
-                    Ok(()) => trial.calls += 1,
+                    Ok(()) => {
+                        trial.calls += 1;
+                        record.count(&pod.namespace, false);
+                    }
                     Err(fault) if fault.kind == FaultKind::RequestDeadline => {
-                        return Ok(Trial { is_cut: true, ..trial });
+                        trial.is_cut = true;
+                        break 'pods;
                     }
                     // It was not called: that says nothing about it.
                     Err(fault) if matches!(fault.kind, FaultKind::Overloaded | FaultKind::ClockStopped) => {}
                     Err(fault) => {
-                        let (predicate, pod) = (Arc::clone(&predicate.name), subject.name);
-                        return Err(TrialFault { predicate, pod, fault });
+                        // The pod's own fault is none of the predicate's, however many such pods there are.
+                        if predicate.blame(Some(&fault)) == Blame::Predicate {
+                            record.count(&pod.namespace, true);
+                        }
+                        let (predicate, pod) = (Arc::clone(&predicate.name), subject.name.clone());
+                        record.faults.push(TrialFault { predicate, pod, fault });
                     }
+                }
+            }
+        }
+        for record in records {
+            let fails = record.fails();
+            for fault in record.faults {
+                if fails {
+                    return Err(fault);
+                }
+                if trial.remarks.len() < TRIAL_REMARKS {
+                    trial.remarks.push(fault);
                 }
             }
         }
@@ -116,6 +140,27 @@ impl Engine {
         bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
         take(bound, TRIAL_BOUND_PODS);
         pods
+    }
+}
+
+/// What a trial has seen of one predicate.
+#[derive(Debug, Default)]
+struct TrialRecord {
+    /// By namespace, calls about its pods that succeeded and that failed.
+    namespaces: FxHashMap<Arc<str>, (usize, usize)>,
+    faults: Vec<TrialFault>,
+}
+
+impl TrialRecord {
+    fn count(&mut self, namespace: &Arc<str>, is_fault: bool) {
+        let (good, bad) = self.namespaces.entry(Arc::clone(namespace)).or_default();
+        *if is_fault { bad } else { good } += 1;
+    }
+
+    /// Whether it fails for most pods in most namespaces.
+    fn fails(&self) -> bool {
+        let failing = self.namespaces.values().filter(|(good, bad)| bad > good).count();
+        failing * 2 > self.namespaces.len()
     }
 }
 
