@@ -24,8 +24,8 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::ACCOUNTING_BATCH;
 
 use crate::breaker::{Admitted, Blame, Breaker, Change, Quarantine};
-use crate::set_aside::Owner;
 use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
+use crate::set_aside::Owner;
 use known::Known;
 use object::{NodeObject, PodObject};
 

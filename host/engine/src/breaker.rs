@@ -23,8 +23,8 @@ use nodesift_sandbox::fault::{Fault, FaultKind};
 use parking_lot::Mutex;
 
 use crate::limits::{
-    QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES, QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST,
-    QUARANTINE_FAULTS_KEPT, QUARANTINE_WINDOW,
+    QUARANTINE_FAULTS, QUARANTINE_FAULTS_KEPT, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES, QUARANTINE_RETRY_FIRST,
+    QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
 };
 use crate::policy::replace::now as wall_clock;
 use crate::set_aside::{Aside, Owner, SetAside};
@@ -462,8 +462,10 @@ mod tests {
             assert_eq!(end(Some(&trap())), Some(opens));
         }
         assert_eq!(breaker.opened(), 1);
-        let refused =
-            breaker.admit(&Owner::other()).map(drop).map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
+        let refused = breaker
+            .admit(&Owner::other())
+            .map(drop)
+            .map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
         assert_eq!(refused, Err((FaultKind::Quarantined, true)));
         // Its time has come, and the call ends in a panic.
         let is_due = || match &mut *breaker.state.lock() {

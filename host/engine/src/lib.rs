@@ -4,7 +4,8 @@
 //! query       pods, nodes, phase, depth         answer      feasible rows, failures, faults    error    why there is none
 //! policy      the predicates that run           metrics     counters and gauges    limits    every limit
 //! clock       what tells the time to predicates
-//! breaker     quarantine of a predicate that keeps failing
+//! breaker     quarantine of a predicate that fails for everybody
+//! set_aside   pod templates that a predicate is not called about for now
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! subject     the pod of a query
 //! accounting  the accounting component of the policy: what pods take of their nodes
@@ -59,7 +60,6 @@ pub use answer::{
     RequestedDevices,
 };
 pub use breaker::{Breaker, Quarantine};
-pub use set_aside::Aside;
 pub use clock::Clock;
 pub use error::Error;
 pub use evaluate::evaluator::StandIn;
@@ -79,6 +79,7 @@ pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, Preempt
 pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError};
 pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
+pub use set_aside::Aside;
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
     RecordedDifference, Shadow,

@@ -88,6 +88,9 @@ pub const TRIAL_TIME: Duration = Duration::from_secs(10);
 /// Tries of a call of the trial that exceeds its time: a thread that is interrupted by others once is not interrupted thrice.
 pub const TRIAL_TRIES: u32 = 3;
 
+/// Bytes that the claims of a pod count as for the time of a call: a search for devices takes up to 25 ms, and on a slow machine 100.
+pub const CLAIMS_WEIGHT: usize = 128 << 10;
+
 /// Faults that a trial names of predicates that answer for most pods: enough to see whose pods they are.
 pub const TRIAL_REMARKS: usize = 8;
 
@@ -101,9 +104,8 @@ pub const QUARANTINE_NAMESPACES: usize = 2;
 /// Faults that a breaker remembers: some more than open it, so that many templates of one namespace leave room for those of another.
 pub const QUARANTINE_FAULTS_KEPT: usize = 2 * QUARANTINE_FAULTS;
 
-/// Faults of a predicate about pods of one template before it is not called about them for a while. One may be due to a machine that is
-/// busy.
-pub const SET_ASIDE_FAULTS: u32 = 2;
+/// Faults of a custom predicate about pods of one template before it is not called about them for a while: as many as open its breaker.
+pub const SET_ASIDE_FAULTS: u32 = 5;
 
 /// Time for which pods of a template are set aside first. Each fault after it doubles the time.
 pub const SET_ASIDE_FIRST: Duration = Duration::from_secs(1);

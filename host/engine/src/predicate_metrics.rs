@@ -142,6 +142,11 @@ fn encode(policy: &ActivePolicy, encoder: &mut DescriptorEncoder<'_>) -> fmt::Re
     let help = "How often a predicate was put in quarantine";
     let metric = encoder.encode_descriptor("nodesift_predicate_quarantines", help, None, MetricType::Counter)?;
     each(policy, metric, |predicate, metric| ConstCounter::new(predicate.breaker.opened()).encode(metric))?;
+    let help = "Pod templates that a predicate is not called about for now, because calls about them have failed";
+    let metric = encoder.encode_descriptor("nodesift_predicate_set_aside", help, None, MetricType::Gauge)?;
+    each(policy, metric, |predicate, metric| {
+        ConstGauge::new(i64::try_from(predicate.breaker.set_aside().len()).unwrap_or(i64::MAX)).encode(metric)
+    })?;
     let help = "Calls of a predicate that ended in a fault or were not made, by its kind";
     let mut metric = encoder.encode_descriptor("nodesift_predicate_faults", help, None, MetricType::Counter)?;
     for predicate in &policy.predicates {

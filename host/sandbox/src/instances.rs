@@ -21,8 +21,8 @@ use super::slots::{Slot, Slots};
 use super::spares::{Spared, Spares};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
-    FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS, IDLE_INSTANCES, MODULE_SPARES, REUSED_CALLS, REUSED_GROWTH_BYTES,
-    SLOT_WAIT, SPARE_BYTES,
+    FILTER_TIME_MIN, FILTER_TIME_MOST, FILTER_TIME_PER_10_000_ROWS, FILTER_TIME_WEIGHT, IDLE_INSTANCES, MODULE_SPARES,
+    REUSED_CALLS, REUSED_GROWTH_BYTES, SLOT_WAIT, SPARE_BYTES,
 };
 
 /// Makes and keeps the instances of a module.
@@ -129,7 +129,7 @@ impl Instances {
     /// As [`Self::take`].
     pub(super) fn check_start(&self) -> Result<(), (&'static str, Fault)> {
         if !self.add_spare()? {
-            self.make(self.call_slots(None)?, CallTime::from(self.time_per_call(0)), None)?;
+            self.make(self.call_slots(None)?, CallTime::from(self.time_per_call(0, 0)), None)?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Instances {
     ///
     /// As [`Self::take`].
     fn add_spare(&self) -> Result<bool, (&'static str, Fault)> {
-        let time = CallTime::from(self.time_per_call(0));
+        let time = CallTime::from(self.time_per_call(0, 0));
         let Some(slot) = self.spares.as_ref().and_then(|spares| spares.slot(self.lock().is_empty())) else {
             return Ok(false);
         };
@@ -196,9 +196,13 @@ impl Instances {
         take(&self.slots, until).map(|slots| slots.map(Some)).map_err(|fault| ("instantiate", fault))
     }
 
-    /// The budget of a call over so many rows.
-    pub(super) fn time_per_call(&self, rows: u32) -> Duration {
-        let by_rows = || (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
+    /// The budget of a call over so many rows about a pod of this [`weight`](crate::Facts::weight).
+    pub(super) fn time_per_call(&self, rows: u32, weight: usize) -> Duration {
+        let by_rows = || {
+            let least = (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
+            let times = u32::try_from(1 + weight / FILTER_TIME_WEIGHT).unwrap_or(u32::MAX);
+            least.max(least.saturating_mul(times).min(FILTER_TIME_MOST))
+        };
         self.grants.time_per_call.unwrap_or_else(by_rows)
     }
 

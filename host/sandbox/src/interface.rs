@@ -239,6 +239,12 @@ macro_rules! interfaces {
             /// Builds what is kept for every call on the snapshot, where that has not been done yet.
             fn fill(&self, kept: Kept);
 
+            /// About how many bytes the pod asks with: its terms, constraints, requests. What a predicate does for them takes time, so the
+            /// time budget of a call grows with it.
+            fn weight(&self) -> usize {
+                0
+            }
+
             $($(
                 #[doc = concat!("`", $name, ".", $function, "`")]
                 fn $method(&self $(, $argument: argument!(method $kind))* $(, $meter: &Meter)?)

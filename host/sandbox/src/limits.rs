@@ -27,6 +27,13 @@ pub const FILTER_TIME_PER_10_000_ROWS: Duration = Duration::from_millis(5);
 /// Least processor time budget of one `filter` call.
 pub const FILTER_TIME_MIN: Duration = Duration::from_millis(10);
 
+/// Bytes of a pod for which a call has as much time again: so that a pod with many terms or requests is answered. Most pods have less.
+pub const FILTER_TIME_WEIGHT: usize = 8 << 10;
+
+/// Longest processor time budget that a pod's size makes, unless rows alone make it longer. kube-scheduler takes about as long for pods of
+/// 1 MB. A pod for which it is too short is set aside.
+pub const FILTER_TIME_MOST: Duration = Duration::from_millis(500);
+
 /// Processor time budget at load for instantiating a component, start functions included, and for each of `describe` and
 /// `configure`: pages of the code are touched for the first time. Later a new instance is a part of the call that needs it, and
 /// so is its `configure`.

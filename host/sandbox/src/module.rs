@@ -81,7 +81,7 @@ impl Module {
     /// Checks that a new instance is ready within the time of the least call.
     fn check_start(&self) -> Result<(), LoadError> {
         self.instances.check_start().map_err(|(step, fault)| match fault.kind {
-            FaultKind::Deadline => LoadError::SlowStart { step, budget: self.instances.time_per_call(0) },
+            FaultKind::Deadline => LoadError::SlowStart { step, budget: self.instances.time_per_call(0, 0) },
             _ => LoadError::Step { step, fault },
         })
     }
@@ -176,7 +176,7 @@ impl Module {
         lines: Option<&mut Vec<Line>>,
     ) -> Result<Verdict, Fault> {
         let Grants { output_bytes, reasons, .. } = *self.grants();
-        self.call(rows, until, lines, |instance| instance.filter(facts, rows, output_bytes, reasons))
+        self.call((rows, facts.weight()), until, lines, |instance| instance.filter(facts, rows, output_bytes, reasons))
     }
 
     /// Whether it gives devices to the claims of pods: it exports `allocator`.
@@ -204,13 +204,16 @@ impl Module {
             return Err(Fault::new(FaultKind::Unsupported, "the predicate gives no devices"));
         };
         let output_bytes = self.grants().output_bytes;
-        self.call(rows, until, None, |instance| instance.allocate(export, facts, rows, row, output_bytes))
+        self.call((rows, facts.weight()), until, None, |instance| {
+            instance.allocate(export, facts, rows, row, output_bytes)
+        })
     }
 
-    /// Makes a call about a batch of `rows` rows on an instance that waits, or on a new one. An instance is dropped after a fault.
+    /// Makes a call about a batch of rows and a pod of a weight on an instance that waits, or on a new one. An instance is dropped after a
+    /// fault.
     fn call<T>(
         &self,
-        rows: u32,
+        (rows, weight): (u32, usize),
         until: Option<Instant>,
         lines: Option<&mut Vec<Line>>,
         call: impl FnOnce(&mut Instance) -> Result<T, Fault>,
@@ -223,7 +226,7 @@ impl Module {
             let detail = "the clock that limits the time of guests has stopped".to_owned();
             return Err(Fault { kind: FaultKind::ClockStopped, detail });
         }
-        let time = CallTime { budget: self.instances.time_per_call(rows), until };
+        let time = CallTime { budget: self.instances.time_per_call(rows, weight), until };
         let line_budget = lines.is_some().then_some(&self.line_budget);
         let mut instance = self.instances.take(time, line_budget).map_err(|(step, fault)| {
             let detail = shorten(&format!("{step}: {}", fault.detail));

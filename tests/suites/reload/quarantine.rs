@@ -41,13 +41,13 @@ fn with(own: &str) -> String {
     policy(&["name: NodeName", &format!("{{name: Own, module: {{path: own.wasm}}, {own}}}")])
 }
 
-/// A request about a pod that only this number tells from others.
+/// A request about a pod that only this number tells from others. Three namespaces take turns: pods of one alone open no breaker.
 pub(crate) fn about(number: usize, is_bad: bool) -> Value {
     let mut labels = json!({"n": number.to_string()});
     if is_bad {
         labels["bad"] = json!("yes");
     }
-    json!({"pods": [{"object": {"metadata": {"name": "p", "namespace": "default", "labels": labels}}}]})
+    json!({"pods": [{"object": {"metadata": {"name": "p", "namespace": format!("team-{}", number % 3), "labels": labels}}}]})
 }
 
 fn asked(reloading: &Reloading, number: usize, is_bad: bool) -> Value {

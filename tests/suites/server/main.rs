@@ -24,6 +24,7 @@ mod placements;
 mod reprieve;
 mod running;
 mod state;
+mod tenants;
 mod tls;
 mod verdict_cache;
 mod yunikorn;

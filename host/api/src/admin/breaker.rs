@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::time::{microseconds, rfc3339};
-use nodesift_engine::Quarantine;
+use nodesift_engine::{Aside, Quarantine};
 
 /// Whether a module is called.
 #[derive(Serialize)]
@@ -15,6 +15,28 @@ pub(super) struct Breaker {
     opened: u64,
     #[serde(flatten)]
     quarantine: Option<Open>,
+    /// Pod templates that it is not called about for now, the longest first.
+    set_aside: Vec<SetAside>,
+}
+
+/// A pod template that a module is not called about for now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetAside {
+    /// The pod that a call failed about last, as `namespace/name`.
+    pod: String,
+    last_fault: String,
+    /// In a row.
+    faults: u32,
+    since: String,
+    retry_in_ms: u64,
+}
+
+impl From<Aside> for SetAside {
+    fn from(Aside { pod, last_fault, faults, since, retry_in }: Aside) -> Self {
+        let (last_fault, since) = (last_fault.to_string(), rfc3339(since));
+        Self { pod, last_fault, faults, since, retry_in_ms: microseconds(retry_in) / 1_000 }
+    }
 }
 
 #[derive(Serialize)]
@@ -40,6 +62,7 @@ impl Breaker {
                 retry_in_ms: microseconds(retry_in) / 1_000,
                 good_calls,
             }),
+            set_aside: breaker.set_aside().into_iter().map(SetAside::from).collect(),
         }
     }
 }

@@ -12,8 +12,16 @@ use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 use super::context::{Batch, Context};
 use super::convert;
 use super::ports::WantedPorts;
+use crate::limits::CLAIMS_WEIGHT;
+use crate::reuse::size::Size as _;
 
 impl Facts for Context {
+    fn weight(&self) -> usize {
+        // A claim is an object of its own, and devices are searched for it.
+        let claims = if self.pod.resource_claims.is_empty() { 0 } else { CLAIMS_WEIGHT };
+        self.pod.heap() + claims
+    }
+
     fn fill(&self, kept: Kept) {
         match (kept, self.batch()) {
             (Kept::NodeNames, Batch::All) => _ = self.snapshot.names().flat(),

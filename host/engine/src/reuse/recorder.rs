@@ -386,6 +386,10 @@ impl Facts for Recorder {
         migrated(plugin: &str) -> Arc<[u8]>, |this| this.read_by(plugin, FactKey::Migrated);
     }
 
+    fn weight(&self) -> usize {
+        self.context.weight()
+    }
+
     fn fill(&self, kept: Kept) {
         // Nothing is read by it.
         self.context.fill(kept);

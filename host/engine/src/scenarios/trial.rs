@@ -12,8 +12,8 @@ use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{Batch, Context};
 use crate::breaker::Blame;
+use crate::facts::{Batch, Context};
 use crate::limits::{TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS, TRIAL_TIME, TRIAL_TRIES};
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::{Engine, Subject};

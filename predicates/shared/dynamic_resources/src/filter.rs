@@ -131,6 +131,7 @@ impl<F: Facts> Answers<'_, F> {
         situation: usize,
         named: bool,
     ) -> Result<Known, Broken> {
+        search.continue_after(self.effort.steps);
         let failure = match search_one(search, given.devices, situation)? {
             Outcome::Gathering(error) => Failure::in_filter(&format!("gather pool information: {error}")),
             Outcome::Searched(ending) => {

@@ -94,7 +94,53 @@ impl<'a> Pruning<'a> {
             asked
                 .any(|asked| all.clone().filter(|device| !self.is_blocked(asked, *device)).count() >= self.count(asked))
         };
-        Ok(plan.requests.iter().all(has_enough))
+        Ok(plan.requests.iter().all(has_enough) && self.can_match()?)
+    }
+
+    /// Whether requests could have their devices if nothing but who may have which counted: a matching of what they want with devices.
+    /// n requests that want n - 1 devices have none, which a search would find out by trying all orders. Requests with alternatives, for
+    /// all devices, or with administrative access want nothing here.
+    ///
+    /// # Errors
+    /// Facts about devices are missing.
+    fn can_match(&self) -> Result<bool, Broken> {
+        let plan = self.given.plan;
+        let single = plan.requests.iter().filter(|request| request.asked.len() == 1).map(|request| request.asked.start);
+        let is_exclusive = |asked: &usize| plan.asked.get(*asked).is_some_and(|asked| !asked.admin_access);
+        let wanting: Vec<usize> = single.filter(is_exclusive).filter(|asked| self.count(*asked) > 0).collect();
+        let wanted = wanting.iter().fold(0_usize, |sum, asked| sum.saturating_add(self.count(*asked)));
+        let mut choices: Vec<Vec<usize>> = Vec::with_capacity(wanting.len());
+        for asked in &wanting {
+            let mut devices = Vec::new();
+            for device in self.devices.clone().filter(|device| !self.is_blocked(*asked, *device)) {
+                // A device that is shared is there for everybody.
+                if self.given.kind(device)?.1.multiple_allocations {
+                    devices.clear();
+                    break;
+                }
+                devices.push(device.wrapping_sub(self.devices.start));
+                // Enough for all: what it takes keeps it from nobody, and nobody from it.
+                if devices.len() >= wanted {
+                    devices.clear();
+                    break;
+                }
+            }
+            choices.push(devices);
+        }
+        let mut holders: Vec<Option<usize>> = vec![None; self.devices.len()];
+        for (request, asked) in wanting.iter().enumerate() {
+            // What need not be counted has no choices here.
+            if choices.get(request).is_none_or(Vec::is_empty) {
+                continue;
+            }
+            for _ in 0..self.count(*asked) {
+                let mut is_tried = vec![false; holders.len()];
+                if !give(request, &choices, &mut holders, &mut is_tried) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Blocks devices with a value that cannot be that of all devices of the constraint.
@@ -180,6 +226,41 @@ impl<'a> Pruning<'a> {
 
     fn place(&self, asked: usize, device: usize) -> usize {
         asked.saturating_mul(self.devices.len()).saturating_add(device.wrapping_sub(self.devices.start))
+    }
+}
+
+/// Gives a request one more device, if need be one that another request has, which gets another one for it. False: there is none.
+fn give(request: usize, choices: &[Vec<usize>], holders: &mut [Option<usize>], is_tried: &mut [bool]) -> bool {
+    // Breadth first, without recursion: a guest's stack is small. By device, from whose wish it was reached.
+    let mut reached: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut next = 0;
+    let mut wish = (request, None);
+    loop {
+        for device in choices.get(wish.0).into_iter().flatten() {
+            if !is_tried.get(*device).copied().unwrap_or(true) {
+                is_tried.iter_mut().skip(*device).take(1).for_each(|tried| *tried = true);
+                reached.push((*device, wish.1));
+                if holders.get(*device).copied().flatten().is_none() {
+                    // Everybody on the way takes the device that was reached by their wish.
+                    let mut at = Some(reached.len() - 1);
+                    while let Some((device, from)) = at.and_then(|at| reached.get(at)).copied() {
+                        let holder = match from {
+                            Some(from) => {
+                                reached.get(from).and_then(|(device, _)| holders.get(*device).copied().flatten())
+                            }
+                            None => Some(request),
+                        };
+                        holders.iter_mut().skip(device).take(1).for_each(|place| *place = holder);
+                        at = from;
+                    }
+                    return true;
+                }
+            }
+        }
+        let Some((device, _)) = reached.get(next).copied() else { return false };
+        let Some(holder) = holders.get(device).copied().flatten() else { return false };
+        wish = (holder, Some(next));
+        next += 1;
     }
 }
 

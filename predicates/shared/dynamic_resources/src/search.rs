@@ -49,8 +49,9 @@ pub(crate) struct Search<'a> {
     all_from: Vec<usize>,
     /// The situation's devices.
     devices: Range<usize>,
-    /// Steps in this situation, and devices passed over.
+    /// Steps in this situation, how many it has, and devices passed over.
     steps: u32,
+    most_steps: u32,
     passed: usize,
 }
 
@@ -118,8 +119,15 @@ impl<'a> Search<'a> {
             all_from: Vec::new(),
             devices: 0..0,
             steps: 0,
+            most_steps: limits::SEARCH_STEPS,
             passed: 0,
         }
+    }
+
+    /// Has the next situation take as many steps as are left where searches before it have taken this many.
+    pub(crate) fn continue_after(&mut self, steps: u64) {
+        let left = u64::from(limits::SEARCH_STEPS).saturating_sub(steps);
+        self.most_steps = u32::try_from(left).unwrap_or(u32::MAX).max(limits::LEAST_STEPS);
     }
 
     /// The same, where only the ending is asked for: where it is enough to count devices, none are picked.
@@ -384,7 +392,7 @@ impl<'a> Search<'a> {
 
     fn step(&mut self) -> Result<(), Stop> {
         self.steps += 1;
-        if self.steps > limits::SEARCH_STEPS { Err(Stop::Problem(Problem::Steps)) } else { Ok(()) }
+        if self.steps > self.most_steps { Err(Stop::Problem(Problem::Steps)) } else { Ok(()) }
     }
 
     /// Counts devices that were passed over.

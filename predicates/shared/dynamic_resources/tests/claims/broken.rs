@@ -1,8 +1,8 @@
 //! Facts that contradict themselves end in a named error, and nothing ends in a panic; limits; what is asked and when.
 
 use nodesift_dynamic_resources::facts::{
-    Answer, Broken, Claim, ConstraintKind, Devices, EXCLUSIVE, Facts as _, Kind, NanoUnits, Query, Situation,
-    UNKNOWN_TYPE,
+    Answer, Broken, Claim, Constraint, ConstraintKind, Devices, EXCLUSIVE, Facts as _, Kind, NanoUnits, Query,
+    Situation, UNKNOWN_TYPE,
 };
 use nodesift_dynamic_resources::verdict::{Failure, Verdict};
 use nodesift_dynamic_resources::{allocate, filter, limits};
@@ -202,6 +202,39 @@ fn a_long_search_that_cannot_succeed_ends_soon() {
     assert!(filtered.effort.most_steps < 100, "{:?}", filtered.effort);
     let text = "cannot allocate all claims".to_owned();
     assert_eq!(filtered.verdict, Verdict::ByRow { codes: vec![1], failures: vec![Failure::Unresolvable(text)] });
+}
+
+#[test]
+fn requests_for_more_devices_than_there_are_end_soon_whatever_some_of_them_must_have_in_common() {
+    // With values of their own, so that `matchAttribute` leaves no pair of requests a choice.
+    let values = |devices: u32| (0..devices).map(|number| (0, 0, number % 3 + 1)).collect::<Vec<_>>();
+    let pairs = (0..8).map(|pair| Constraint {
+        requests: vec![format!("r{}", 2 * pair), format!("r{}", 2 * pair + 1)],
+        kind: numa().unwrap(),
+    });
+    for (requests, devices, constraints) in [(12, 11, Vec::new()), (17, 16, Vec::new()), (17, 16, pairs.collect())] {
+        let asked = (0..requests).map(|number| request(&format!("r{number}"), 1)).collect();
+        let devices = rows(&[values(devices)], &[kind(Answer::Yes)], usize::from(!constraints.is_empty()));
+        let made = Made::of(Claim::Unallocated { requests: asked, constraints }, &[devices]);
+        let filtered = filter(&made, 1).unwrap();
+        assert!(filtered.effort.most_steps < 1_000, "{requests} requests: {:?}", filtered.effort);
+        let text = "cannot allocate all claims".to_owned();
+        assert_eq!(filtered.verdict, Verdict::ByRow { codes: vec![1], failures: vec![Failure::Unresolvable(text)] });
+    }
+}
+
+#[test]
+fn all_searches_of_a_call_share_their_steps() {
+    const ROWS: usize = 200;
+    // No two rows see the same, so each is searched; see `a_search_of_too_many_steps_is_an_error`.
+    let row = |number: u32| (0..33 + number).map(|number| (0, 0, number % 11 + 1)).collect::<Vec<_>>();
+    let devices = rows(&(0..ROWS as u32).map(row).collect::<Vec<_>>(), &[kind(Answer::Yes)], 1);
+    let made = Made::of(claim(vec![request("r", 12)], distinct()), &[devices]);
+    let filtered = filter(&made, ROWS).unwrap();
+    let most = u64::from(limits::SEARCH_STEPS) + ROWS as u64 * u64::from(limits::LEAST_STEPS + 1);
+    assert!(filtered.effort.steps <= most, "{:?}", filtered.effort);
+    let text = "running \"DynamicResources\" filter plugin: timed out trying to allocate devices".to_owned();
+    assert_eq!(filtered.verdict, Verdict::ByRow { codes: vec![1; ROWS], failures: vec![Failure::Error(text)] });
 }
 
 #[test]
