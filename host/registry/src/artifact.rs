@@ -118,12 +118,20 @@ impl Artifact {
     ///
     /// Why it is none of a module.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| format!("no manifest: {error}"))?;
+        // Texts of it are compared and kept, whether or not they are read here.
+        let text = std::str::from_utf8(bytes).map_err(|_| "no manifest: it is not UTF-8".to_owned())?;
+        let manifest: Manifest = serde_json::from_str(text).map_err(|error| match index_type(text) {
+            Some(media_type) => format!(
+                "no manifest, but an image index (media type {media_type:?}): name the digest of one of its manifests"
+            ),
+            None => format!("no manifest: {error}"),
+        })?;
         let is_component = |layer: &&Descriptor| COMPONENT.contains(&layer.media_type.as_str());
         let components: Vec<&Descriptor> = manifest.layers.iter().filter(is_component).collect();
         let [component] = components.as_slice() else {
+            let found: Vec<&str> = manifest.layers.iter().map(|layer| layer.media_type.as_str()).take(8).collect();
             return Err(format!(
-                "{} layers are components; expected one, of media type {}",
+                "{} layers are components; expected one, of media type {}; the layers are {found:?}",
                 components.len(),
                 COMPONENT[0]
             ));
@@ -146,6 +154,13 @@ impl Artifact {
     }
 }
 
+/// The media type of a list of manifests, for several platforms; none where a text is something else.
+fn index_type(text: &str) -> Option<String> {
+    let document: serde_json::Value = serde_json::from_str(text).ok()?;
+    document.get("manifests")?.as_array()?;
+    Some(document.get("mediaType").and_then(serde_json::Value::as_str).unwrap_or("none").to_owned())
+}
+
 /// The SHA-256 of these bytes.
 pub fn digest_of(bytes: &[u8]) -> Digest {
     Sha256::digest(bytes).into()
@@ -165,9 +180,11 @@ pub fn digest_text(digest: &Digest) -> String {
     format!("sha256:{}", hex(digest))
 }
 
-/// The digest that a text names: `sha256:` and 64 hexadecimal digits.
+/// The digest that a text names: `sha256:` and 64 hexadecimal digits, in lower case as the OCI specification has them. Digests are compared
+/// as texts elsewhere, so there is one way to write each.
 pub fn read_digest(text: &str) -> Option<Digest> {
-    let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
+    let is_lower = |digits: &&str| digits.len() == 64 && !digits.bytes().any(|byte| byte.is_ascii_uppercase());
+    let digits = text.strip_prefix("sha256:").filter(is_lower)?;
     let nibbles: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
     let bytes: Vec<u8> = nibbles.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect();
     bytes.try_into().ok()
@@ -180,6 +197,22 @@ mod tests {
 
     fn annotations() -> BTreeMap<String, String> {
         [(TITLE, "own.wasm"), (PREDICATE, "Own")].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+    }
+
+    #[test]
+    fn what_two_readers_could_take_for_different_things_is_refused_by_name() {
+        let (written, _) = Artifact::of_component(b"component", annotations());
+        let text = String::from_utf8(written.manifest.clone()).unwrap();
+        let digits = written.component.digest.strip_prefix("sha256:").unwrap();
+        let capitals = text.replace(digits, &digits.to_uppercase());
+        assert!(capitals != text && Artifact::read(capitals.as_bytes()).unwrap_err().contains("no SHA-256"));
+        let mut bytes = text.replace("own.wasm", "own?wasm").into_bytes();
+        bytes.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xff);
+        assert!(Artifact::read(&bytes).unwrap_err().contains("not UTF-8"));
+        let index = br#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}"#;
+        assert!(Artifact::read(index).unwrap_err().contains("application/vnd.oci.image.index.v1+json"));
+        let other = text.replace("application/wasm", "application/x-tar");
+        assert!(Artifact::read(other.as_bytes()).unwrap_err().contains("application/x-tar"));
     }
 
     #[test]

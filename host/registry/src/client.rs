@@ -27,6 +27,8 @@ const USER_AGENT: &str = concat!("nodesift/", env!("CARGO_PKG_VERSION"));
 /// A registry, for one repository.
 pub(crate) struct Client {
     http: reqwest::Client,
+    /// For tokens: a redirect would take the credentials along, in the body too.
+    tokens: reqwest::Client,
     pub(crate) address: Address,
     /// What is asked for where the registry does not say: `pull`, or `pull,push`.
     actions: &'static str,
@@ -58,14 +60,15 @@ impl Client {
     pub(crate) fn new(address: &Address, actions: &'static str) -> Result<Self, RegistryError> {
         // There may be one already, which is the same.
         let _known = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .user_agent(USER_AGENT)
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
-            .redirect(Policy::custom(redirect))
-            .build()
-            .map_err(|error| RegistryError::Prepare(words_of(&error)))?;
-        Ok(Self { http, address: address.clone(), actions, authorization: None, credentials: None })
+        let client = |policy| {
+            let client =
+                reqwest::Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT).read_timeout(SILENCE);
+            client.redirect(policy).build().map_err(|error| RegistryError::Prepare(words_of(&error)))
+        };
+        let to = address.clone();
+        let http = client(Policy::custom(move |attempt| redirect(&to, attempt)))?;
+        let tokens = client(Policy::none())?;
+        Ok(Self { http, tokens, address: address.clone(), actions, authorization: None, credentials: None })
     }
 
     pub(crate) fn registry(&self) -> String {
@@ -80,7 +83,8 @@ impl Client {
     ) -> Result<Response, RegistryError> {
         let answer = self.attempt(what, request).await?;
         let answer = match answer.status() {
-            StatusCode::UNAUTHORIZED => {
+            // Another server, to which the registry has redirected, gets no credentials, and none are asked for because of it.
+            StatusCode::UNAUTHORIZED if self.address.is_own(answer.url()) => {
                 self.authorize(&answer).await?;
                 self.attempt(what, request).await?
             }
@@ -99,8 +103,7 @@ impl Client {
     ) -> Result<Response, RegistryError> {
         let mut request = request(&self.http).build().map_err(|error| self.failed(what, &error))?;
         // Uploads may go elsewhere, which does not get what is for the registry.
-        let own = self.address.url("", "");
-        let is_own = request.url().host() == own.host() && request.url().port() == own.port();
+        let is_own = self.address.is_own(request.url());
         if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own) {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
@@ -120,8 +123,8 @@ impl Client {
         let credentials = match &self.credentials {
             Some(known) => known.clone(),
             None => {
-                let registry = self.registry();
-                let found = tokio::task::spawn_blocking(move || credentials::find(&registry)).await;
+                let (registry, repository) = (self.registry(), self.address.repository().to_owned());
+                let found = tokio::task::spawn_blocking(move || credentials::find(&registry, &repository)).await;
                 let found = found.map_err(|error| RegistryError::Prepare(error.to_string()))??;
                 self.credentials.insert(found).clone()
             }
@@ -151,8 +154,15 @@ impl Client {
     ) -> Result<String, RegistryError> {
         const WHAT: &str = "the token";
         let mut url = Url::parse(realm).map_err(|error| self.malformed("the address of tokens", &error.to_string()))?;
-        if url.scheme() != "https" && !self.address.is_plain() {
+        if !self.address.admits(&url) {
             return Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() });
+        }
+        if !self.address.is_own(&url) && *credentials != Credentials::Anonymous {
+            tracing::info!(
+                registry = self.registry(),
+                tokens = url.host_str(),
+                "the registry has its tokens from another server, which gets the credentials"
+            );
         }
         let mut fields = vec![("scope", scope)];
         fields.extend(service.map(|service| ("service", service)));
@@ -162,15 +172,15 @@ impl Client {
                 let mut form = url.clone();
                 form.query_pairs_mut().clear().extend_pairs(&fields);
                 let body = form.query().unwrap_or_default().to_owned();
-                self.http.post(url).header("content-type", "application/x-www-form-urlencoded").body(body)
+                self.tokens.post(url).header("content-type", "application/x-www-form-urlencoded").body(body)
             }
             Credentials::Basic { user, password } => {
                 url.query_pairs_mut().extend_pairs(&fields).append_pair("account", user);
-                self.http.get(url).header(AUTHORIZATION, basic(user, password))
+                self.tokens.get(url).header(AUTHORIZATION, basic(user, password))
             }
             Credentials::Anonymous => {
                 url.query_pairs_mut().extend_pairs(&fields);
-                self.http.get(url)
+                self.tokens.get(url)
             }
         };
         let answer = request.send().await.map_err(|error| self.failed(WHAT, &error))?;
@@ -212,7 +222,7 @@ impl Client {
         let text = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let url = text.and_then(|text| answer.url().join(text).ok());
         let url = url.ok_or_else(|| self.malformed("the address of uploads", "it is not there"))?;
-        match url.scheme() == "https" || self.address.is_plain() {
+        match self.address.admits(&url) {
             true => Ok(url),
             false => Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() }),
         }
@@ -246,10 +256,12 @@ impl Client {
         let (registry, repository) = (self.registry(), self.address.repository().to_owned());
         let (status, what) = (answer.status().as_u16(), what.to_owned());
         let wait = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
+        let is_own = self.address.is_own(answer.url());
         let body = self.read(&what, answer, ANSWER_BYTES, None).await.unwrap_or_default();
-        let words = words(&body);
+        // Of what another server says nothing is repeated: whoever wrote the policy may not be allowed to ask it.
+        let words = if is_own { words(&body) } else { String::new() };
         match status {
-            401 if self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) => {
+            401 if is_own && self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) => {
                 RegistryError::Credentials { registry }
             }
             401 => RegistryError::Anonymous { registry, repository },
@@ -278,8 +290,11 @@ pub(crate) fn upload(request: RequestBuilder, bytes: &Bytes, progress: Option<&P
     request.header(CONTENT_LENGTH, total).body(Body::wrap_stream(stream::iter(chunks)))
 }
 
-/// Follows a few redirects, and none from TLS to plain HTTP.
-fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+/// Follows a few redirects, none from TLS to plain HTTP, and none to where the registry must not send anybody.
+fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if !address.admits(attempt.url()) {
+        return attempt.error("not to this address");
+    }
     let was_safe = attempt.previous().iter().any(|url| url.scheme() == "https");
     if was_safe && attempt.url().scheme() != "https" {
         return attempt.error("from https to http");

@@ -102,18 +102,22 @@ struct Told {
     secret: String,
 }
 
-/// The credentials for a registry. Waits for a helper.
-pub(crate) fn find(registry: &str) -> Result<Credentials, CredentialsError> {
+/// The credentials for a repository of a registry. Waits for a helper.
+pub(crate) fn find(registry: &str, repository: &str) -> Result<Credentials, CredentialsError> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("DOCKER_CONFIG").or_else(|| set("HOME").map(|home| home.join(".docker")));
     match folder {
-        Some(folder) => in_file(&folder.join("config.json"), registry, None),
+        Some(folder) => in_file(&folder.join("config.json"), (registry, repository), None),
         None => Ok(Credentials::Anonymous),
     }
 }
 
 /// Those of one file. `path` is where helpers are, for tests.
-fn in_file(file: &Path, registry: &str, path: Option<&Path>) -> Result<Credentials, CredentialsError> {
+fn in_file(
+    file: &Path,
+    (registry, repository): (&str, &str),
+    path: Option<&Path>,
+) -> Result<Credentials, CredentialsError> {
     let failed = |reason: String| CredentialsError::Config { path: file.to_owned(), reason };
     let mut text = Vec::new();
     let read = File::open(file).and_then(|opened| opened.take(CONFIG_BYTES + 1).read_to_end(&mut text));
@@ -124,14 +128,17 @@ fn in_file(file: &Path, registry: &str, path: Option<&Path>) -> Result<Credentia
         Ok(_) => {}
     }
     let config: Config = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    let own = config.cred_helpers.iter().find(|(key, _)| is_of(key, registry)).map(|(_, name)| name);
+    let own =
+        config.cred_helpers.iter().find(|(key, _)| path_of(key, registry, repository).is_some()).map(|(_, name)| name);
     if let Some(name) = own.or(config.creds_store.as_ref()).filter(|name| !name.is_empty()) {
         let found = ask(name, registry, path)?;
         if own.is_some() || found != Credentials::Anonymous {
             return Ok(found);
         }
     }
-    match config.auths.iter().find(|(key, _)| is_of(key, registry)) {
+    let of_it = config.auths.iter().filter_map(|(key, entry)| Some((path_of(key, registry, repository)?, entry)));
+    // Teams of one registry have credentials of their own.
+    match of_it.max_by_key(|(path, _)| *path) {
         Some((_, entry)) => {
             of_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
         }
@@ -139,11 +146,20 @@ fn in_file(file: &Path, registry: &str, path: Option<&Path>) -> Result<Credentia
     }
 }
 
-/// Whether a key of the configuration means this registry: a host, or an address with scheme and path.
-fn is_of(key: &str, registry: &str) -> bool {
+/// How many bytes of the repository's path a key of the configuration names; none where it is about something else. A key is a host, an
+/// address with scheme and the version of the API, or a host with the path of repositories, as podman and oras write them.
+fn path_of(key: &str, registry: &str, repository: &str) -> Option<usize> {
     let short = key.split_once("://").map_or(key, |(_, rest)| rest);
-    let host = short.split('/').next().unwrap_or_default();
-    host == registry || (is_docker_hub(host) && is_docker_hub(registry))
+    let (host, path) = short.split_once('/').unwrap_or((short, ""));
+    let path = path.trim_end_matches('/');
+    if host != registry && !(is_docker_hub(host) && is_docker_hub(registry)) {
+        return None;
+    }
+    if path.is_empty() || path == "v1" || path == "v2" {
+        return Some(0);
+    }
+    let rest = repository.strip_prefix(path)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(path.len())
 }
 
 fn is_docker_hub(host: &str) -> bool {
@@ -245,7 +261,8 @@ mod tests {
             let path = path.to_str().unwrap();
             assert!(Command::new("sh").args(["-c", write, "sh", path, script]).status().unwrap().success());
         }
-        in_file(&folder.path().join("config.json"), registry, Some(folder.path())).map_err(|error| error.to_string())
+        let whole = registry.split_once('/').unwrap_or((registry, "team/module"));
+        in_file(&folder.path().join("config.json"), whole, Some(folder.path())).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -261,6 +278,30 @@ mod tests {
         }
         assert!(found(r#"{"auths": {"a": {"auth": "!"}}}"#, "a", &[]).unwrap_err().contains("no readable `auth`"));
         assert!(found("{", "a", &[]).unwrap_err().contains("mend docker's configuration"));
+    }
+
+    #[test]
+    fn the_entry_with_the_longest_path_of_the_repository_is_taken() {
+        // ann:secret:1
+        let config = r#"{"auths": {"r.example.com/team": {"username": "team", "password": "p"}, "r.example.com": {"username": "all", "password": "p"},
+            "r.example.com/team/inner": {"username": "inner", "password": "p"}, "only.example.com/team-b": {"auth": "YW5uOnNlY3JldDox"}}}"#;
+        for (repository, user) in [
+            ("team/module", "team"),
+            ("team", "team"),
+            ("team/inner/module", "inner"),
+            ("team/inner", "inner"),
+            ("team/inner-2", "team"),
+            ("teams/module", "all"),
+            ("other", "all"),
+        ] {
+            assert_eq!(
+                found(config, &format!("r.example.com/{repository}"), &[]),
+                Ok(basic(user, "p")),
+                "{repository}"
+            );
+        }
+        assert_eq!(found(config, "only.example.com/team-b/module", &[]), Ok(basic("ann", "secret:1")));
+        assert_eq!(found(config, "only.example.com/team-bc/module", &[]), Ok(Credentials::Anonymous));
     }
 
     #[test]

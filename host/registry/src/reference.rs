@@ -1,6 +1,7 @@
 //! Where a module is: a registry, a repository, and a tag or digest. Start at [`Address::parse`].
 
 use std::fmt;
+use std::net::IpAddr;
 
 use oci_spec::distribution::Reference;
 use reqwest::Url;
@@ -67,9 +68,21 @@ impl Address {
         self.reference.digest()
     }
 
-    /// Whether connections are made without TLS.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.base.scheme() == "http"
+    /// Whether an address has the registry's own scheme, host and port: credentials are for that alone.
+    pub(crate) fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.base.origin()
+    }
+
+    /// Whether a request may go to an address that the registry has named: a redirect, a server of tokens, an upload. Without TLS only to
+    /// this machine itself, or to the registry where it is spoken to so. To an address of this machine or its network only where the
+    /// registry has one of the same kind: else it could have this program ask servers that it cannot reach itself.
+    pub(crate) fn admits(&self, url: &Url) -> bool {
+        if self.is_own(url) {
+            return true;
+        }
+        let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(url);
+        let network = Network::of(url);
+        is_safe && (network == Network::Public || network == Network::of(&self.base))
     }
 
     /// The address of something in the repository.
@@ -86,10 +99,40 @@ impl fmt::Display for Address {
     }
 }
 
+/// The network of an address, as far as it is written as an IP address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Network {
+    Loopback,
+    /// Where cloud providers have metadata of the machine.
+    LinkLocal,
+    Private,
+    Public,
+}
+
+impl Network {
+    fn of(url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let ip = match host.parse::<IpAddr>() {
+            Ok(IpAddr::V6(ip)) => ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4),
+            Ok(ip) => ip,
+            Err(_) if host == "localhost" || host.ends_with(".localhost") => return Self::Loopback,
+            Err(_) => return Self::Public,
+        };
+        match ip {
+            _ if ip.is_loopback() || ip.is_unspecified() => Self::Loopback,
+            IpAddr::V4(ip) if ip.is_link_local() => Self::LinkLocal,
+            IpAddr::V6(ip) if ip.is_unicast_link_local() => Self::LinkLocal,
+            IpAddr::V4(ip) if ip.is_private() => Self::Private,
+            IpAddr::V6(ip) if ip.is_unique_local() => Self::Private,
+            _ => Self::Public,
+        }
+    }
+}
+
 /// Whether an address is one of this machine itself.
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -106,6 +149,38 @@ mod tests {
         assert_eq!(url("localhost.example.com/a:1", false), "https://localhost.example.com/v2/a/blobs/sha256:00");
         assert_eq!(url("registry.example.com:80/a:1", true), "http://registry.example.com/v2/a/blobs/sha256:00");
         assert_eq!(url("busybox", false), "https://index.docker.io/v2/library/busybox/blobs/sha256:00");
+    }
+
+    #[test]
+    fn a_registry_sends_nobody_to_plain_http_or_into_another_network() {
+        let admits = |registry: &str, plain: bool, to: &str| {
+            Address::parse(&format!("{registry}/a:1"), plain).unwrap().admits(&Url::parse(to).unwrap())
+        };
+        for (registry, plain, to, expected) in [
+            ("r.example.com", false, "https://cdn.example.com/x", true),
+            ("r.example.com", false, "http://cdn.example.com/x", false),
+            ("r.example.com", false, "http://r.example.com/x", false),
+            ("r.example.com:80", true, "http://r.example.com/x", true),
+            ("r.example.com:80", true, "http://cdn.example.com/x", false),
+            ("r.example.com", false, "https://127.0.0.1/x", false),
+            ("r.example.com", false, "http://127.0.0.1:10270/x", false),
+            ("r.example.com", false, "https://localhost/x", false),
+            ("r.example.com", false, "https://0.0.0.0/x", false),
+            ("r.example.com", false, "https://[::1]/x", false),
+            ("r.example.com", false, "https://[::ffff:127.0.0.1]/x", false),
+            ("r.example.com", false, "http://169.254.169.254/x", false),
+            ("r.example.com", false, "https://169.254.169.254/x", false),
+            ("r.example.com", false, "https://10.0.0.1/x", false),
+            ("r.example.com", false, "https://[fd00::1]/x", false),
+            ("10.0.0.2", false, "https://10.0.0.1/x", true),
+            ("10.0.0.2", false, "https://127.0.0.1/x", false),
+            ("127.0.0.1:5000", false, "http://127.0.0.2:5001/x", true),
+            ("127.0.0.1:5000", false, "http://192.0.2.2/x", false),
+            ("127.0.0.1:5000", false, "http://10.0.0.1/x", false),
+            ("127.0.0.1:5000", false, "ftp://127.0.0.1/x", false),
+        ] {
+            assert_eq!(admits(registry, plain, to), expected, "{registry} to {to}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod commands;
+mod foreign;
 mod refused;
 mod served;
 mod server;

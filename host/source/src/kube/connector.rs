@@ -5,10 +5,12 @@
 //! seconds, so a new token is in use as soon. Credentials may come from a plugin, which is a process that may take long: it is
 //! waited for on a thread of its own, once at a time, and meanwhile the client from before is used.
 
+use std::any::Any;
 use std::env;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -20,7 +22,7 @@ use http::header::USER_AGENT;
 use kube::config::{AuthInfo, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use parking_lot::Mutex;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
@@ -58,6 +60,17 @@ pub enum ConnectError {
     /// The service account of the pod cannot be read.
     #[error("service account: {0}")]
     ServiceAccount(#[source] Box<InClusterError>),
+    /// Something of the kubeconfig cannot be sent in a header.
+    #[error(
+        "kubeconfig: the {what} of the user holds a character that no header may have, such as a line break: write it again"
+    )]
+    Unsendable {
+        /// The field.
+        what: &'static str,
+    },
+    /// The client's library has panicked over the credentials.
+    #[error("the kubeconfig's credentials, or those of its plugin, cannot be used: {0}")]
+    Panicked(String),
     /// A credential plugin has not ended.
     #[error("no credentials within {} s: the credential plugin hangs", KUBE_PREPARE_TIME.as_secs())]
     Slow,
@@ -213,7 +226,9 @@ async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<(Config,
     let (send, prepared) = oneshot::channel();
     let (pinned, runtime) = (pinned.clone(), Handle::current());
     let work = move || {
-        let prepared = runtime.block_on(prepare_here(&pinned));
+        // What the library does not expect of a plugin's answer must not look as if the plugin hung.
+        let prepared = catch_unwind(AssertUnwindSafe(|| runtime.block_on(prepare_here(&pinned))));
+        let prepared = prepared.unwrap_or_else(|panic| Err(ConnectError::Panicked(words_of(&*panic))));
         drop(permit);
         // Nobody may wait for it any more.
         let _ = send.send(prepared);
@@ -221,6 +236,12 @@ async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<(Config,
     thread::Builder::new().name("credentials".to_owned()).spawn(work).map_err(ConnectError::Thread)?;
     // The thread ends without an answer only if it panics.
     timeout(KUBE_PREPARE_TIME, prepared).await.ok().and_then(Result::ok).unwrap_or(Err(ConnectError::Slow))
+}
+
+/// What a panic says.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("the library for credentials has panicked").to_owned()
 }
 
 /// As [`prepare`], on this thread.
@@ -239,6 +260,7 @@ async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError>
     };
     let mut used = config.clone();
     read_token(&mut used.auth_info)?;
+    check_headers(&mut used.auth_info)?;
     let client = Client::try_from(within_our_limits(used)).map_err(|error| ConnectError::Client(Box::new(error)))?;
     // Only its address and the names of its files are needed from here on.
     config.auth_info.token = None;
@@ -253,6 +275,24 @@ fn read_token(auth: &mut AuthInfo) -> Result<(), ConnectError> {
         _ if auth.token.is_some() => {}
         Ok(_) => return Err(ConnectError::Token { path, source: io::Error::other("is empty") }),
         Err(source) => return Err(ConnectError::Token { path, source }),
+    }
+    Ok(())
+}
+
+/// Trims the token, as editors and `echo` leave a line break behind it, and refuses what no header can hold: the library would panic.
+fn check_headers(auth: &mut AuthInfo) -> Result<(), ConnectError> {
+    if let Some(token) = &auth.token {
+        let trimmed = token.expose_secret().trim().to_owned();
+        if HeaderValue::from_str(&trimmed).is_err() {
+            return Err(ConnectError::Unsendable { what: "token" });
+        }
+        auth.token = Some(SecretString::from(trimmed));
+    }
+    let groups = auth.impersonate_groups.iter().flatten();
+    for name in auth.impersonate.iter().chain(groups) {
+        if HeaderValue::from_str(name).is_err() {
+            return Err(ConnectError::Unsendable { what: "name to impersonate" });
+        }
     }
     Ok(())
 }
@@ -340,7 +380,6 @@ fn state(path: &Path) -> Option<State> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use secrecy::ExposeSecret as _;
 
     use super::*;
 
@@ -352,6 +391,41 @@ mod tests {
         };
         read_token(&mut auth)?;
         Ok(auth.token.map(|token| token.expose_secret().to_owned()))
+    }
+
+    /// Whatever a kubeconfig holds, a connection is prepared or refused by name, and nothing panics. `NODESIFT_SEED` repeats a run.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_text_in_a_field_of_a_user_is_taken_for_a_plugin_that_hangs() {
+        let seed = env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        println!("NODESIFT_SEED={seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        let mut texts: Vec<String> =
+            ["secret\n", "\r\n secret", "se\ncret", "se\u{0}cret", "", "\u{feff}ü", "\u{7f}"].map(str::to_owned).into();
+        texts.extend((0..40).map(|_| (0..random.usize(0..12)).map(|_| random.char('\u{0}'..'\u{100}')).collect()));
+        let fields = ["token", "tokenFile", "username", "password", "client-certificate-data", "client-key-data", "as"];
+        for (field, text) in fields.iter().flat_map(|field| texts.iter().map(move |text| (field, text))) {
+            let config = serde_json::json!({
+                "apiVersion": "v1", "kind": "Config", "current-context": "c",
+                "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
+                "users": [{"name": "u", "user": {*field: text}}],
+                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            });
+            fs::write(&path, config.to_string()).unwrap();
+            let origin = Origin { kubeconfig: Some(path.clone()), context: None };
+            match Connector::new(&origin).await {
+                Ok(_) => {}
+                Err(error @ (ConnectError::Slow | ConnectError::Stuck | ConnectError::Panicked(_))) => {
+                    panic!("{field} {text:?}: {error}")
+                }
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+            if *field == "token" && text.trim() == "secret" {
+                assert!(Connector::new(&origin).await.is_ok(), "{text:?}");
+            }
+        }
     }
 
     #[test]
