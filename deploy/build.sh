@@ -3,7 +3,7 @@
 # `NODESIFT_REVISION` is what it names in --version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RUSTFLAGS="--remap-path-prefix=$PWD=/nodesift --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo ${RUSTFLAGS:-}"
+export RUSTFLAGS="--cfg nodesift_shipped --remap-path-prefix=$PWD=/nodesift --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo ${RUSTFLAGS:-}"
 export NODESIFT_REVISION=${NODESIFT_REVISION:-$(deploy/revision.sh)}
 [ "$NODESIFT_REVISION" != unknown ] || unset NODESIFT_REVISION
-${CARGO:-cargo} build --workspace --locked --profile dist --features jemalloc --bin nodesift
+${CARGO:-cargo} build -p nodesift --locked --profile dist --features jemalloc
