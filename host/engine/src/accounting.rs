@@ -186,7 +186,7 @@ impl ActiveAccounting {
     fn call_pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<(Accounted, bool)> {
         let object = |facts: &&Arc<PodFacts>| Arc::new(PodObject(Arc::clone(facts))) as Arc<dyn AccountedObject>;
         self.call(
-            pods.iter().map(object),
+            pods.iter().map(|facts| (Some(&*facts.namespace), object(facts))),
             |objects| self.component.pods(objects),
             |ruling| match ruling {
                 Ruling::Standard => Ok(None),
@@ -204,7 +204,7 @@ impl ActiveAccounting {
     fn call_nodes(&self, nodes: &[&AccountedNode]) -> Vec<(Result<Sums, Arc<str>>, bool)> {
         let object = |node: &&AccountedNode| Arc::new(NodeObject((*node).clone())) as Arc<dyn AccountedObject>;
         self.call(
-            nodes.iter().map(object),
+            nodes.iter().map(|node| (None, object(node))),
             |objects| self.component.nodes(objects),
             |sums| match sums {
                 Ok(sums) => Ok(self.pool.sums(&sums.into())),
@@ -213,23 +213,24 @@ impl ActiveAccounting {
         )
     }
 
-    /// Calls the component about objects, as far as the breaker admits.
-    fn call<R, T>(
+    /// Calls the component about objects, each with its namespace if it has one, as far as the breaker admits.
+    fn call<'a, R, T>(
         &self,
-        objects: impl ExactSizeIterator<Item = Arc<dyn AccountedObject>>,
+        objects: impl ExactSizeIterator<Item = (Option<&'a str>, Arc<dyn AccountedObject>)>,
         call: impl FnOnce(&[Arc<dyn AccountedObject>]) -> Vec<Result<R, Fault>>,
         read: impl Fn(R) -> Result<T, Arc<str>>,
     ) -> Vec<(Result<T, Arc<str>>, bool)> {
         let mut admitted = Vec::with_capacity(objects.len());
         let mut called = Vec::with_capacity(objects.len());
-        for object in objects {
-            let admission = self.breaker.admit(&Owner::other());
+        for (namespace, object) in objects {
+            let owner = Owner::object(namespace);
+            let admission = self.breaker.admit(&owner);
             called.extend(admission.is_ok().then_some(object));
-            admitted.push(admission);
+            admitted.push((owner, admission));
         }
         self.calls.fetch_add(called.len() as u64, Ordering::Relaxed);
         let mut said = call(&called).into_iter();
-        let outcome = |admission: Result<Admitted<'_>, Fault>| {
+        let outcome = |(owner, admission): (Owner<'_>, Result<Admitted<'_>, Fault>)| {
             let admitted = match admission {
                 Err(fault) => return (Err(fault.to_string().into()), false),
                 Ok(admitted) => admitted,
@@ -237,11 +238,11 @@ impl ActiveAccounting {
             // There is one for each object.
             match said.next() {
                 Some(Ok(said)) => {
-                    self.end(admitted, None);
+                    self.end(&owner, admitted, None);
                     (read(said), true)
                 }
                 Some(Err(fault)) => {
-                    self.end(admitted, Some(&fault));
+                    self.end(&owner, admitted, Some(&fault));
                     (Err(fault.to_string().into()), fault.kind.is_of_predicate())
                 }
                 None => (Err(Arc::from("it was not called")), false),
@@ -250,9 +251,9 @@ impl ActiveAccounting {
         admitted.into_iter().map(outcome).collect()
     }
 
-    /// A call has ended. Faults open the breaker only where they follow one another: one object that the component fails for must
-    /// not keep it from the others.
-    fn end(&self, admitted: Admitted<'_>, fault: Option<&Fault>) {
+    /// A call has ended. Faults open the breaker only where they follow one another, about objects of several namespaces: what the
+    /// component fails for in one of them must not keep it from the others.
+    fn end(&self, owner: &Owner<'_>, admitted: Admitted<'_>, fault: Option<&Fault>) {
         let in_a_row = match fault {
             None => {
                 self.faults_in_a_row.store(0, Ordering::Relaxed);
@@ -264,7 +265,7 @@ impl ActiveAccounting {
         if !admitted.is_retry() && in_a_row < ACCOUNTING_FAULTS_IN_A_ROW {
             return;
         }
-        match admitted.end(&Owner::other(), fault, Blame::Predicate) {
+        match admitted.end(owner, fault, Blame::Predicate) {
             Change::None | Change::SetAside(_) => {}
             Change::Opened => tracing::warn!(
                 faults = in_a_row,

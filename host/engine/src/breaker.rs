@@ -448,7 +448,7 @@ mod tests {
     fn only_faults_of_the_predicate_count_and_a_retry_that_is_dropped_blocks_no_other() {
         let breaker = Breaker::default();
         let end = |fault: Option<&Fault>| {
-            let owner = Owner::other();
+            let owner = Owner::object(None);
             breaker.admit(&owner).map(|call| call.end(&owner, fault, Blame::Predicate)).ok()
         };
         for kind in [FaultKind::Overloaded, FaultKind::RequestDeadline, FaultKind::ClockStopped] {
@@ -463,7 +463,7 @@ mod tests {
         }
         assert_eq!(breaker.opened(), 1);
         let refused = breaker
-            .admit(&Owner::other())
+            .admit(&Owner::object(None))
             .map(drop)
             .map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
         assert_eq!(refused, Err((FaultKind::Quarantined, true)));
@@ -473,7 +473,7 @@ mod tests {
             State::Closed { .. } => {}
         };
         is_due();
-        let owner = Owner::other();
+        let owner = Owner::object(None);
         let retry = breaker.admit(&owner);
         is_due();
         assert!(retry.is_ok() && breaker.admit(&owner).is_err());

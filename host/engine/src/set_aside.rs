@@ -27,20 +27,22 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Whom a call is about. The hash of a pod is computed only where a call has failed.
 #[derive(Debug)]
 pub(crate) struct Owner<'a> {
-    /// None where the call is not about a pod.
+    /// None where the call is not about a pod in question.
     context: Option<&'a Context>,
+    /// That of an object of an accounting component; none where it has none, as a node.
+    namespace: Option<&'a str>,
     template: OnceCell<u64>,
 }
 
 impl<'a> Owner<'a> {
     /// The pod of a context.
     pub(crate) fn pod(context: &'a Context) -> Self {
-        Self { context: Some(context), template: OnceCell::new() }
+        Self { context: Some(context), namespace: None, template: OnceCell::new() }
     }
 
-    /// An object that is no pod: each is another owner, of a namespace of its own.
-    pub(crate) fn other() -> Self {
-        Self { context: None, template: OnceCell::new() }
+    /// An object of an accounting component, each of which is another. Nodes are of no namespace: each has one of its own here.
+    pub(crate) fn object(namespace: Option<&'a str>) -> Self {
+        Self { context: None, namespace, template: OnceCell::new() }
     }
 
     /// Pods of one template have the same number.
@@ -53,8 +55,8 @@ impl<'a> Owner<'a> {
 
     /// Pods of one namespace have the same number.
     pub(crate) fn namespace(&self) -> u64 {
-        match self.context {
-            Some(context) => HASHES.hash_one(&context.pod().namespace),
+        match self.context.map(|context| &*context.pod().namespace).or(self.namespace) {
+            Some(namespace) => HASHES.hash_one(namespace),
             None => self.template(),
         }
     }

@@ -94,12 +94,32 @@ fn a_pod_in_question_is_refused_with_the_text_where_the_policy_says_so() {
     }
 }
 
+/// A pod that the component fails for, with facts of its own.
+fn bad(number: u64, namespace: &str) -> Value {
+    let mut pod = pod(&format!("bad{number:03}"), 1, Some("n"), 100 + number, Some("t"));
+    pod["metadata"]["namespace"] = json!(namespace);
+    pod
+}
+
+#[test]
+fn pods_of_one_namespace_that_it_fails_for_keep_no_other_from_being_accounted_for() {
+    let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
+    let mut objects = vec![node("n", 1, 1_000_000, None)];
+    objects.extend((0..200).map(|number| bad(number, "tenant")));
+    world.deliver(&objects);
+    world.settle(1_000);
+    assert!(world.engine.policy().accounting.as_ref().unwrap().quarantine().is_none());
+    world.deliver(&[pod("good", 1_001, Some("n"), 10, Some("c"))]);
+    world.settle(2_000);
+    assert_eq!(reason(&world, "good"), None);
+}
+
 #[test]
 fn a_component_that_fails_for_everything_is_hardly_called_and_what_waits_is_counted_later() {
     let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
     let mut objects = vec![node("n", 1, 1_000_000, None)];
     // Each has facts of its own.
-    objects.extend((0..200).map(|number| pod(&format!("bad{number:03}"), 1, Some("n"), 100 + number, Some("t"))));
+    objects.extend((0..200).map(|number| bad(number, ["ns", "other"][number as usize % 2])));
     world.deliver(&objects);
     world.settle(1_000);
     let quarantine = || world.engine.policy().accounting.as_ref().unwrap().quarantine();

@@ -3,7 +3,7 @@
 //! Every object is one that an API server accepts: below 1.5 MB, extended resources with equal limits, constraints with different keys.
 
 use nodesift_tests::http::{ask, get};
-use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::sidecar::{Sidecar, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -145,6 +145,22 @@ fn whoever_is_set_aside_is_named_with_the_fault_and_the_time_of_the_next_call() 
     assert!(metrics.contains("nodesift_predicate_set_aside{predicate=\"NodeResourcesFit\"} 1"), "{metrics}");
     assert!(!metrics.contains("tenant"), "names in metrics");
     ordinary_pods_fit(&sidecar, 0, "set aside");
+}
+
+#[test]
+fn a_pending_pod_keeps_no_policy_from_becoming_active_and_is_named_as_a_remark() {
+    let heavy = pod("tenant", "heavy", &heavy()[0].1);
+    let (_sidecar, folder) = serving(&[heavy.clone(), pod("honest", "p", &json!({}))], None);
+    let policy = folder.path().join("policy.yaml");
+    // With so little memory the pod fails for sure, also under a policy of a custom module.
+    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: test}\nspec:\n  \
+                    schedulerNames: [default-scheduler]\n  predicates:\n  - {name: NodeResourcesFit, limits: {memory: 2Mi}}\n";
+    std::fs::write(&policy, document).unwrap();
+    let mut check = command();
+    check.args(["policy", "check"]).arg(&policy).arg("--cluster").arg(folder.path().join("cluster.json"));
+    let output = run(&mut check);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stdout.contains("but predicate NodeResourcesFit: pod tenant/heavy: Memory"), "{}", output.stdout);
 }
 
 #[test]
