@@ -184,8 +184,11 @@ pub const SELECTOR_BATCH_DEVICES: usize = 1_000;
 pub const SELECTOR_BATCH_BYTES: usize = 4 << 20;
 
 /// Time for which an expression is not evaluated again after a fault, such as its time limit: each try can take a core for as long.
-/// Until then its devices have the same error.
+/// Until then its devices have the same error. Each fault after the first doubles it.
 pub const SELECTOR_RETRY: Duration = Duration::from_secs(1);
+
+/// Longest such time: a claim with eight expressions that take half a second costs less than a hundredth of a core.
+pub const SELECTOR_RETRY_MOST: Duration = Duration::from_secs(300);
 
 /// Claims that an explanation names as holding the devices of one request: enough to know whom to ask.
 pub(crate) const EXPLAINED_HOLDERS: usize = 3;

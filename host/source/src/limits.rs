@@ -172,3 +172,6 @@ pub const UNREADABLE_LOG_PERIOD: Duration = Duration::from_secs(10);
 /// Objects of a file that are compiled before they are accounted for and applied: as many as an accounting component is called about
 /// in one turn.
 pub const LOAD_BATCH: usize = 64;
+
+/// Lists inside lists of a cluster file: `jq -s` makes one of several outputs of kubectl, and nobody makes many of them.
+pub const NESTED_LISTS: usize = 4;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
 use nodesift_sandbox::fault::Fault;
@@ -15,7 +15,7 @@ use super::device::{SelectorDevice, selected, selected_bytes};
 use super::evaluator::Evaluator;
 use super::key;
 use super::outcomes::{Keys, Outcome, Outcomes};
-use crate::limits::{SELECTOR_BATCH_BYTES, SELECTOR_BATCH_DEVICES, SELECTOR_RETRY};
+use crate::limits::{SELECTOR_BATCH_BYTES, SELECTOR_BATCH_DEVICES, SELECTOR_RETRY, SELECTOR_RETRY_MOST};
 
 /// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,22 +45,36 @@ pub(super) struct Expression {
 #[derive(Debug, Default)]
 struct Work {
     keys: Keys,
-    /// When the evaluator failed last, and how. It is asked again after a while.
-    failed: Option<(Instant, Arc<str>)>,
+    /// How the evaluator failed last. It is asked again after a while.
+    failed: Option<Failed>,
+}
+
+/// A fault of the evaluator about an expression.
+#[derive(Debug)]
+struct Failed {
+    at: Instant,
+    text: Arc<str>,
+    /// Until it is asked again.
+    wait: Duration,
 }
 
 impl Work {
     /// How the evaluator has failed just now.
     fn failure(&self) -> Option<Arc<str>> {
-        let recent = self.failed.as_ref().filter(|(at, _)| at.elapsed() < SELECTOR_RETRY);
-        recent.map(|(_, fault)| Arc::clone(fault))
+        let recent = self.failed.as_ref().filter(|failed| failed.at.elapsed() < failed.wait);
+        recent.map(|failed| Arc::clone(&failed.text))
     }
 
     /// Notes a fault, and returns its text.
     fn fail(&mut self, fault: &Fault) -> Arc<str> {
         let text: Arc<str> = fault.to_string().into();
         // Other faults are of the moment: the next try may succeed.
-        self.failed = fault.kind.is_of_predicate().then(|| (Instant::now(), Arc::clone(&text)));
+        let before = self.failed.take();
+        if fault.kind.is_of_predicate() {
+            // An expression that takes too long for one device does so each time, of a whole core.
+            let wait = before.map_or(SELECTOR_RETRY, |failed| (failed.wait * 2).min(SELECTOR_RETRY_MOST));
+            self.failed = Some(Failed { at: Instant::now(), text: Arc::clone(&text), wait });
+        }
         text
     }
 }

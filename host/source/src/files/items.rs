@@ -18,7 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::yaml::Documents;
-use crate::limits::{CLUSTER_FILE_BYTES, YAML_NODES};
+use crate::limits::{CLUSTER_FILE_BYTES, NESTED_LISTS, YAML_NODES};
 use nodesift_object::decode::{self, Undecodable, without_position};
 use nodesift_object::{Kind, Object};
 
@@ -213,6 +213,17 @@ impl<'p> Parser<'p> {
 
     /// Gives one object to `found`. Items of a typed list, such as a PodList, may omit kind and version.
     fn object(&mut self, json: &str, index: Option<u32>, list: &ListHeader) -> Result<(), Stopped> {
+        self.object_within(json, index, list, 0)
+    }
+
+    /// As [`Self::object`], within as many lists inside lists.
+    fn object_within(
+        &mut self,
+        json: &str,
+        index: Option<u32>,
+        list: &ListHeader,
+        depth: usize,
+    ) -> Result<(), Stopped> {
         let place = self.place(index);
         let not_an_object = |reason: String| Stopped::Wrong(Box::new(ItemError::NotAnObject { place, reason }));
         let envelope = Envelope::of(json).map_err(not_an_object)?;
@@ -224,7 +235,22 @@ impl<'p> Parser<'p> {
             return Err(not_an_object("no `kind`: this is not a Kubernetes object".to_owned()));
         }
         if envelope.items.is_some() && kind.ends_with(LIST) {
-            return Err(not_an_object("a list inside a list".to_owned()));
+            if depth >= NESTED_LISTS {
+                return Err(not_an_object(format!("lists inside lists, more than {NESTED_LISTS} deep")));
+            }
+            // As `jq -s` makes them of several outputs of kubectl.
+            let header = ListHeader { api_version: Some(api_version.to_owned()), kind: Some(kind.to_owned()) };
+            let inner: Inner<'_> =
+                serde_json::from_str(json).map_err(|error| not_an_object(without_position(&error)))?;
+            let items = inner.items.unwrap_or_default();
+            if items.is_empty() {
+                return self.give(Found::EmptyList);
+            }
+            return items.into_iter().try_for_each(|item| self.object_within(item.get(), index, &header, depth + 1));
+        }
+        if kind == "Status" && matches!(api_version, "v1" | "") {
+            let message = envelope.message.as_deref().unwrap_or("without a message");
+            return Err(not_an_object(format!("a Status and no object: what wrote it has failed: {message}")));
         }
         // Every kind that the cache keeps has a name of its own among those of Kubernetes.
         let is_unversioned = api_version.is_empty();
@@ -248,6 +274,13 @@ impl<'p> Parser<'p> {
 /// The end of the kind of every list.
 const LIST: &str = "List";
 
+/// The items of a list inside a list.
+#[derive(Deserialize)]
+struct Inner<'a> {
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
 /// The fields that every object and list has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -258,8 +291,19 @@ struct Envelope<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(default)]
     items: Option<IgnoredAny>,
+    /// That of a Status.
+    #[serde(default, deserialize_with = "text_or_none")]
+    message: Option<String>,
     #[serde(default)]
     metadata: Option<Name>,
+}
+
+/// A text; of any other value none.
+fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    })
 }
 
 impl<'a> Envelope<'a> {

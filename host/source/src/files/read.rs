@@ -1,6 +1,6 @@
 //! Reading files as streams, and refusing duplicates. Start at [`read`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::ops::ControlFlow;
@@ -41,6 +41,16 @@ pub enum Error {
     Empty {
         /// The file as it was named.
         file: String,
+    },
+    /// The file holds workloads alone, which have templates of pods.
+    #[error(
+        "{file}: holds only {kinds}: a cluster consists of nodes and pods, as `kubectl get nodes,pods -A -o json` writes them; pods of a template are there once it is applied"
+    )]
+    NothingOfUse {
+        /// The file as it was named.
+        file: String,
+        /// What it holds, each kind once.
+        kinds: String,
     },
     /// Something in the file is wrong.
     #[error("{file}: {source}")]
@@ -219,6 +229,8 @@ fn parse(
 ) -> Result<(), Error> {
     let meter = input.meter();
     let (mut is_empty, mut duplicate) = (true, None);
+    // Kinds that are passed over, until something else is found.
+    let mut useless = Some(BTreeSet::new());
     if let Some(places) = &mut places {
         places.begin(file);
     }
@@ -226,9 +238,16 @@ fn parse(
         is_empty = false;
         meter.end_of_object();
         match found {
-            Found::Skipped(kind) => *summary.skipped.entry(kind).or_default() += 1,
-            Found::EmptyList | Found::Waiting => {}
+            Found::Skipped(kind) => {
+                if let Some(useless) = &mut useless {
+                    useless.insert(kind.clone());
+                }
+                *summary.skipped.entry(kind).or_default() += 1;
+            }
+            Found::Waiting => {}
+            Found::EmptyList => useless = None,
             Found::Item(item) => {
+                useless = None;
                 if item.is_unversioned {
                     *summary.unversioned.entry(item.object.kind()).or_default() += 1;
                 }
@@ -259,9 +278,20 @@ fn parse(
             Err(Error::Read { file: file(), source: io::Error::other("not read to its end") })
         }
         (Ok(()), None, None) if is_empty => Err(Error::Empty { file: file() }),
-        (Ok(()), None, None) => Ok(()),
+        (Ok(()), None, None) => match useless {
+            Some(kinds) if kinds.iter().all(|kind| TEMPLATES.contains(&kind.as_str())) => {
+                let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+                Err(Error::NothingOfUse { file: file(), kinds })
+            }
+            Some(_) | None => Ok(()),
+        },
     }
 }
+
+/// Kinds with a template of pods. In a list, as of `kubectl get all`, they are beside their pods; a file that holds nothing else is no
+/// cluster.
+const TEMPLATES: &[&str] =
+    &["CronJob", "DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// The place of each object, for messages about duplicates. Objects are known by fingerprints of their names, which take 24
 /// bytes: the names of a million pods would take as much memory as the cluster.

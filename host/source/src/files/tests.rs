@@ -46,6 +46,19 @@ fn every_form_that_kubectl_writes_holds_the_same_objects() {
 }
 
 #[test]
+fn lists_inside_lists_hold_the_same_objects() {
+    let list = |items: &str| format!(r#"{{"apiVersion":"v1","kind":"List","items":[{items}]}}"#);
+    let typed =
+        r#"{"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#;
+    assert_eq!(names(&list(&format!("{},{POD}", list(NODE)))), ["Node n1", "Pod default/p1"]);
+    assert_eq!(names(&format!("[{},{}]", list(NODE), list(POD))), ["Node n1", "Pod default/p1"], "as jq -s writes it");
+    assert_eq!(names(&list(&list(&list(typed)))), ["Node a", "Node b"]);
+    // Beside their pods, as in `kubectl get all`, workloads are passed over.
+    let workload = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}}"#;
+    assert_eq!(names(&list(&format!("{workload},{POD}"))), ["Pod default/p1"]);
+}
+
+#[test]
 fn a_typed_list_gives_its_items_their_kind() {
     let list = r#"{"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}"#;
     assert_eq!(names(list), ["Node a", "Node b"]);
@@ -223,7 +236,15 @@ fn a_problem_is_reported_with_its_place() {
         (format!(r#"{{"items":[{NODE}]}}"#), "f: document 1: no `kind`: this is not a Kubernetes object"),
         (format!(r#"{{"items":[{NODE}],"kind":"Box"}}"#), "f: document 1: `items` in a Box: only a list has items"),
         (r#"{"items":[],"items":[],"kind":"List"}"#.to_owned(), "f: document 1: `items` is there twice"),
-        (list(&list(NODE)), "f: items[0]: a list inside a list"),
+        (list(&list(&list(&list(&list(&list(NODE)))))), "f: items[0]: lists inside lists, more than 4 deep"),
+        (
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","code":401}"#.to_owned(),
+            "f: document 1: a Status and no object: what wrote it has failed: Unauthorized",
+        ),
+        (
+            r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{}}"#.to_owned(),
+            "f: holds only Deployment: a cluster consists of nodes and pods, as `kubectl get nodes,pods -A -o json` writes them; pods of a template are there once it is applied",
+        ),
         (list(&format!("{NODE},,")), "f: line 1, column 139: not JSON: expected value"),
         (list(NODE).replace("]}", "]]"), "f: line 1, column 139: not JSON: expected `,` or `}`"),
     ] {
