@@ -225,16 +225,19 @@ fn requests_for_more_devices_than_there_are_end_soon_whatever_some_of_them_must_
 
 #[test]
 fn all_searches_of_a_call_share_their_steps() {
-    const ROWS: usize = 200;
+    const ROWS: u32 = 200;
     // No two rows see the same, so each is searched; see `a_search_of_too_many_steps_is_an_error`.
     let row = |number: u32| (0..33 + number).map(|number| (0, 0, number % 11 + 1)).collect::<Vec<_>>();
-    let devices = rows(&(0..ROWS as u32).map(row).collect::<Vec<_>>(), &[kind(Answer::Yes)], 1);
+    let devices = rows(&(0..ROWS).map(row).collect::<Vec<_>>(), &[kind(Answer::Yes)], 1);
     let made = Made::of(claim(vec![request("r", 12)], distinct()), &[devices]);
-    let filtered = filter(&made, ROWS).unwrap();
-    let most = u64::from(limits::SEARCH_STEPS) + ROWS as u64 * u64::from(limits::LEAST_STEPS + 1);
+    let filtered = filter(&made, ROWS as usize).unwrap();
+    let most = u64::from(limits::SEARCH_STEPS) + u64::from(ROWS) * u64::from(limits::LEAST_STEPS + 1);
     assert!(filtered.effort.steps <= most, "{:?}", filtered.effort);
     let text = "running \"DynamicResources\" filter plugin: timed out trying to allocate devices".to_owned();
-    assert_eq!(filtered.verdict, Verdict::ByRow { codes: vec![1; ROWS], failures: vec![Failure::Error(text)] });
+    assert_eq!(
+        filtered.verdict,
+        Verdict::ByRow { codes: vec![1; ROWS as usize], failures: vec![Failure::Error(text)] }
+    );
 }
 
 #[test]
