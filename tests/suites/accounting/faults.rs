@@ -119,7 +119,7 @@ fn a_component_that_fails_for_everything_is_hardly_called_and_what_waits_is_coun
     let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
     let mut objects = vec![node("n", 1, 1_000_000, None)];
     // Each has facts of its own.
-    objects.extend((0..200).map(|number| bad(number, ["ns", "other"][number as usize % 2])));
+    objects.extend((0..200).map(|number| bad(number, if number % 2 == 0 { "ns" } else { "other" })));
     world.deliver(&objects);
     world.settle(1_000);
     let quarantine = || world.engine.policy().accounting.as_ref().unwrap().quarantine();

@@ -150,7 +150,7 @@ fn whoever_is_set_aside_is_named_with_the_fault_and_the_time_of_the_next_call() 
 #[test]
 fn a_pending_pod_keeps_no_policy_from_becoming_active_and_is_named_as_a_remark() {
     let heavy = pod("tenant", "heavy", &heavy()[0].1);
-    let (_sidecar, folder) = serving(&[heavy.clone(), pod("honest", "p", &json!({}))], None);
+    let (_sidecar, folder) = serving(&[heavy, pod("honest", "p", &json!({}))], None);
     let policy = folder.path().join("policy.yaml");
     // With so little memory the pod fails for sure, also under a policy of a custom module.
     let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: test}\nspec:\n  \
