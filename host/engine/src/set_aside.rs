@@ -125,7 +125,7 @@ impl SetAside {
     /// A call has failed. Gives for how long pods of the template are set aside, if they are: at once where the pod alone is to blame,
     /// else after [`SET_ASIDE_FAULTS`].
     pub(crate) fn fail(&self, owner: &Owner<'_>, fault: &Fault, is_of_pod: bool) -> Option<Duration> {
-        let pod = owner.context?.pod_key().to_string();
+        let pod = owner.context?.pod_key();
         let now = Instant::now();
         let mut failed = self.failed.lock();
         if failed.len() >= SET_ASIDE_TEMPLATES && !failed.contains_key(&owner.template()) {
