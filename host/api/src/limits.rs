@@ -401,6 +401,9 @@ pub const PARTY_STREAMS: usize = 2 * nodesift_negotiation::limits::PARTIES;
 /// Bytes of the name of a party, as a policy takes them.
 pub const PARTY_NAME_BYTES: usize = 63;
 
+/// Bytes of the name of a node that is not in the cache: what Kubernetes takes for one.
+pub const NODE_NAME_BYTES: usize = 253;
+
 /// Evaluations of candidates at once: half of the slots, so that `Filter` finds the others.
 pub fn negotiation_evaluations() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))

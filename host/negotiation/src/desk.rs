@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 use crate::claims::Claims;
 use crate::effect::{Defect, Effect};
 use crate::kept::Kept;
+use crate::ledger::Ledger;
 use crate::message::{Call, CallId};
-use crate::request::{ClaimUid, NegotiationId};
+use crate::request::{ClaimUid, NegotiationId, Owner};
 use crate::standing::Standing;
 
 /// A deallocation that its party has not confirmed.
@@ -19,6 +20,8 @@ pub(crate) struct Undo {
     pub(crate) party: Arc<str>,
     pub(crate) claims: Vec<ClaimUid>,
     pub(crate) until: Instant,
+    /// Who opened the negotiation.
+    pub(crate) owner: Owner,
 }
 
 /// What all negotiations share.
@@ -31,6 +34,9 @@ pub(crate) struct Desk {
     pub(crate) undos: BTreeMap<CallId, Undo>,
     /// Whose calls are open: questions and allocations.
     pub(crate) calls: FxHashMap<CallId, NegotiationId>,
+    pub(crate) ledger: Ledger,
+    /// For each pod that is assumed, the negotiation that has done so last.
+    pub(crate) assumed: FxHashMap<Arc<str>, NegotiationId>,
     /// Negotiations to be told that claims have changed.
     pub(crate) woken: BTreeSet<NegotiationId>,
     /// When parties that rest may be asked again.
@@ -51,6 +57,8 @@ impl Desk {
             claims: Claims::default(),
             undos: BTreeMap::new(),
             calls: FxHashMap::default(),
+            ledger: Ledger::default(),
+            assumed: FxHashMap::default(),
             woken: BTreeSet::new(),
             rests: BTreeMap::new(),
             out: Vec::new(),
@@ -59,7 +67,12 @@ impl Desk {
         }
     }
 
-    /// An id that no negotiation and no call has had.
+    /// 64 random bits.
+    pub(crate) fn new_token(&mut self) -> u64 {
+        self.random.u64(1..)
+    }
+
+    /// An id that no call has had.
     pub(crate) fn new_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id

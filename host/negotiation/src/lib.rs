@@ -18,6 +18,7 @@
 //! | `negotiation` | the state of one negotiation |
 //! | `view` | what operators see |
 //! | `stance` | what explanations say of parties |
+//! | `ledger` | what negotiations hold, by who opened them |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -37,6 +38,7 @@ mod claims;
 mod desk;
 mod effect;
 mod kept;
+mod ledger;
 pub mod limits;
 mod message;
 mod negotiation;
@@ -61,7 +63,8 @@ pub use message::{
 };
 pub use negotiations::{Negotiations, Usage};
 pub use request::{
-    Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Refusal, Request, Scope, Select,
+    Claim, ClaimState, ClaimUid, Class, Concern, NegotiationId, Node, OnSilence, Owner, Party, Pod, Refusal, Request,
+    Scope, Select,
 };
 pub use stance::{Said, Stance};
 pub use subject::{Subject, Suitability};

@@ -2,9 +2,19 @@
 
 use std::time::Duration;
 
-/// Negotiations at a time, with the deallocations that are left of ended ones. A core has some thousand pods in flight; one
-/// negotiation of 128 nodes takes some 10 kB.
+/// Negotiations of local clients at a time, with the deallocations that are left of ended ones. A core has some thousand pods in
+/// flight; one negotiation of 128 nodes takes some 10 kB beside [`HELD_BYTES`].
 pub const NEGOTIATIONS: usize = 10_000;
+
+/// The same of remote clients, which are not the core beside the program.
+pub const REMOTE_NEGOTIATIONS: usize = 5_000;
+
+/// Bytes of pods and orders that the negotiations of one class of clients hold: as much as assumed pods may. A pod is some kilobytes, an
+/// order of 5,000 nodes 80 kB.
+pub const HELD_BYTES: usize = 64 << 20;
+
+/// One part of so many of what a class may hold is out of the reach of each single client, so that another finds room.
+pub const CLIENT_SHARE: usize = 4;
 
 /// Parties of a policy. Decisions about a node are one bit a party.
 pub const PARTIES: usize = 16;
@@ -18,8 +28,8 @@ pub const CANDIDATES_MOST: usize = 256;
 /// Nodes in the order of one negotiation. Names are shared with the cache: 16 bytes each.
 pub const ORDER_NODES: usize = 16_384;
 
-/// Nodes in the orders of all negotiations: 64 MB.
-pub const ORDER_NODES_TOTAL: usize = 4_000_000;
+/// Bytes of one node in an order: a name that is shared with the cache.
+pub const ORDER_NODE_BYTES: usize = 16;
 
 /// Nodes that one negotiation considers, alternatives included: as many as its order may have.
 pub const SEEN_NODES: usize = 16_384;

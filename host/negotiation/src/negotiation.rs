@@ -7,7 +7,7 @@ use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
 use crate::limits::{CANDIDATES, DEADLINE, ROUND};
 use crate::message::CallId;
-use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Party, Pod, Request};
+use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
 
 /// A question that a party has not answered yet, or not completely.
@@ -92,6 +92,11 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Negotiation {
     pub(crate) id: NegotiationId,
+    /// Its place among all that have begun.
+    pub(crate) number: u64,
+    pub(crate) owner: Owner,
+    /// Bytes that it counts for.
+    pub(crate) bytes: usize,
     pub(crate) pod: Pod,
     pub(crate) selected_by: Vec<Arc<str>>,
     pub(crate) order: Arc<[Node]>,
@@ -133,10 +138,13 @@ pub(crate) struct Selection {
 }
 
 impl Negotiation {
-    pub(crate) fn new(id: NegotiationId, request: Request, now: Instant) -> Self {
+    pub(crate) fn new(id: NegotiationId, number: u64, request: Request, now: Instant) -> Self {
         let or = |time: Duration, default| if time.is_zero() { default } else { time };
         Self {
             id,
+            number,
+            bytes: request.held_bytes(),
+            owner: request.owner,
             pod: request.pod,
             selected_by: request.selected_by,
             order: request.order,

@@ -8,12 +8,11 @@ use rustc_hash::FxHashMap;
 
 use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
-use crate::limits::{
-    CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, NEGOTIATIONS, ORDER_NODES, ORDER_NODES_TOTAL, PARTIES, ROUND_LEAST,
-};
+use crate::ledger::{Full, Ledger};
+use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST};
 use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
-use crate::request::{NegotiationId, Party, Refusal, Request, Select};
+use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
 use crate::stance::{self, Stance};
 use crate::standing::Standing;
 use crate::subject::Subject;
@@ -27,12 +26,14 @@ use crate::view::{PartyView, View};
 #[derive(Debug)]
 pub struct Negotiations {
     live: BTreeMap<NegotiationId, Box<Negotiation>>,
-    /// By UID of the pod.
-    by_pod: FxHashMap<Arc<str>, NegotiationId>,
+    /// By UID of the pod: one of each owner at most.
+    by_pod: FxHashMap<Arc<str>, Vec<NegotiationId>>,
+    /// Agreements that wait for their selection, by owner; the oldest first.
+    agreed: BTreeMap<Owner, BTreeSet<(u64, NegotiationId)>>,
+    /// How many have begun.
+    begun: u64,
     /// When negotiations have to be looked at.
     wakes: BTreeSet<(Instant, NegotiationId)>,
-    /// Nodes in all orders.
-    order_nodes: usize,
     desk: Desk,
 }
 
@@ -47,8 +48,10 @@ pub struct Usage {
     pub calls: usize,
     /// Nodes of which answers are kept, over all parties and subjects.
     pub kept_nodes: usize,
-    /// Nodes in the orders of all negotiations.
-    pub order_nodes: usize,
+    /// Bytes of pods and orders of negotiations of local clients.
+    pub local_bytes: usize,
+    /// The same of remote clients.
+    pub remote_bytes: usize,
 }
 
 impl Negotiations {
@@ -58,7 +61,8 @@ impl Negotiations {
             live: BTreeMap::new(),
             by_pod: FxHashMap::default(),
             wakes: BTreeSet::new(),
-            order_nodes: 0,
+            agreed: BTreeMap::new(),
+            begun: 0,
             desk: Desk::new(seed),
         }
     }
@@ -135,21 +139,21 @@ impl Negotiations {
     /// [`Refusal`], where the request cannot be taken.
     pub fn negotiate(&mut self, request: Request, now: Instant) -> Result<(NegotiationId, Vec<Effect>), Refusal> {
         check(&request)?;
-        let before = self.by_pod.get(&request.pod.uid).copied();
+        let owner = request.owner.clone();
+        if let Some(foreign) = request.supersedes.filter(|id| self.live.contains_key(id) && !self.is_of(*id, &owner)) {
+            return Err(Refusal::Unknown(foreign));
+        }
+        let before = self.of_pod(&request.pod.uid).find(|it| it.owner == owner).map(|it| it.id);
         if let Some(before) = before.filter(|before| request.supersedes != Some(*before)) {
             return Err(Refusal::AlreadyExists(before));
         }
-        if self.live.len() + self.desk.undos.len() >= NEGOTIATIONS {
-            return Err(Refusal::Full("the number of negotiations"));
-        }
-        if self.order_nodes + request.order.len() > ORDER_NODES_TOTAL {
-            return Err(Refusal::Full("the number of nodes in orders"));
-        }
+        self.make_room(&owner, request.held_bytes(), now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
-        let id = NegotiationId(self.desk.new_id());
-        let it = Negotiation::new(id, request, now);
+        let id = self.new_id();
+        self.begun += 1;
+        let it = Negotiation::new(id, self.begun, request, now);
         let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
         if let Some(claim) = busy {
             self.desk.out.push(Effect::Tell {
@@ -157,11 +161,12 @@ impl Negotiations {
                 round: 0,
                 progress: Progress::Ended(End::InProgress(claim)),
             });
+            self.desk.out.push(Effect::Over(id));
             return Ok((id, self.finish(now)));
         }
         self.desk.claims.enter(id, &it.pod.claims);
-        self.by_pod.insert(it.pod.uid.clone(), id);
-        self.order_nodes += it.order.len();
+        self.by_pod.entry(it.pod.uid.clone()).or_default().push(id);
+        self.desk.ledger.add(&owner, it.bytes);
         self.live.insert(id, Box::new(it));
         self.turn(id, now, |turn| turn.restart());
         Ok((id, self.finish(now)))
@@ -171,9 +176,12 @@ impl Negotiations {
     ///
     /// # Errors
     ///
-    /// [`Refusal`], where they cannot be selected.
-    pub fn select(&mut self, select: Select, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    /// [`Refusal`], where they cannot be selected; [`Refusal::Unknown`] where the negotiation is another's.
+    pub fn select(&mut self, select: Select, owner: &Owner, now: Instant) -> Result<Vec<Effect>, Refusal> {
         let id = select.negotiation;
+        if !self.is_of(id, owner) {
+            return Err(Refusal::Unknown(id));
+        }
         if select.deadline > DEADLINE_MOST {
             return Err(Refusal::OutOfRange("deadline"));
         }
@@ -185,8 +193,11 @@ impl Negotiations {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Unknown`] where there is none.
-    pub fn release(&mut self, id: NegotiationId, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    /// [`Refusal::Unknown`] where there is none, or it is another's.
+    pub fn release(&mut self, id: NegotiationId, owner: &Owner, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        if !self.is_of(id, owner) {
+            return Err(Refusal::Unknown(id));
+        }
         self.turn(id, now, |turn| turn.end(End::Gone)).ok_or(Refusal::Unknown(id))?;
         Ok(self.finish(now))
     }
@@ -252,7 +263,9 @@ impl Negotiations {
 
     /// All negotiations, the oldest first.
     pub fn views(&self) -> Vec<View> {
-        self.live.values().map(|it| View::of(it)).collect()
+        let mut live: Vec<&Negotiation> = self.live.values().map(|it| &**it).collect();
+        live.sort_by_key(|it| it.number);
+        live.into_iter().map(View::of).collect()
     }
 
     /// All parties of the policy, in its order.
@@ -263,7 +276,8 @@ impl Negotiations {
     /// What the parties of a pod have said, and since when: of its negotiation, where it has one; else what is kept of these parties and
     /// subjects. At least one for each party.
     pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
-        if let Some(it) = self.by_pod.get(pod).and_then(|id| self.live.get(id)) {
+        // Of several, that of a local client, since it is the core beside the program.
+        if let Some(it) = self.of_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
             return stance::of_negotiation(it, |party| self.desk.standing(party), now);
         }
         let stances = |key| stance::of_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
@@ -277,7 +291,8 @@ impl Negotiations {
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
-            order_nodes: self.order_nodes,
+            local_bytes: self.desk.ledger.of_class(Class::Local).bytes,
+            remote_bytes: self.desk.ledger.of_class(Class::Remote).bytes,
         }
     }
 
@@ -301,6 +316,7 @@ impl Negotiations {
 
     fn end_undo(&mut self, id: CallId) {
         if let Some(undo) = self.desk.undos.remove(&id) {
+            self.desk.ledger.remove(&undo.owner, 0);
             let woken = self.desk.claims.end_undo(&undo.claims);
             self.desk.woken.extend(woken);
         }
@@ -316,8 +332,15 @@ impl Negotiations {
             self.end_undo(id);
         }
         loop {
-            if let Some(id) = self.desk.woken.pop_first() {
-                self.turn(id, now, |turn| turn.note_claims());
+            let woken = std::mem::take(&mut self.desk.woken);
+            if !woken.is_empty() {
+                // The oldest first, so that none waits for ever.
+                let number = |id: &NegotiationId| self.live.get(id).map(|it| it.number);
+                let mut woken: Vec<_> = woken.into_iter().filter_map(|id| Some((number(&id)?, id))).collect();
+                woken.sort_unstable();
+                for (_, id) in woken {
+                    self.turn(id, now, |turn| turn.note_claims());
+                }
             } else if let Some((_, id)) = self.wakes.first().filter(|(at, _)| *at <= now).copied() {
                 self.turn(id, now, |turn| turn.tick());
             } else {
@@ -344,12 +367,69 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
+        let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));
+        if is_agreed {
+            self.agreed.entry(it.owner.clone()).or_default().insert(agreement);
+        } else if let Some(agreed) = self.agreed.get_mut(&it.owner)
+            && agreed.remove(&agreement)
+            && agreed.is_empty()
+        {
+            self.agreed.remove(&it.owner);
+        }
         if matches!(it.phase, Phase::Over) {
-            self.order_nodes -= it.order.len();
-            self.by_pod.remove(&it.pod.uid);
+            self.desk.ledger.remove(&it.owner, it.bytes);
+            if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
+                ids.retain(|other| *other != id);
+                if ids.is_empty() {
+                    self.by_pod.remove(&it.pod.uid);
+                }
+            }
             self.live.remove(&id);
+            self.desk.out.push(Effect::Over(id));
         }
         Some(acted)
+    }
+
+    /// An id that nobody guesses.
+    fn new_id(&mut self) -> NegotiationId {
+        loop {
+            let id = NegotiationId(self.desk.new_token());
+            if !self.live.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn is_of(&self, id: NegotiationId, owner: &Owner) -> bool {
+        self.live.get(&id).is_some_and(|it| it.owner == *owner)
+    }
+
+    /// The negotiations of a pod.
+    fn of_pod(&self, pod: &str) -> impl Iterator<Item = &Negotiation> {
+        self.by_pod.get(pod).into_iter().flatten().filter_map(|id| self.live.get(id).map(|it| &**it))
+    }
+
+    /// Makes room for a negotiation of so many bytes. Agreements go for it that nobody has selected yet, for whose ends no stream waits:
+    /// the client's own, and those of clients of its class that hold no less; the oldest first.
+    fn make_room(&mut self, owner: &Owner, bytes: usize, now: Instant) -> Result<(), Refusal> {
+        if bytes > Ledger::most_bytes() {
+            // For this nobody gives way.
+            return Err(Refusal::Full(Ledger::BYTES));
+        }
+        while let Err(full) = self.desk.ledger.room(owner, bytes) {
+            let own = self.desk.ledger.of(owner).share();
+            let from = match full {
+                Full::Client(_) => Some(owner.clone()).filter(|owner| self.agreed.contains_key(owner)),
+                Full::Class(_) => self.desk.ledger.greatest(owner.class).into_iter().find_map(|(other, held)| {
+                    let gives_way = other == *owner || held.share() >= own;
+                    (gives_way && self.agreed.contains_key(&other)).then_some(other)
+                }),
+            };
+            let first = from.and_then(|owner| self.agreed.get(&owner)?.first().copied());
+            let Some((_, first)) = first else { return Err(full.into()) };
+            self.turn(first, now, |turn| turn.end(End::Gone));
+        }
+        Ok(())
     }
 
     /// A turn of the negotiation whose call this is.
@@ -359,9 +439,9 @@ impl Negotiations {
         }
     }
 
-    fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl FnOnce(&mut Turn<'_>)) {
-        if let Some(id) = self.by_pod.get(pod).copied() {
-            self.turn(id, now, act);
+    fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
+        for id in self.by_pod.get(pod).cloned().unwrap_or_default() {
+            self.turn(id, now, &act);
         }
     }
 

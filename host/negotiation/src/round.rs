@@ -154,6 +154,7 @@ impl Turn<'_> {
         let time = self.it.round_time.max(SILENCE_LEAST);
         let ask = Ask {
             id,
+            negotiation: self.it.id,
             subject: seat.key.1.clone(),
             pod: self.it.pod.uid.clone(),
             claims: seat.claims.clone(),

@@ -6,6 +6,7 @@ mod agreement;
 mod allocation;
 mod claims;
 mod model;
+mod owners;
 mod parties;
 mod stances;
 mod world;

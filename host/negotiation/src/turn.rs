@@ -135,6 +135,9 @@ impl Turn<'_> {
         for call in self.it.seats.iter().filter_map(|seat| seat.call.as_ref()) {
             self.desk.calls.remove(&call.id);
         }
+        if self.desk.assumed.get(&self.it.pod.uid) == Some(&self.it.id) {
+            self.desk.assumed.remove(&self.it.pod.uid);
+        }
         let claims = &self.it.pod.claims;
         let woken = self.desk.claims.let_go(self.it.id, claims);
         self.desk.woken.extend(woken);

@@ -20,11 +20,12 @@ use std::sync::Arc;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::Method;
+use nodesift_negotiation::Owner;
 
 use crate::paths::Class;
 use crate::protocols::json::media_type;
 use crate::{Error, paths};
-pub use caller::Caller;
+pub use caller::{Caller, SocketPeer};
 pub use hosts::{HostName, Hosts};
 pub(crate) use identity::Identity;
 pub use rights::Rights;
@@ -77,6 +78,11 @@ impl CallerRights {
         Self { access, caller }
     }
 
+    /// Who the caller is.
+    pub(crate) fn owner(&self) -> Owner {
+        self.caller.owner()
+    }
+
     /// Refuses a caller that may not make calls of a class.
     ///
     /// # Errors
@@ -84,7 +90,7 @@ impl CallerRights {
     /// [`Error::Denied`].
     pub(crate) fn check(&self, class: Class) -> Result<(), Error> {
         match &self.caller {
-            Caller::Socket => Ok(()),
+            Caller::Socket { .. } => Ok(()),
             Caller::Tcp { identity } => self.access.rights.check(class, identity.as_deref()),
         }
     }
@@ -96,7 +102,7 @@ impl CallerRights {
     /// [`Error::Denied`].
     pub(crate) fn check_party(&self, party: &str) -> Result<(), Error> {
         match &self.caller {
-            Caller::Socket => Ok(()),
+            Caller::Socket { .. } => Ok(()),
             Caller::Tcp { identity } => self.access.rights.check_party(Some(party), identity.as_deref()),
         }
     }
@@ -116,7 +122,7 @@ mod tests {
         assert!(access.check(&request("localhost")).is_ok());
         assert!(matches!(access.check(&request("evil.example")), Err(Error::ForeignHost { .. })));
         let mut over_socket = request("evil.example");
-        over_socket.extensions_mut().insert(Caller::Socket);
+        over_socket.extensions_mut().insert(Caller::Socket { peer: None });
         assert!(access.check(&over_socket).is_ok());
     }
 

@@ -14,6 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::transport::intake::IntakeMetrics;
+
 /// Counters of negotiations; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Negotiations {
@@ -23,6 +25,8 @@ pub(crate) struct Negotiations {
     deallocations: Gauge,
     kept_nodes: Gauge,
     attending: Gauge,
+    /// Bytes of pods and orders, of clients of the Unix socket and of those over TCP.
+    held: [Gauge; 2],
     ended: Family<Ending, Counter>,
     duration: Histogram,
     calls: Family<PartyCallLabels, Counter>,
@@ -54,6 +58,7 @@ impl Default for Negotiations {
             deallocations: Gauge::default(),
             kept_nodes: Gauge::default(),
             attending: Gauge::default(),
+            held: Default::default(),
             ended: Family::default(),
             // From 100 µs, one round with a party on the same machine, to 26 s.
             duration: Histogram::new(exponential_buckets(1e-4, 4.0, 10)),
@@ -64,6 +69,12 @@ impl Default for Negotiations {
 }
 
 impl Negotiations {
+    /// Its bytes among those of requests.
+    pub(super) fn holding(self, intake: &IntakeMetrics) -> Self {
+        let held = ["unix", "tcp"].map(|listener| intake.of(listener, "negotiations").held);
+        Self { held, ..self }
+    }
+
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Negotiations with parties that have begun";
         registry.register("nodesift_negotiations_begun", help, self.begun.clone());
@@ -96,6 +107,9 @@ impl Negotiations {
         self.deallocations.set(gauge(usage.deallocations));
         self.kept_nodes.set(gauge(usage.kept_nodes));
         self.attending.set(gauge(attending));
+        let [local, remote] = &self.held;
+        local.set(gauge(usage.local_bytes));
+        remote.set(gauge(usage.remote_bytes));
     }
 
     /// Counts an end, and its time where it is an agreement.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_negotiation::{Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Progress, Select};
+use nodesift_negotiation::{Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Select};
 use nodesift_proto::v1;
 use prost::Message as _;
 use rustc_hash::FxHashMap;
@@ -37,7 +37,6 @@ pub(super) struct Broker {
     policy: Option<u64>,
     watch: Watch,
     live: BTreeMap<NegotiationId, Live>,
-    by_pod: FxHashMap<Arc<str>, NegotiationId>,
     attending: FxHashMap<Arc<str>, Attending>,
     /// What follows from effects.
     followers: VecDeque<Follower>,
@@ -45,9 +44,8 @@ pub(super) struct Broker {
 
 /// A negotiation that has not ended.
 struct Live {
+    owner: Owner,
     subject: Subject,
-    /// As parties are told of it.
-    pod: v1::PartyPod,
     claims: Vec<ClaimName>,
     scope: RequestScope,
     version: v1::Version,
@@ -83,7 +81,6 @@ impl Broker {
             policy: None,
             watch: Watch::default(),
             live: BTreeMap::new(),
-            by_pod: FxHashMap::default(),
             attending: FxHashMap::default(),
             followers: VecDeque::new(),
         }
@@ -139,11 +136,11 @@ impl Broker {
                 // A reply that nobody waits for is that of a client that has left: its stream is dropped, and says so.
                 let _left = reply.send(self.negotiate(*opening));
             }
-            Command::Select(select, reply) => {
-                let _left = reply.send(self.select(select));
+            Command::Select(select, owner, reply) => {
+                let _left = reply.send(self.select(select, &owner));
             }
-            Command::Release(id, reply) => {
-                let released = self.core.release(id, Instant::now()).map_err(Error::from);
+            Command::Release(id, owner, reply) => {
+                let released = self.core.release(id, &owner, Instant::now()).map_err(Error::from);
                 let _left = reply.send(released.map(|effects| self.carry_out(effects)));
             }
             Command::Attend { party, session, calls, reply } => {
@@ -167,11 +164,11 @@ impl Broker {
     fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox<v1::NegotiationEvent>), Error> {
         self.follow_policy();
         let Opening { request, subject, claims, scope, version } = opening;
+        let owner = request.owner.clone();
         let (id, effects) = self.core.negotiate(request, Instant::now())?;
         let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
-        let pod = Arc::clone(&subject.record.uid);
         let live = Live {
-            pod: message::party_pod(&subject.record),
+            owner,
             subject,
             claims,
             scope,
@@ -185,15 +182,14 @@ impl Broker {
         // Something may have become of the pod since it was looked up.
         self.watch.look_again();
         self.live.insert(id, live);
-        self.by_pod.insert(pod, id);
         self.metrics.begun.inc();
         self.carry_out(effects);
         Ok((id, inbox))
     }
 
-    fn select(&mut self, select: Select) -> Result<Inbox<v1::NegotiationEvent>, Error> {
+    fn select(&mut self, select: Select, owner: &Owner) -> Result<Inbox<v1::NegotiationEvent>, Error> {
         let id = select.negotiation;
-        let effects = self.core.select(select, Instant::now())?;
+        let effects = self.core.select(select, owner, Instant::now())?;
         let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
         if let Some(live) = self.live.get_mut(&id) {
             live.select = Some(outbox);
@@ -282,7 +278,10 @@ impl Broker {
             waiting.extend(match follower {
                 Follower::Event(event) => self.core.step(event, Instant::now()),
                 // One that has ended meanwhile need not be released.
-                Follower::Release(id) => self.core.release(id, Instant::now()).unwrap_or_default(),
+                Follower::Release(id) => {
+                    let owner = self.live.get(&id).map(|live| live.owner.clone()).unwrap_or_default();
+                    self.core.release(id, &owner, Instant::now()).unwrap_or_default()
+                }
             });
         }
         let usage = self.core.usage();
@@ -293,13 +292,13 @@ impl Broker {
         match effect {
             Effect::Call(party, call) => {
                 let of = match &call {
-                    nodesift_negotiation::Call::Ask(ask) => self.by_pod.get(&ask.pod),
-                    nodesift_negotiation::Call::Allocate(allocate) => self.by_pod.get(&allocate.pod),
+                    nodesift_negotiation::Call::Ask(ask) => Some(ask.negotiation),
+                    nodesift_negotiation::Call::Allocate(allocate) => Some(allocate.negotiation),
                     _ => None,
                 };
-                let live = of.and_then(|id| self.live.get(id));
+                let live = of.and_then(|id| self.live.get(&id));
                 let claims = live.map(|live| live.claims.as_slice()).unwrap_or_default();
-                let call = message::call(call, live.map(|live| &live.pod), claims);
+                let call = message::call(call, live.map(|live| message::party_pod(&live.subject.record)), claims);
                 let Some(attending) = self.attending.get(&party) else { return };
                 self.metrics.called(&party, &call);
                 let bytes = call.encoded_len();
@@ -319,6 +318,7 @@ impl Broker {
                 }
             }
             Effect::Forget { pod } => self.works.forget(pod),
+            Effect::Over(id) => self.forget(id),
             Effect::Defect(party, defect) => self.note_defect(&party, &defect),
         }
     }
@@ -367,10 +367,6 @@ impl Broker {
         }
         for stream in live.negotiate.iter().chain(&live.select) {
             stream.end(Status::ok(""));
-        }
-        let pod = &live.subject.record.uid;
-        if self.by_pod.get(pod) == Some(&id) {
-            self.by_pod.remove(pod);
         }
     }
 

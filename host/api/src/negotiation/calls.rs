@@ -75,10 +75,12 @@ pub(crate) async fn negotiate(
         scope.deadline = service.version_waiters().wait(&scope, &minimum).await?;
     }
     let subject = subject(service, request.pod.clone().unwrap_or_default()).await?;
-    scope.room.shrink_to(0);
     let broker = service.negotiating().broker(service);
+    // The request's room is held until the negotiation counts for itself.
+    let room = scope.room.clone();
     let opening = opening(service, scope, request, subject)?;
     let (id, inbox) = broker.ask(|reply| Command::Negotiate(Box::new(opening), reply)).await?;
+    room.shrink_to(0);
     Ok(Events { inbox, _leaving: Some(Leaving { broker, departure: Some(Departure::Core(id)) }) })
 }
 
@@ -102,24 +104,26 @@ fn opening(
         deadline: Duration::from_millis(deadline_ms.into()),
         round: Duration::from_millis(round_ms.into()),
         supersedes: (supersedes != 0).then_some(NegotiationId(supersedes)),
+        owner: scope.rights.owner(),
+        bytes: subject.record.memory_bytes(),
     };
     Ok(Opening { request, subject, claims, scope, version })
 }
 
-/// The nodes of an order, with the texts of the cache where it has them; without one, its nodes by row.
+/// The nodes of an order that the cache knows, with its texts; without one, its nodes by row.
 fn order(snapshot: &Snapshot, names: Vec<String>) -> Arc<[Node]> {
     let of_row = |row: Row| snapshot.names().get(row).map(Arc::clone);
     if names.is_empty() {
         let rows = u32::try_from(snapshot.node_count().min(ORDER_NODES)).unwrap_or(u32::MAX);
         return (0..rows).map(Row).filter_map(of_row).collect();
     }
-    let known = |name: &str| snapshot.node_row(name).and_then(of_row);
-    names.into_iter().map(|name| known(&name).unwrap_or_else(|| name.into())).collect()
+    // A node that is not known is no candidate, and its name would be kept as it came.
+    names.into_iter().filter_map(|name| snapshot.node_row(&name).and_then(of_row)).collect()
 }
 
 /// The pod of a request.
 async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
-    let given = request::evaluated_pod("pod", pod.clone())?;
+    let given = request::evaluated_pod("pod", pod)?;
     let unknown = |pod: &PodRef| Error::from(engine::Error::UnknownPod { pod: pod.to_string() });
     let (reader, policy) = (service.reader().clone(), service.engine().policy());
     let find = |pod: &PodRef| match pod {
@@ -137,7 +141,7 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
                 return Err(Error::invalid("pod.metadata.uid", "is empty: parties know pods by it"));
             }
             let known = reader.pods().by_uid(&record.uid);
-            Ok(Subject { pod, is_known: known.is_some(), record: known.unwrap_or_else(|| Arc::new(record)) })
+            Ok(Subject { is_known: known.is_some(), record: known.unwrap_or_else(|| Arc::new(record)) })
         }
         PodRef::Version { pod: named, resource_version: wanted } => {
             let record = find(&named).filter(|record| *record.resource_version == *wanted);
@@ -145,11 +149,11 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
                 let found = find(&named).map_or_else(|| "none".to_owned(), |it| it.resource_version.to_string());
                 engine::Error::OtherVersion { pod: named.to_string(), wanted, found }
             };
-            Ok(Subject { pod, record: record.ok_or_else(other)?, is_known: true })
+            Ok(Subject { record: record.ok_or_else(other)?, is_known: true })
         }
         named => {
             let record: Arc<PodRecord> = find(&named).ok_or_else(|| unknown(&named))?;
-            Ok(Subject { pod, record, is_known: true })
+            Ok(Subject { record, is_known: true })
         }
     }
 }
@@ -159,17 +163,29 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
 /// # Errors
 ///
 /// Those of [`Refusal`](nodesift_negotiation::Refusal).
-pub(crate) async fn select(service: &Service, request: v1::SelectRequest) -> Result<Events, Error> {
+pub(crate) async fn select(
+    service: &Service,
+    scope: &RequestScope,
+    request: v1::SelectRequest,
+) -> Result<Events, Error> {
     service.check()?;
     at_most("nodes", request.nodes.len(), CANDIDATES_MOST)?;
+    let snapshot = service.reader().snapshot();
+    // Where it is known, with the text of the cache; where not, no more is kept than a name can have.
+    let named = |name: String| match snapshot.node_row(&name).and_then(|row| snapshot.names().get(row)) {
+        Some(known) => Ok(Arc::clone(known)),
+        None => at_most("bytes of a node's name", name.len(), limits::NODE_NAME_BYTES).map(|()| Node::from(name)),
+    };
     let select = Select {
         negotiation: NegotiationId(request.id),
-        nodes: request.nodes.into_iter().map(Node::from).collect(),
+        nodes: request.nodes.into_iter().map(named).collect::<Result<_, _>>()?,
         optimistic: request.optimistic,
         deadline: Duration::from_millis(request.deadline_ms.into()),
     };
     let broker = service.negotiating().broker(service);
-    let inbox = broker.ask(|reply| Command::Select(select, reply)).await?;
+    let owner = scope.rights.owner();
+    let inbox = broker.ask(|reply| Command::Select(select, owner, reply)).await?;
+    scope.room.shrink_to(0);
     Ok(Events { inbox, _leaving: None })
 }
 
@@ -178,9 +194,14 @@ pub(crate) async fn select(service: &Service, request: v1::SelectRequest) -> Res
 /// # Errors
 ///
 /// [`Refusal::Unknown`](nodesift_negotiation::Refusal::Unknown).
-pub(crate) async fn release(service: &Service, request: v1::ReleaseRequest) -> Result<v1::ReleaseResponse, Error> {
+pub(crate) async fn release(
+    service: &Service,
+    scope: &RequestScope,
+    request: v1::ReleaseRequest,
+) -> Result<v1::ReleaseResponse, Error> {
     let broker = service.negotiating().broker(service);
-    broker.ask(|reply| Command::Release(NegotiationId(request.id), reply)).await?;
+    let owner = scope.rights.owner();
+    broker.ask(|reply| Command::Release(NegotiationId(request.id), owner, reply)).await?;
     Ok(v1::ReleaseResponse {})
 }
 

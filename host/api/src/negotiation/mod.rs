@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_engine::ExplainedParties;
-use nodesift_negotiation::{Event, NegotiationId, Request, Select};
+use nodesift_negotiation::{Event, NegotiationId, Owner, Request, Select};
 use nodesift_proto::v1;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -74,8 +74,8 @@ type Reply<T> = oneshot::Sender<Result<T, Error>>;
 /// What the broker is told.
 enum Command {
     Negotiate(Box<Opening>, Reply<(NegotiationId, Inbox<v1::NegotiationEvent>)>),
-    Select(Select, Reply<Inbox<v1::NegotiationEvent>>),
-    Release(NegotiationId, Reply<()>),
+    Select(Select, Owner, Reply<Inbox<v1::NegotiationEvent>>),
+    Release(NegotiationId, Owner, Reply<()>),
     Attend {
         party: Arc<str>,
         session: u64,

@@ -151,10 +151,12 @@ fn r13_sixteen_parties_ten_thousand_negotiations_1_26() {
     let parties = |count: usize| (0..count).map(|number| party(&format!("{number}"), Wait)).collect::<Vec<_>>();
     let mut world = World::new(parties(16));
     assert_eq!(world.core.set_parties(parties(17), world.now), Err(Refusal::OutOfRange("parties")));
+    // Of two clients, since no single one gets them all.
     for pod in 0..NEGOTIATIONS {
-        world.negotiate(request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "1")], 0..1));
+        let asked = request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "1")], 0..1);
+        world.negotiate(Request { owner: local(if pod % 2 == 0 { "a" } else { "b" }), ..asked });
     }
-    let more = request("p", vec![claim("c", "1")], 0..1);
+    let more = Request { owner: local("c"), ..request("p", vec![claim("c", "1")], 0..1) };
     assert!(matches!(world.core.negotiate(more, world.now), Err(Refusal::Full(_))));
     assert_eq!(world.core.usage().calls, NEGOTIATIONS);
 }
