@@ -395,6 +395,24 @@ pub const PARTY_UNREAD_BYTES: usize = 8 << 20;
 /// Bytes of one message of a party: an answer of 256 KiB of texts, and what protobuf adds to them.
 pub const PARTY_MESSAGE_BYTES: usize = nodesift_negotiation::limits::ANSWER_BYTES * 5 / 4;
 
+/// Messages of one party that wait for the broker: with more, its stream waits. It takes one of each party in turn.
+pub const PARTY_HEARD: usize = 64;
+
+/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject.
+pub const PARTY_MESSAGES: u32 = 1_024;
+
+/// The same for each second, in the long run.
+pub const PARTY_MESSAGES_PER_SECOND: u32 = 256;
+
+/// Messages for each call of a party: an answer in parts may name each node that was asked about alone.
+pub const PARTY_MESSAGES_PER_CALL: u32 = 2 * nodesift_negotiation::limits::CANDIDATES_MOST as u32;
+
+/// Questions of operators and explanations to the broker that wait. It takes turns between them and everybody else.
+pub const NEGOTIATION_LOOKS: usize = 64;
+
+/// Time for which an explanation waits for what parties have said: it says the rest without.
+pub const STANCES_TIME: Duration = Duration::from_millis(500);
+
 /// Streams of parties of one class of listeners: each party of a policy, and the stream that takes its place.
 pub const PARTY_STREAMS: usize = 2 * nodesift_negotiation::limits::PARTIES;
 

@@ -10,6 +10,7 @@
 //! | `subject` | what answers are about, and what they say of a node |
 //! | `message` | calls of parties, and what parties say |
 //! | `effect` | events and effects |
+//! | `reasons` | reasons that are kept, each text once |
 //! | `kept` | answers that are kept: the rows of the column of unsuitable nodes |
 //! | `standing` | whether a party may be asked: back-off, quarantine |
 //! | `words` | what a party has said, and since when |
@@ -19,6 +20,7 @@
 //! | `view` | what operators see |
 //! | `stance` | what explanations say of parties |
 //! | `ledger` | what negotiations hold, by who opened them |
+//! | `sweep` | what a party has taken back, until all its negotiations know |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -43,12 +45,14 @@ pub mod limits;
 mod message;
 mod negotiation;
 mod negotiations;
+mod reasons;
 mod request;
 mod round;
 mod selection;
 mod stance;
 mod standing;
 mod subject;
+mod sweep;
 mod turn;
 mod view;
 mod words;

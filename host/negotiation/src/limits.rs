@@ -62,9 +62,25 @@ pub const DEALLOCATION: Duration = Duration::from_secs(60);
 /// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
 pub const VALID_MOST: Duration = Duration::from_secs(30);
 
-/// Answers about nodes that are kept, over all parties and subjects: some 80 bytes each. Beyond it, those of the subject that
-/// expires first are dropped, which makes its nodes unknown.
-pub const KEPT_NODES: usize = 1_000_000;
+/// Negotiations that are looked at in one step because a party has taken back what it said: some hundred microseconds. The others follow
+/// in the next steps, or when something else happens to them.
+pub const SWEPT: usize = 64;
+
+/// Subjects that a party takes back, told apart until all its negotiations have been looked at. With more, all counts as taken back.
+pub const SWEPT_SUBJECTS: usize = 64;
+
+/// Bytes of answers about nodes that are kept, over all parties and subjects: some half a million nodes. Beyond it, those of the subject
+/// that expires first are dropped, which makes its nodes unknown.
+pub const KEPT_BYTES: usize = 64 << 20;
+
+/// Bytes of one node of which an answer is kept: two times, a name and a reason that are shared, and its place in a tree.
+pub const KEPT_NODE_BYTES: usize = 120;
+
+/// Bytes of a party and a subject, beside its text: twice in a tree.
+pub const KEPT_SUBJECT_BYTES: usize = 240;
+
+/// Different reasons of one party that are kept; the rest counts as one. A party has a few, with or without a number in them.
+pub const KEPT_REASONS: usize = 256;
 
 /// Bytes of the texts of one answer: 256 nodes with names of 253 bytes and reasons of some hundred take 100 kB.
 pub const ANSWER_BYTES: usize = 256 << 10;

@@ -64,6 +64,8 @@ pub(crate) struct Seat {
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
+    /// How often parties had taken something back when it was last compared.
+    pub(crate) seen: u64,
 }
 
 /// What a negotiation is waiting for.
@@ -168,7 +170,8 @@ impl Negotiation {
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.
-    pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>) {
+    /// `seen` is how often parties have taken something back so far.
+    pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>, seen: u64) {
         self.seats.clear();
         for party in parties {
             let Some((subject, claims)) = party.seat(&self.pod, &self.selected_by) else { continue };
@@ -184,6 +187,7 @@ impl Negotiation {
                 words: Words::default(),
                 is_given_up: false,
                 call: None,
+                seen,
             });
         }
     }

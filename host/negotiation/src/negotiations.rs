@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
 use crate::ledger::{Full, Ledger};
-use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST};
+use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
 use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
@@ -48,6 +48,8 @@ pub struct Usage {
     pub calls: usize,
     /// Nodes of which answers are kept, over all parties and subjects.
     pub kept_nodes: usize,
+    /// Bytes that these answers take.
+    pub kept_bytes: usize,
     /// Bytes of pods and orders of negotiations of local clients.
     pub local_bytes: usize,
     /// The same of remote clients.
@@ -110,16 +112,15 @@ impl Negotiations {
         Ok(self.finish(now))
     }
 
-    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream.
+    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream, and nothing
+    /// that was said before counts any more.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownParty`] where the policy has none with this name.
     pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
-        let standing = self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
-        if standing.attends() {
-            self.leave(party, now);
-        }
+        self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
+        self.leave(party, now);
         if let Some(standing) = self.desk.standing_mut(party) {
             standing.attend(session);
         }
@@ -128,7 +129,7 @@ impl Negotiations {
         for deallocate in again.collect::<Vec<_>>() {
             self.desk.send(party, Call::Deallocate(deallocate));
         }
-        self.turn_all(now, |turn| turn.note_attends(party));
+        self.turn_seated(party, now, |turn| turn.note_attends(party));
         Ok(self.finish(now))
     }
 
@@ -215,16 +216,8 @@ impl Negotiations {
             Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
             Event::Deallocated(party, id) => self.confirm(&party, id),
             Event::Invalidated(party, invalidate) => {
-                let subject = invalidate.subject.as_ref();
-                self.desk.kept.invalidate(&party, subject, &mut self.desk.out);
-                self.turn_all(now, |turn| {
-                    let seats = &turn.it.seats;
-                    let is_meant =
-                        |subject: &Subject| seats.iter().any(|seat| seat.party == party && seat.key.1 == *subject);
-                    if subject.is_none_or(is_meant) {
-                        turn.invalidate(&party);
-                    }
-                });
+                // The rest of the step looks at the first of its negotiations.
+                self.desk.take_back(&party, invalidate.subject.as_ref(), now);
             }
             Event::Evaluated(evaluated) => {
                 self.turn(evaluated.negotiation, now, |turn| turn.note_evaluated(evaluated));
@@ -253,7 +246,8 @@ impl Negotiations {
         let wake = self.wakes.first().map(|(at, _)| *at);
         let undo = self.desk.undos.values().next().map(|undo| undo.until);
         let rest = self.desk.rests.values().min().copied();
-        [wake, undo, rest, self.desk.kept.next()].into_iter().flatten().min()
+        let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
+        [wake, undo, rest, sweep, self.desk.kept.next()].into_iter().flatten().min()
     }
 
     /// Whether a negotiation has not ended.
@@ -291,6 +285,7 @@ impl Negotiations {
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
+            kept_bytes: self.desk.kept.bytes(),
             local_bytes: self.desk.ledger.of_class(Class::Local).bytes,
             remote_bytes: self.desk.ledger.of_class(Class::Remote).bytes,
         }
@@ -303,7 +298,9 @@ impl Negotiations {
     }
 
     fn leave(&mut self, party: &Arc<str>, now: Instant) {
-        self.turn_all(now, |turn| turn.note_left(party));
+        // Before anything else: nothing that the party has said counts any more.
+        self.desk.kept.invalidate(party, None, &mut self.desk.out);
+        self.turn_seated(party, now, |turn| turn.note_left(party));
     }
 
     fn confirm(&mut self, party: &Arc<str>, id: CallId) {
@@ -331,6 +328,10 @@ impl Negotiations {
             let id = *id;
             self.end_undo(id);
         }
+        for id in self.desk.next_swept(SWEPT) {
+            self.turn(id, now, |_| {});
+        }
+        self.desk.end_sweeps();
         loop {
             let woken = std::mem::take(&mut self.desk.woken);
             if !woken.is_empty() {
@@ -349,7 +350,7 @@ impl Negotiations {
                     break;
                 }
                 for party in rested {
-                    self.turn_all(now, |turn| turn.note_may_be_asked(&party));
+                    self.turn_seated(&party, now, |turn| turn.note_may_be_asked(&party));
                 }
             }
         }
@@ -359,7 +360,9 @@ impl Negotiations {
     /// A turn of one negotiation, if it is there.
     fn turn<T>(&mut self, id: NegotiationId, now: Instant, act: impl FnOnce(&mut Turn<'_>) -> T) -> Option<T> {
         let it = self.live.get_mut(&id)?;
-        let acted = act(&mut Turn { it, desk: &mut self.desk, now });
+        let mut turn = Turn { it, desk: &mut self.desk, now };
+        turn.note_taken_back();
+        let acted = act(&mut turn);
         let before = it.wake;
         let wake = it.next_wake();
         it.wake = wake;
@@ -378,6 +381,7 @@ impl Negotiations {
         }
         if matches!(it.phase, Phase::Over) {
             self.desk.ledger.remove(&it.owner, it.bytes);
+            self.desk.leave(id, &it.seats);
             if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
                 ids.retain(|other| *other != id);
                 if ids.is_empty() {
@@ -445,8 +449,9 @@ impl Negotiations {
         }
     }
 
-    fn turn_all(&mut self, now: Instant, act: impl Fn(&mut Turn<'_>)) {
-        let ids: Vec<NegotiationId> = self.live.keys().copied().collect();
+    /// A turn of each negotiation in which a party has a seat.
+    fn turn_seated(&mut self, party: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
+        let ids: Vec<NegotiationId> = self.desk.seated.get(party).into_iter().flatten().copied().collect();
         for id in ids {
             self.turn(id, now, &act);
         }

@@ -200,6 +200,9 @@ pub enum Refusal {
     /// The negotiation has been selected already.
     #[error("negotiation {} has been selected already", .0.0)]
     Selected(NegotiationId),
+    /// The party attends by the stream of another peer.
+    #[error("party {0} attends already, from another process or with another certificate: attend once that has left")]
+    Attended(Arc<str>),
     /// The policy has no such party.
     #[error("the policy has no party {0}")]
     UnknownParty(Arc<str>),

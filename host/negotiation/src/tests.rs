@@ -5,6 +5,7 @@
 mod agreement;
 mod allocation;
 mod claims;
+mod floods;
 mod model;
 mod owners;
 mod parties;

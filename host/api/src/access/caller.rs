@@ -44,11 +44,43 @@ impl Caller {
         Owner { class, identity: identity.unwrap_or_default().into() }
     }
 
+    /// Whether a stream of another connection is surely of the same peer: of the same process, or of the same certificate.
+    pub(crate) fn is_same_peer(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Socket { peer: Some(own) }, Self::Socket { peer: Some(other) }) => own.pid.is_some() && own == other,
+            (Self::Tcp { identity: Some(own) }, Self::Tcp { identity: Some(other) }) => own == other,
+            _ => false,
+        }
+    }
+
     /// The class of its listener.
     pub(crate) fn listener(&self) -> ListenerClass {
         match self {
             Self::Socket { .. } => ListenerClass::Unix,
             Self::Tcp { .. } => ListenerClass::Tcp,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_the_same_only_where_that_is_known() {
+        let process = |uid, pid| Caller::Socket { peer: Some(SocketPeer { uid, pid }) };
+        let named = |name: &str| Caller::Tcp { identity: Some(Arc::new(Identity::named(&[name]))) };
+        assert!(process(1, Some(2)).is_same_peer(&process(1, Some(2))) && named("a").is_same_peer(&named("a")));
+        for (one, other) in [
+            (process(1, Some(2)), process(1, Some(3))),
+            (process(1, Some(2)), process(2, Some(2))),
+            (process(1, None), process(1, None)),
+            (Caller::Socket { peer: None }, Caller::Socket { peer: None }),
+            (Caller::ANONYMOUS, Caller::ANONYMOUS),
+            (named("a"), named("b")),
+            (named("a"), process(1, Some(2))),
+        ] {
+            assert!(!one.is_same_peer(&other), "{one:?} {other:?}");
         }
     }
 }

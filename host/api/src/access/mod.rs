@@ -78,6 +78,11 @@ impl CallerRights {
         Self { access, caller }
     }
 
+    /// The caller, to compare with others.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// Who the caller is.
     pub(crate) fn owner(&self) -> Owner {
         self.caller.owner()
@@ -102,7 +107,7 @@ impl CallerRights {
     /// [`Error::Denied`].
     pub(crate) fn check_party(&self, party: &str) -> Result<(), Error> {
         match &self.caller {
-            Caller::Socket { .. } => Ok(()),
+            Caller::Socket { peer } => self.access.rights.check_user(party, peer.map(|peer| peer.uid)),
             Caller::Tcp { identity } => self.access.rights.check_party(Some(party), identity.as_deref()),
         }
     }

@@ -24,6 +24,7 @@ pub(crate) struct Negotiations {
     live: Gauge,
     deallocations: Gauge,
     kept_nodes: Gauge,
+    kept_bytes: Gauge,
     attending: Gauge,
     /// Bytes of pods and orders, of clients of the Unix socket and of those over TCP.
     held: [Gauge; 2],
@@ -57,6 +58,7 @@ impl Default for Negotiations {
             live: Gauge::default(),
             deallocations: Gauge::default(),
             kept_nodes: Gauge::default(),
+            kept_bytes: Gauge::default(),
             attending: Gauge::default(),
             held: Default::default(),
             ended: Family::default(),
@@ -84,6 +86,8 @@ impl Negotiations {
         registry.register("nodesift_negotiation_deallocations", help, self.deallocations.clone());
         let help = "Nodes of which an answer of a party is kept, over all parties and subjects";
         registry.register("nodesift_negotiation_answers", help, self.kept_nodes.clone());
+        let help = "Bytes that these answers take, with each reason once for its party";
+        registry.register("nodesift_negotiation_answers_bytes", help, self.kept_bytes.clone());
         registry.register("nodesift_parties_attending", "Parties that have a stream", self.attending.clone());
         let help = "Ends of negotiations and of allocations; viable is an agreement";
         registry.register("nodesift_negotiation_ends", help, self.ended.clone());
@@ -106,6 +110,7 @@ impl Negotiations {
         self.live.set(gauge(usage.negotiations));
         self.deallocations.set(gauge(usage.deallocations));
         self.kept_nodes.set(gauge(usage.kept_nodes));
+        self.kept_bytes.set(gauge(usage.kept_bytes));
         self.attending.set(gauge(attending));
         let [local, remote] = &self.held;
         local.set(gauge(usage.local_bytes));

@@ -6,23 +6,29 @@
 mod look;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::ops::Bound;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
-use nodesift_negotiation::{Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Select};
+use nodesift_negotiation::{
+    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, Select,
+};
 use nodesift_proto::v1;
 use prost::Message as _;
-use rustc_hash::FxHashMap;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
 use super::outbox::{self, Inbox, Outbox};
+use super::pace::Called;
 use super::rules::ClaimName;
 use super::watch::Watch;
 use super::works::{Done, Subject, Works};
-use super::{Command, Departure, Opening, message};
+use super::{Command, Departure, Look, Opening, message};
+use crate::access::Caller;
 use crate::admission::negotiations::Negotiations as Metrics;
 use crate::admission::scope::RequestScope;
 use crate::{Error, Service, limits};
@@ -37,7 +43,9 @@ pub(super) struct Broker {
     policy: Option<u64>,
     watch: Watch,
     live: BTreeMap<NegotiationId, Live>,
-    attending: FxHashMap<Arc<str>, Attending>,
+    attending: BTreeMap<Arc<str>, Attending>,
+    /// The party that has been heard last.
+    heard: Option<Arc<str>>,
     /// What follows from effects.
     followers: VecDeque<Follower>,
 }
@@ -57,15 +65,39 @@ struct Live {
 }
 
 /// A party's stream.
-struct Attending {
-    session: u64,
-    calls: Outbox<v1::PartyCall>,
+pub(super) struct Attending {
+    pub(super) session: u64,
+    /// Who is at its other end.
+    pub(super) peer: Caller,
+    pub(super) calls: Outbox<v1::PartyCall>,
+    pub(super) called: Called,
+    /// What it has said.
+    pub(super) heard: mpsc::Receiver<Event>,
 }
 
 /// What follows from an effect, once all effects are carried out.
 enum Follower {
     Event(Event),
     Release(NegotiationId),
+}
+
+/// What a party says next: of each that has said something, in turn. What is said on streams that have ended is not waited for.
+fn next_heard<'a>(
+    attending: &'a mut BTreeMap<Arc<str>, Attending>,
+    last: &'a mut Option<Arc<str>>,
+) -> impl Future<Output = Event> + use<'a> {
+    poll_fn(move |context| {
+        let after = last.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        for range in [(after, Bound::Unbounded), (Bound::Unbounded, Bound::Unbounded)] {
+            for (party, attending) in attending.range_mut::<Arc<str>, _>(range) {
+                if let Poll::Ready(Some(event)) = attending.heard.poll_recv(context) {
+                    *last = Some(Arc::clone(party));
+                    return Poll::Ready(event);
+                }
+            }
+        }
+        Poll::Pending
+    })
 }
 
 impl Broker {
@@ -81,7 +113,8 @@ impl Broker {
             policy: None,
             watch: Watch::default(),
             live: BTreeMap::new(),
-            attending: FxHashMap::default(),
+            attending: BTreeMap::new(),
+            heard: None,
             followers: VecDeque::new(),
         }
     }
@@ -90,6 +123,7 @@ impl Broker {
     pub(super) async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
+        mut looks: mpsc::Receiver<Look>,
         mut departures: mpsc::UnboundedReceiver<Departure>,
     ) {
         let mut ticks = interval(limits::NEGOTIATION_TICK);
@@ -103,11 +137,14 @@ impl Broker {
                     None => std::future::pending().await,
                 }
             };
+            // One of those that are ready, by chance: cores, parties, operators and the clock take turns.
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => self.take(command),
                     None => break,
                 },
+                event = next_heard(&mut self.attending, &mut self.heard) => self.step(event),
+                Some(look) = looks.recv() => self.answer(look),
                 Some(departure) = departures.recv() => self.depart(departure),
                 () = due => self.step(Event::Tick),
                 _ = ticks.tick() => self.look(),
@@ -143,18 +180,23 @@ impl Broker {
                 let released = self.core.release(id, &owner, Instant::now()).map_err(Error::from);
                 let _left = reply.send(released.map(|effects| self.carry_out(effects)));
             }
-            Command::Attend { party, session, calls, reply } => {
+            Command::Attend { party, attending, reply } => {
+                let session = attending.session;
                 // Where nobody waits for the reply, the stream has ended. It may have said so before this.
-                if reply.send(self.attend(&party, session, calls)).is_err() {
+                if reply.send(self.attend(&party, attending)).is_err() {
                     self.depart(Departure::Party { party, session });
                 }
             }
-            Command::Heard(event) => self.step(event),
             Command::Done(done) => self.done(done),
-            Command::Look(reply) => {
+        }
+    }
+
+    fn answer(&mut self, look: Look) {
+        match look {
+            Look::Overview(reply) => {
                 let _left = reply.send(self.overview());
             }
-            Command::Stances(parties, reply) => {
+            Look::Stances(parties, reply) => {
                 self.follow_policy();
                 let _left = reply.send(self.stances(&parties));
             }
@@ -198,11 +240,16 @@ impl Broker {
         Ok(inbox)
     }
 
-    fn attend(&mut self, party: &Arc<str>, session: u64, calls: Outbox<v1::PartyCall>) -> Result<(), Error> {
+    fn attend(&mut self, party: &Arc<str>, attending: Attending) -> Result<(), Error> {
         self.follow_policy();
+        // A stream that has ended is not here any more; over TCP one may seem to go on, and gives way to the same certificate.
+        if self.attending.get(party).is_some_and(|before| !before.peer.is_same_peer(&attending.peer)) {
+            return Err(Refusal::Attended(Arc::clone(party)).into());
+        }
+        let session = attending.session;
         let effects = self.core.attend(party, session, Instant::now())?;
         tracing::info!(party = &**party, session, "party attends");
-        let before = self.attending.insert(Arc::clone(party), Attending { session, calls });
+        let before = self.attending.insert(Arc::clone(party), attending);
         if let Some(before) = before {
             before.calls.end(Status::aborted("another stream of this party has taken the place of this one"));
         }
@@ -222,6 +269,10 @@ impl Broker {
             }
             Departure::Party { party, session } => {
                 if self.attending.get(&party).is_some_and(|attending| attending.session == session) {
+                    // What it has said before it left.
+                    while let Some(event) = self.attending.get_mut(&party).and_then(|it| it.heard.try_recv().ok()) {
+                        self.step(event);
+                    }
                     tracing::info!(party = &*party, session, "party has left");
                     self.attending.remove(&party);
                 }
@@ -301,6 +352,7 @@ impl Broker {
                 let call = message::call(call, live.map(|live| message::party_pod(&live.subject.record)), claims);
                 let Some(attending) = self.attending.get(&party) else { return };
                 self.metrics.called(&party, &call);
+                attending.called.note();
                 let bytes = call.encoded_len();
                 if !attending.calls.push(call, bytes) {
                     let session = attending.session;

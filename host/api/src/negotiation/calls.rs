@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift_negotiation::limits::{CANDIDATES_MOST, ORDER_NODES};
-use nodesift_negotiation::{NegotiationId, Node, Request, Select};
+use nodesift_negotiation::{Event, NegotiationId, Node, Request, Select};
 use nodesift_proto::v1::{self, party_message};
+use tokio::sync::mpsc;
 use tonic::Status;
 
+use super::broker::Attending;
 use super::outbox::{self, Inbox};
+use super::pace::{Called, Pace};
 use super::works::Subject;
 use super::{Command, Departure, Handle, Opening, message, rules};
 use crate::admission::consistency::MinimumVersions;
@@ -211,16 +214,18 @@ pub(crate) fn attend(service: &Service, scope: StreamScope) -> (Calls, Attendanc
     let broker = service.negotiating().broker(service);
     let session = service.negotiating().new_session();
     let leaving = Leaving { broker, departure: None };
-    (Calls { inbox }, Attendance { party: None, session, outbox, scope, leaving })
+    let pace = Pace::new(Called::default());
+    (Calls { inbox }, Attendance { party: None, session, outbox, scope, pace, leaving })
 }
 
 /// The reading side of a party's stream. Dropped, the party has left.
 pub(crate) struct Attendance {
-    /// Once it has said who it is.
-    party: Option<Arc<str>>,
+    /// Once it has said who it is, with the way on which the broker hears it.
+    party: Option<(Arc<str>, mpsc::Sender<Event>)>,
     session: u64,
     outbox: outbox::Outbox<v1::PartyCall>,
     scope: StreamScope,
+    pace: Pace,
     leaving: Leaving,
 }
 
@@ -229,13 +234,17 @@ impl Attendance {
     ///
     /// # Errors
     ///
-    /// [`Error::Denied`], [`Error::Overloaded`], [`Error::Negotiation`], [`Error::InvalidField`].
+    /// [`Error::Denied`], [`Error::Overloaded`], [`Error::Negotiation`], [`Error::InvalidField`], [`Error::Flood`].
     pub(crate) async fn take(&mut self, said: v1::PartyMessage) -> Result<(), Error> {
+        use party_message::Message;
+        let answers = !matches!(said.message, None | Some(Message::Attend(_) | Message::Invalidate(_)));
+        if !self.pace.speak(answers) {
+            return Err(Error::Flood);
+        }
         // Its room is held until the broker has it.
         let _scope = self.scope.next()?;
-        let Some(party) = &self.party else { return self.begin(said).await };
-        let event = message::heard(party, said)?;
-        self.leaving.broker.commands.send(Command::Heard(event)).await.map_err(|_| super::ends())
+        let Some((party, heard)) = &self.party else { return self.begin(said).await };
+        heard.send(message::heard(party, said)?).await.map_err(|_| super::ends())
     }
 
     async fn begin(&mut self, said: v1::PartyMessage) -> Result<(), Error> {
@@ -247,10 +256,13 @@ impl Attendance {
         let party: Arc<str> = party.into();
         let (session, calls) = (self.session, self.outbox.clone());
         let broker = self.leaving.broker.clone();
+        let (say, heard) = mpsc::channel(limits::PARTY_HEARD);
+        let (peer, called) = (self.scope.rights.caller().clone(), self.pace.called());
         // Before it attends: it may have been called, and have left, before this goes on.
         self.leaving.departure = Some(Departure::Party { party: Arc::clone(&party), session });
-        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), session, calls, reply }).await?;
-        self.party = Some(party);
+        let attending = Attending { session, peer, calls, called, heard };
+        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), attending, reply }).await?;
+        self.party = Some((party, say));
         Ok(())
     }
 

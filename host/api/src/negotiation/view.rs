@@ -26,6 +26,7 @@ pub(super) struct Counts {
     deallocations: usize,
     calls: usize,
     kept_nodes: usize,
+    kept_bytes: usize,
     local_bytes: usize,
     remote_bytes: usize,
 }
@@ -86,8 +87,8 @@ struct SeatState {
 
 impl Counts {
     pub(super) fn of(usage: Usage) -> Self {
-        let Usage { negotiations, deallocations, calls, kept_nodes, local_bytes, remote_bytes } = usage;
-        Self { negotiations, deallocations, calls, kept_nodes, local_bytes, remote_bytes }
+        let Usage { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes } = usage;
+        Self { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes }
     }
 }
 

@@ -86,7 +86,15 @@ fn run(seed: u64) -> (u64, BTreeMap<&'static str, usize>) {
     let usage = model.core.usage();
     assert_eq!(
         usage,
-        Usage { negotiations: 0, deallocations: 0, calls: 0, kept_nodes: 0, local_bytes: 0, remote_bytes: 0 }
+        Usage {
+            negotiations: 0,
+            deallocations: 0,
+            calls: 0,
+            kept_nodes: 0,
+            kept_bytes: 0,
+            local_bytes: 0,
+            remote_bytes: 0
+        }
     );
     model.record.check_all_ended();
     (model.trace.finish(), model.record.outcomes)
