@@ -43,6 +43,18 @@ pub const H2_SEND_BUFFER: usize = 256 * 1024;
 /// costs less than a system call; larger writes are not copied. All connections of a listener hold 4 MiB at most.
 pub const JOINED_BYTES: usize = 4 * 1024;
 
+/// Control frames that a peer may send at once beside its requests: a client that sets windows of its streams sends some hundred.
+pub const CONTROL_FRAMES: u32 = 4_096;
+
+/// The same for each second, in the long run: pings that measure, of a client that is otherwise idle.
+pub const CONTROL_FRAMES_PER_SECOND: u32 = 64;
+
+/// The same for each frame of a request or a response: two windows, and a ping that measures.
+pub const CONTROL_FRAMES_PER_FRAME: u32 = 4;
+
+/// Time for a peer that has sent too many to read that, before its connection is closed.
+pub const GOODBYE_TIME: Duration = Duration::from_secs(1);
+
 /// Interval of HTTP/2 pings that find dead peers.
 pub const H2_PING: Duration = Duration::from_secs(20);
 

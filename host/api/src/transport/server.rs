@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::budget::BudgetMetrics;
+use super::control_frames::ControlledIo;
 use super::io_timeout::TimeoutIo;
 use super::joined_writes;
 use super::listen::{FromPeer, TcpListener, UnixListener};
@@ -159,7 +160,7 @@ async fn serve<I>(
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let (class, activity) = (caller.listener(), place.activity().clone());
-    let (io, flusher) = joined_writes::join(TimeoutIo::new(io, activity.clone()));
+    let (io, flusher) = joined_writes::join(ControlledIo::new(TimeoutIo::new(io, activity.clone())));
     let io = TokioIo::new(io);
     let service = router.map_request({
         let (unsent, activity) = (unsent.clone(), activity.clone());
