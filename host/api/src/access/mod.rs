@@ -37,12 +37,27 @@ pub struct Access {
     pub hosts: Hosts,
     /// The clients that may make each class of call.
     pub rights: Rights,
+    /// Whether anybody may come: then nothing is said that names a pod or a node.
+    pub open: bool,
 }
+
+/// Whether a probe or a scraper may be told the names of pods and nodes, or their number alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MayName(pub(crate) bool);
 
 impl Access {
     /// No check over TCP, for a listener that has nothing to protect.
     pub(crate) fn open() -> Self {
-        Self { hosts: Hosts::any(), rights: Rights::default() }
+        Self { hosts: Hosts::any(), rights: Rights::default(), open: true }
+    }
+
+    /// Who may read about pods and nodes may be told their names by probes and metrics, too, which need no right.
+    pub(crate) fn may_name(&self, caller: &Caller) -> MayName {
+        MayName(match caller {
+            _ if self.open => false,
+            Caller::Socket { .. } => true,
+            Caller::Tcp { identity } => self.rights.check(Class::Read, identity.as_deref()).is_ok(),
+        })
     }
 
     /// Admits a request, or says what is missing.
@@ -119,6 +134,26 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
+
+    #[test]
+    fn names_are_for_those_who_may_read_about_pods_and_nodes() {
+        let listed = Rights::new(&["core".to_owned()], &[], &[]);
+        let (socket, named) = (Caller::Socket { peer: None }, |name: &str| Caller::Tcp {
+            identity: Some(Arc::new(Identity::named(&[name]))),
+        });
+        let of = |rights: &Rights, open| Access { rights: rights.clone(), open, ..Access::default() };
+        for (access, caller, may) in [
+            (of(&Rights::default(), false), Caller::ANONYMOUS, true),
+            (of(&listed, false), Caller::ANONYMOUS, false),
+            (of(&listed, false), named("other"), false),
+            (of(&listed, false), named("core"), true),
+            (of(&listed, false), socket.clone(), true),
+            (Access::open(), Caller::ANONYMOUS, false),
+            (Access::open(), socket, false),
+        ] {
+            assert_eq!(access.may_name(&caller), MayName(may), "{access:?} {caller:?}");
+        }
+    }
 
     #[test]
     fn a_request_that_no_listener_has_marked_is_treated_as_one_over_tcp() {

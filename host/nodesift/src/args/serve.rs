@@ -122,8 +122,9 @@ pub(crate) struct AccessArgs {
     /// refused, and so are those of web pages
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub(crate) allow_host: Vec<HostName>,
-    /// Clients that may ask about pods and nodes, by a name in their certificates: a DNS name, a URI or the common name; * is
-    /// every client with a certificate [default: every client, if no --allow- option names one; else none]
+    /// Clients that may ask about pods and nodes, by a name in their certificates, such as dns:core.example, uri:spiffe://cluster/core
+    /// or, where there is no alternative name, cn:core; without a prefix, what has :// is a URI, and anything else a DNS or common name;
+    /// * is every client with a certificate [default: every client, if no --allow- option names one; else none]
     #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
     pub(crate) allow_read: Vec<String>,
     /// Clients that may assume and forget pods
@@ -149,6 +150,7 @@ impl AccessArgs {
     pub(crate) fn checks(&self, listen: SocketAddr) -> Access {
         let reachable = !listen.ip().to_canonical().is_loopback();
         Access {
+            open: false,
             hosts: Hosts::new(self.allow_host.clone(), reachable),
             rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate)
                 .attending(&self.allow_attend)
