@@ -47,6 +47,11 @@ pub enum Error {
         "the rest of the request body did not follow, and other requests needed its memory: send it whole, and try again"
     )]
     BodyGaveWay,
+    /// A party says more by itself than anybody can listen to.
+    #[error(
+        "the party sends too many messages that no call asked for: it is cut off; take back what changes together in one message"
+    )]
+    Flood,
     /// The request was not answered in time.
     #[error("not answered within {} ms, the time for the request: try again", time.as_millis())]
     DeadlineExceeded {
@@ -269,6 +274,7 @@ impl Error {
             Self::Overloaded
             | Self::Unread
             | Self::BodyGaveWay
+            | Self::Flood
             | Self::TooMany { .. }
             | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
@@ -334,7 +340,7 @@ fn status_of_refusal(refusal: &nodesift_negotiation::Refusal) -> (tonic::Code, S
     use nodesift_negotiation::Refusal;
     use tonic::Code;
     match refusal {
-        Refusal::AlreadyExists(_) => (Code::AlreadyExists, StatusCode::CONFLICT),
+        Refusal::AlreadyExists(_) | Refusal::Attended(_) => (Code::AlreadyExists, StatusCode::CONFLICT),
         Refusal::Unknown(_) | Refusal::UnknownParty(_) => (Code::NotFound, StatusCode::NOT_FOUND),
         Refusal::Full(_) => (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS),
         Refusal::OutOfRange(_) => (Code::InvalidArgument, StatusCode::BAD_REQUEST),

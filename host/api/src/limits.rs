@@ -43,6 +43,18 @@ pub const H2_SEND_BUFFER: usize = 256 * 1024;
 /// costs less than a system call; larger writes are not copied. All connections of a listener hold 4 MiB at most.
 pub const JOINED_BYTES: usize = 4 * 1024;
 
+/// Control frames that a peer may send at once beside its requests: a client that sets windows of its streams sends some hundred.
+pub const CONTROL_FRAMES: u32 = 4_096;
+
+/// The same for each second, in the long run: pings that measure, of a client that is otherwise idle.
+pub const CONTROL_FRAMES_PER_SECOND: u32 = 64;
+
+/// The same for each frame of a request or a response: two windows, and a ping that measures.
+pub const CONTROL_FRAMES_PER_FRAME: u32 = 4;
+
+/// Time for a peer that has sent too many to read that, before its connection is closed.
+pub const GOODBYE_TIME: Duration = Duration::from_secs(1);
+
 /// Interval of HTTP/2 pings that find dead peers.
 pub const H2_PING: Duration = Duration::from_secs(20);
 
@@ -395,11 +407,32 @@ pub const PARTY_UNREAD_BYTES: usize = 8 << 20;
 /// Bytes of one message of a party: an answer of 256 KiB of texts, and what protobuf adds to them.
 pub const PARTY_MESSAGE_BYTES: usize = nodesift_negotiation::limits::ANSWER_BYTES * 5 / 4;
 
+/// Messages of one party that wait for the broker: with more, its stream waits. It takes one of each party in turn.
+pub const PARTY_HEARD: usize = 64;
+
+/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject.
+pub const PARTY_MESSAGES: u32 = 1_024;
+
+/// The same for each second, in the long run.
+pub const PARTY_MESSAGES_PER_SECOND: u32 = 256;
+
+/// Messages for each call of a party: an answer in parts may name each node that was asked about alone.
+pub const PARTY_MESSAGES_PER_CALL: u32 = 2 * nodesift_negotiation::limits::CANDIDATES_MOST as u32;
+
+/// Questions of operators and explanations to the broker that wait. It takes turns between them and everybody else.
+pub const NEGOTIATION_LOOKS: usize = 64;
+
+/// Time for which an explanation waits for what parties have said: it says the rest without.
+pub const STANCES_TIME: Duration = Duration::from_millis(500);
+
 /// Streams of parties of one class of listeners: each party of a policy, and the stream that takes its place.
 pub const PARTY_STREAMS: usize = 2 * nodesift_negotiation::limits::PARTIES;
 
 /// Bytes of the name of a party, as a policy takes them.
 pub const PARTY_NAME_BYTES: usize = 63;
+
+/// Bytes of the name of a node that is not in the cache: what Kubernetes takes for one.
+pub const NODE_NAME_BYTES: usize = 253;
 
 /// Evaluations of candidates at once: half of the slots, so that `Filter` finds the others.
 pub fn negotiation_evaluations() -> usize {

@@ -122,6 +122,10 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
         if let Some(peer) = request.extensions().get::<Peer>() {
             peer.activity.end_body();
         }
+        let mut request = request;
+        let caller = request.extensions().get::<Caller>().unwrap_or(&Caller::ANONYMOUS);
+        let may_name = middleware.access.may_name(caller);
+        request.extensions_mut().insert(may_name);
         request
     } else {
         match middleware.admit(request, grpc) {

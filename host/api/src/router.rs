@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
-use crate::access::Access;
+use crate::access::{Access, MayName};
 use crate::admin::exposition::Exposition;
 use crate::admin::{events, metrics, negotiations, policy, shadow, state, version};
 use crate::admission::metrics::Metrics;
@@ -77,13 +77,19 @@ pub fn probes(service: Service, exposition: Exposition) -> Router {
 }
 
 /// What a process serves that cannot do more yet: it is live, and refuses everything else for what readiness waits for.
-pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposition) -> Router {
-    let middleware =
-        Middleware::new(Access::open(), BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());
+/// `open` says that anybody may reach the listener.
+pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposition, open: bool) -> Router {
+    let access = Access { open, ..Access::open() };
+    let middleware = Middleware::new(access, BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());
     let (live, ready) = (readiness.clone(), readiness.clone());
     Router::new()
         .route("/livez", get(async move || live.liveness().await))
-        .route("/readyz", get(async move || ready.readiness(&Staleness::default()).await))
+        .route(
+            "/readyz",
+            get(async move |may_name: Option<Extension<MayName>>| {
+                ready.readiness(&Staleness::default(), told(may_name)).await
+            }),
+        )
         .route("/metrics", get(metrics::metrics))
         .layer(Extension(exposition))
         .fallback(async move |request: Request| match readiness.check() {
@@ -97,8 +103,13 @@ async fn livez(State(service): State<Service>) -> impl IntoResponse {
     service.readiness().liveness().await
 }
 
-async fn readyz(State(service): State<Service>) -> impl IntoResponse {
-    service.readiness().readiness(service.staleness()).await
+async fn readyz(State(service): State<Service>, may_name: Option<Extension<MayName>>) -> impl IntoResponse {
+    service.readiness().readiness(service.staleness(), told(may_name)).await
+}
+
+/// Where nobody has said that names may be told, none are.
+fn told(may_name: Option<Extension<MayName>>) -> MayName {
+    may_name.map_or(MayName(false), |Extension(may_name)| may_name)
 }
 
 async fn unknown_path(request: Request) -> Response {

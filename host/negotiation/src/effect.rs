@@ -89,6 +89,8 @@ pub enum Effect {
         /// UID of the pod.
         pod: Arc<str>,
     },
+    /// A negotiation has ended: nothing of it is needed any more.
+    Over(NegotiationId),
     /// Something that an operator wants to know of a party.
     Defect(Arc<str>, Defect),
 }

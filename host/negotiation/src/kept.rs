@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::effect::Effect;
-use crate::limits::KEPT_NODES;
-use crate::request::Node;
+use crate::limits::{KEPT_BYTES, KEPT_NODE_BYTES, KEPT_SUBJECT_BYTES};
+use crate::reasons::Reasons;
+use crate::request::{ClaimUid, Node};
 use crate::subject::{Subject, Suitability};
 
 /// A party and a subject.
@@ -20,6 +21,9 @@ pub(crate) struct Kept {
     expiry: BTreeSet<(Instant, Key)>,
     /// Nodes over all keys.
     nodes: usize,
+    reasons: Reasons,
+    /// Bytes of all keys.
+    key_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -42,6 +46,11 @@ impl Kept {
     /// Nodes over all parties and subjects.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
+    }
+
+    /// Bytes that all of it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes * KEPT_NODE_BYTES + self.key_bytes + self.reasons.bytes()
     }
 
     /// When the next answer expires.
@@ -80,24 +89,31 @@ impl Kept {
         if said.is_empty() {
             return;
         }
-        let answers =
-            self.answers.entry(key.clone()).or_insert_with(|| Answers { nodes: BTreeMap::new(), next: until });
+        let answers = self.answers.entry(key.clone()).or_insert_with(|| {
+            self.key_bytes += bytes_of(key);
+            Answers { nodes: BTreeMap::new(), next: until }
+        });
         self.expiry.remove(&(answers.next, key.clone()));
         answers.next = answers.next.min(until);
         self.expiry.insert((answers.next, key.clone()));
         let mut changes = Vec::new();
         for (node, said) in said {
+            let said = self.reasons.shared(&key.0, said);
             match answers.nodes.get_mut(&node) {
                 Some(before) if before.said == said => before.until = until,
                 _ => {
+                    self.reasons.add(&key.0, &said);
                     let before = answers.nodes.insert(node.clone(), Said { until, since: now, said: said.clone() });
-                    self.nodes += usize::from(before.is_none());
+                    match before {
+                        Some(before) => self.reasons.remove(&key.0, &before.said),
+                        None => self.nodes += 1,
+                    }
                     changes.push((node, said));
                 }
             }
         }
         note(key, changes, out);
-        while self.nodes > KEPT_NODES
+        while self.bytes() > KEPT_BYTES
             && let Some((_, first)) = self.expiry.first().cloned()
         {
             self.forget(&first, out);
@@ -107,12 +123,18 @@ impl Kept {
     /// Drops what is kept of some nodes: something newer has been said that is not to be kept.
     pub(crate) fn drop_nodes<'a>(&mut self, key: &Key, nodes: impl Iterator<Item = &'a Node>, out: &mut Vec<Effect>) {
         let Some(answers) = self.answers.get_mut(key) else { return };
-        let dropped = nodes.filter(|node| answers.nodes.remove(*node).is_some());
-        let changes: Vec<_> = dropped.map(|node| (node.clone(), Suitability::Unknown)).collect();
+        let mut changes = Vec::new();
+        for node in nodes {
+            if let Some(Said { said, .. }) = answers.nodes.remove(node) {
+                self.reasons.remove(&key.0, &said);
+                changes.push((node.clone(), Suitability::Unknown));
+            }
+        }
         self.nodes -= changes.len();
         if answers.nodes.is_empty() {
             self.expiry.remove(&(answers.next, key.clone()));
             self.answers.remove(key);
+            self.key_bytes -= bytes_of(key);
         }
         note(key, changes, out);
     }
@@ -128,6 +150,7 @@ impl Kept {
             answers.nodes.retain(|node, said| {
                 let is_valid = said.until > now;
                 if !is_valid {
+                    self.reasons.remove(&key.0, &said.said);
                     changes.push((node.clone(), Suitability::Unknown));
                 }
                 is_valid
@@ -140,6 +163,7 @@ impl Kept {
                 }
                 None => {
                     self.answers.remove(&key);
+                    self.key_bytes -= bytes_of(&key);
                 }
             }
             note(&key, changes, out);
@@ -148,9 +172,13 @@ impl Kept {
 
     /// Drops what is kept of a party: about one subject, or all.
     pub(crate) fn invalidate(&mut self, party: &Arc<str>, subject: Option<&Subject>, out: &mut Vec<Effect>) {
-        let is_meant = |key: &&Key| key.0 == *party && subject.is_none_or(|subject| key.1 == *subject);
-        let keys: Vec<Key> = self.answers.keys().filter(is_meant).cloned().collect();
-        for key in keys {
+        if let Some(subject) = subject {
+            return self.forget(&(party.clone(), subject.clone()), out);
+        }
+        // The first subject of all.
+        let first = (party.clone(), Subject::Pod(Arc::from("")));
+        let keys = self.answers.range(first..).take_while(|(key, _)| key.0 == *party).map(|(key, _)| key.clone());
+        for key in keys.collect::<Vec<_>>() {
             self.forget(&key, out);
         }
     }
@@ -159,8 +187,19 @@ impl Kept {
         let Some(answers) = self.answers.remove(key) else { return };
         self.expiry.remove(&(answers.next, key.clone()));
         self.nodes -= answers.nodes.len();
+        self.key_bytes -= bytes_of(key);
+        answers.nodes.values().for_each(|said| self.reasons.remove(&key.0, &said.said));
         note(key, answers.nodes.into_keys().map(|node| (node, Suitability::Unknown)).collect(), out);
     }
+}
+
+/// Bytes of a key, wherever it is.
+fn bytes_of((_, subject): &Key) -> usize {
+    let text = match subject {
+        Subject::Pod(text) | Subject::Template(text) => text.len(),
+        Subject::Claims(claims) => claims.iter().map(|claim| size_of::<ClaimUid>() + claim.len()).sum(),
+    };
+    KEPT_SUBJECT_BYTES + text
 }
 
 fn note(key: &Key, changes: Vec<(Node, Suitability)>, out: &mut Vec<Effect>) {

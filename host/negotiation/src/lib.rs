@@ -10,6 +10,7 @@
 //! | `subject` | what answers are about, and what they say of a node |
 //! | `message` | calls of parties, and what parties say |
 //! | `effect` | events and effects |
+//! | `reasons` | reasons that are kept, each text once |
 //! | `kept` | answers that are kept: the rows of the column of unsuitable nodes |
 //! | `standing` | whether a party may be asked: back-off, quarantine |
 //! | `words` | what a party has said, and since when |
@@ -18,6 +19,8 @@
 //! | `negotiation` | the state of one negotiation |
 //! | `view` | what operators see |
 //! | `stance` | what explanations say of parties |
+//! | `ledger` | what negotiations hold, by who opened them |
+//! | `sweep` | what a party has taken back, until all its negotiations know |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -37,16 +40,19 @@ mod claims;
 mod desk;
 mod effect;
 mod kept;
+mod ledger;
 pub mod limits;
 mod message;
 mod negotiation;
 mod negotiations;
+mod reasons;
 mod request;
 mod round;
 mod selection;
 mod stance;
 mod standing;
 mod subject;
+mod sweep;
 mod turn;
 mod view;
 mod words;
@@ -61,7 +67,8 @@ pub use message::{
 };
 pub use negotiations::{Negotiations, Usage};
 pub use request::{
-    Claim, ClaimState, ClaimUid, Concern, NegotiationId, Node, OnSilence, Party, Pod, Refusal, Request, Scope, Select,
+    Claim, ClaimState, ClaimUid, Class, Concern, NegotiationId, Node, OnSilence, Owner, Party, Pod, Refusal, Request,
+    Scope, Select,
 };
 pub use stance::{Said, Stance};
 pub use subject::{Subject, Suitability};

@@ -2,9 +2,19 @@
 
 use std::time::Duration;
 
-/// Negotiations at a time, with the deallocations that are left of ended ones. A core has some thousand pods in flight; one
-/// negotiation of 128 nodes takes some 10 kB.
+/// Negotiations of local clients at a time, with the deallocations that are left of ended ones. A core has some thousand pods in
+/// flight; one negotiation of 128 nodes takes some 10 kB beside [`HELD_BYTES`].
 pub const NEGOTIATIONS: usize = 10_000;
+
+/// The same of remote clients, which are not the core beside the program.
+pub const REMOTE_NEGOTIATIONS: usize = 5_000;
+
+/// Bytes of pods and orders that the negotiations of one class of clients hold: as much as assumed pods may. A pod is some kilobytes, an
+/// order of 5,000 nodes 80 kB.
+pub const HELD_BYTES: usize = 64 << 20;
+
+/// One part of so many of what a class may hold is out of the reach of each single client, so that another finds room.
+pub const CLIENT_SHARE: usize = 4;
 
 /// Parties of a policy. Decisions about a node are one bit a party.
 pub const PARTIES: usize = 16;
@@ -18,8 +28,8 @@ pub const CANDIDATES_MOST: usize = 256;
 /// Nodes in the order of one negotiation. Names are shared with the cache: 16 bytes each.
 pub const ORDER_NODES: usize = 16_384;
 
-/// Nodes in the orders of all negotiations: 64 MB.
-pub const ORDER_NODES_TOTAL: usize = 4_000_000;
+/// Bytes of one node in an order: a name that is shared with the cache.
+pub const ORDER_NODE_BYTES: usize = 16;
 
 /// Nodes that one negotiation considers, alternatives included: as many as its order may have.
 pub const SEEN_NODES: usize = 16_384;
@@ -52,9 +62,25 @@ pub const DEALLOCATION: Duration = Duration::from_secs(60);
 /// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
 pub const VALID_MOST: Duration = Duration::from_secs(30);
 
-/// Answers about nodes that are kept, over all parties and subjects: some 80 bytes each. Beyond it, those of the subject that
-/// expires first are dropped, which makes its nodes unknown.
-pub const KEPT_NODES: usize = 1_000_000;
+/// Negotiations that are looked at in one step because a party has taken back what it said: some hundred microseconds. The others follow
+/// in the next steps, or when something else happens to them.
+pub const SWEPT: usize = 64;
+
+/// Subjects that a party takes back, told apart until all its negotiations have been looked at. With more, all counts as taken back.
+pub const SWEPT_SUBJECTS: usize = 64;
+
+/// Bytes of answers about nodes that are kept, over all parties and subjects: some half a million nodes. Beyond it, those of the subject
+/// that expires first are dropped, which makes its nodes unknown.
+pub const KEPT_BYTES: usize = 64 << 20;
+
+/// Bytes of one node of which an answer is kept: two times, a name and a reason that are shared, and its place in a tree.
+pub const KEPT_NODE_BYTES: usize = 120;
+
+/// Bytes of a party and a subject, beside its text: twice in a tree.
+pub const KEPT_SUBJECT_BYTES: usize = 240;
+
+/// Different reasons of one party that are kept; the rest counts as one. A party has a few, with or without a number in them.
+pub const KEPT_REASONS: usize = 256;
 
 /// Bytes of the texts of one answer: 256 nodes with names of 253 bytes and reasons of some hundred take 100 kB.
 pub const ANSWER_BYTES: usize = 256 << 10;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::limits::{ALTERNATIVES, ANSWER_BYTES, REASON_BYTES, SELECTOR_BYTES};
-use crate::request::{ClaimUid, Node};
+use crate::request::{ClaimUid, NegotiationId, Node};
 use crate::subject::Subject;
 
 /// A call of a party. What answers it names it.
@@ -31,6 +31,8 @@ pub struct Ask {
     pub id: CallId,
     /// What the answers are about.
     pub subject: Subject,
+    /// Whose it is. Parties are not told.
+    pub negotiation: NegotiationId,
     /// UID of the pod.
     pub pod: Arc<str>,
     /// All claims of the pod about which the party decides.
@@ -48,6 +50,8 @@ pub struct Ask {
 pub struct Allocate {
     /// Names the call in what answers it.
     pub id: CallId,
+    /// Whose it is. Parties are not told.
+    pub negotiation: NegotiationId,
     /// UID of the pod.
     pub pod: Arc<str>,
     /// The claims to allocate; none for a party that decides about pods only.

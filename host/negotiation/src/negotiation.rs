@@ -7,7 +7,7 @@ use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
 use crate::limits::{CANDIDATES, DEADLINE, ROUND};
 use crate::message::CallId;
-use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Party, Pod, Request};
+use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
 
 /// A question that a party has not answered yet, or not completely.
@@ -64,6 +64,8 @@ pub(crate) struct Seat {
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
+    /// How often parties had taken something back when it was last compared.
+    pub(crate) seen: u64,
 }
 
 /// What a negotiation is waiting for.
@@ -92,6 +94,11 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Negotiation {
     pub(crate) id: NegotiationId,
+    /// Its place among all that have begun.
+    pub(crate) number: u64,
+    pub(crate) owner: Owner,
+    /// Bytes that it counts for.
+    pub(crate) bytes: usize,
     pub(crate) pod: Pod,
     pub(crate) selected_by: Vec<Arc<str>>,
     pub(crate) order: Arc<[Node]>,
@@ -133,10 +140,13 @@ pub(crate) struct Selection {
 }
 
 impl Negotiation {
-    pub(crate) fn new(id: NegotiationId, request: Request, now: Instant) -> Self {
+    pub(crate) fn new(id: NegotiationId, number: u64, request: Request, now: Instant) -> Self {
         let or = |time: Duration, default| if time.is_zero() { default } else { time };
         Self {
             id,
+            number,
+            bytes: request.held_bytes(),
+            owner: request.owner,
             pod: request.pod,
             selected_by: request.selected_by,
             order: request.order,
@@ -160,7 +170,8 @@ impl Negotiation {
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.
-    pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>) {
+    /// `seen` is how often parties have taken something back so far.
+    pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>, seen: u64) {
         self.seats.clear();
         for party in parties {
             let Some((subject, claims)) = party.seat(&self.pod, &self.selected_by) else { continue };
@@ -176,6 +187,7 @@ impl Negotiation {
                 words: Words::default(),
                 is_given_up: false,
                 call: None,
+                seen,
             });
         }
     }

@@ -8,12 +8,11 @@ use rustc_hash::FxHashMap;
 
 use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
-use crate::limits::{
-    CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, NEGOTIATIONS, ORDER_NODES, ORDER_NODES_TOTAL, PARTIES, ROUND_LEAST,
-};
+use crate::ledger::{Full, Ledger};
+use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
 use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
-use crate::request::{NegotiationId, Party, Refusal, Request, Select};
+use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
 use crate::stance::{self, Stance};
 use crate::standing::Standing;
 use crate::subject::Subject;
@@ -27,12 +26,14 @@ use crate::view::{PartyView, View};
 #[derive(Debug)]
 pub struct Negotiations {
     live: BTreeMap<NegotiationId, Box<Negotiation>>,
-    /// By UID of the pod.
-    by_pod: FxHashMap<Arc<str>, NegotiationId>,
+    /// By UID of the pod: one of each owner at most.
+    by_pod: FxHashMap<Arc<str>, Vec<NegotiationId>>,
+    /// Agreements that wait for their selection, by owner; the oldest first.
+    agreed: BTreeMap<Owner, BTreeSet<(u64, NegotiationId)>>,
+    /// How many have begun.
+    begun: u64,
     /// When negotiations have to be looked at.
     wakes: BTreeSet<(Instant, NegotiationId)>,
-    /// Nodes in all orders.
-    order_nodes: usize,
     desk: Desk,
 }
 
@@ -47,8 +48,12 @@ pub struct Usage {
     pub calls: usize,
     /// Nodes of which answers are kept, over all parties and subjects.
     pub kept_nodes: usize,
-    /// Nodes in the orders of all negotiations.
-    pub order_nodes: usize,
+    /// Bytes that these answers take.
+    pub kept_bytes: usize,
+    /// Bytes of pods and orders of negotiations of local clients.
+    pub local_bytes: usize,
+    /// The same of remote clients.
+    pub remote_bytes: usize,
 }
 
 impl Negotiations {
@@ -58,7 +63,8 @@ impl Negotiations {
             live: BTreeMap::new(),
             by_pod: FxHashMap::default(),
             wakes: BTreeSet::new(),
-            order_nodes: 0,
+            agreed: BTreeMap::new(),
+            begun: 0,
             desk: Desk::new(seed),
         }
     }
@@ -106,16 +112,15 @@ impl Negotiations {
         Ok(self.finish(now))
     }
 
-    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream.
+    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream, and nothing
+    /// that was said before counts any more.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownParty`] where the policy has none with this name.
     pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
-        let standing = self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
-        if standing.attends() {
-            self.leave(party, now);
-        }
+        self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
+        self.leave(party, now);
         if let Some(standing) = self.desk.standing_mut(party) {
             standing.attend(session);
         }
@@ -124,7 +129,7 @@ impl Negotiations {
         for deallocate in again.collect::<Vec<_>>() {
             self.desk.send(party, Call::Deallocate(deallocate));
         }
-        self.turn_all(now, |turn| turn.note_attends(party));
+        self.turn_seated(party, now, |turn| turn.note_attends(party));
         Ok(self.finish(now))
     }
 
@@ -135,21 +140,21 @@ impl Negotiations {
     /// [`Refusal`], where the request cannot be taken.
     pub fn negotiate(&mut self, request: Request, now: Instant) -> Result<(NegotiationId, Vec<Effect>), Refusal> {
         check(&request)?;
-        let before = self.by_pod.get(&request.pod.uid).copied();
+        let owner = request.owner.clone();
+        if let Some(foreign) = request.supersedes.filter(|id| self.live.contains_key(id) && !self.is_of(*id, &owner)) {
+            return Err(Refusal::Unknown(foreign));
+        }
+        let before = self.of_pod(&request.pod.uid).find(|it| it.owner == owner).map(|it| it.id);
         if let Some(before) = before.filter(|before| request.supersedes != Some(*before)) {
             return Err(Refusal::AlreadyExists(before));
         }
-        if self.live.len() + self.desk.undos.len() >= NEGOTIATIONS {
-            return Err(Refusal::Full("the number of negotiations"));
-        }
-        if self.order_nodes + request.order.len() > ORDER_NODES_TOTAL {
-            return Err(Refusal::Full("the number of nodes in orders"));
-        }
+        self.make_room(&owner, request.held_bytes(), now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
-        let id = NegotiationId(self.desk.new_id());
-        let it = Negotiation::new(id, request, now);
+        let id = self.new_id();
+        self.begun += 1;
+        let it = Negotiation::new(id, self.begun, request, now);
         let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
         if let Some(claim) = busy {
             self.desk.out.push(Effect::Tell {
@@ -157,11 +162,12 @@ impl Negotiations {
                 round: 0,
                 progress: Progress::Ended(End::InProgress(claim)),
             });
+            self.desk.out.push(Effect::Over(id));
             return Ok((id, self.finish(now)));
         }
         self.desk.claims.enter(id, &it.pod.claims);
-        self.by_pod.insert(it.pod.uid.clone(), id);
-        self.order_nodes += it.order.len();
+        self.by_pod.entry(it.pod.uid.clone()).or_default().push(id);
+        self.desk.ledger.add(&owner, it.bytes);
         self.live.insert(id, Box::new(it));
         self.turn(id, now, |turn| turn.restart());
         Ok((id, self.finish(now)))
@@ -171,9 +177,12 @@ impl Negotiations {
     ///
     /// # Errors
     ///
-    /// [`Refusal`], where they cannot be selected.
-    pub fn select(&mut self, select: Select, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    /// [`Refusal`], where they cannot be selected; [`Refusal::Unknown`] where the negotiation is another's.
+    pub fn select(&mut self, select: Select, owner: &Owner, now: Instant) -> Result<Vec<Effect>, Refusal> {
         let id = select.negotiation;
+        if !self.is_of(id, owner) {
+            return Err(Refusal::Unknown(id));
+        }
         if select.deadline > DEADLINE_MOST {
             return Err(Refusal::OutOfRange("deadline"));
         }
@@ -185,8 +194,11 @@ impl Negotiations {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Unknown`] where there is none.
-    pub fn release(&mut self, id: NegotiationId, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    /// [`Refusal::Unknown`] where there is none, or it is another's.
+    pub fn release(&mut self, id: NegotiationId, owner: &Owner, now: Instant) -> Result<Vec<Effect>, Refusal> {
+        if !self.is_of(id, owner) {
+            return Err(Refusal::Unknown(id));
+        }
         self.turn(id, now, |turn| turn.end(End::Gone)).ok_or(Refusal::Unknown(id))?;
         Ok(self.finish(now))
     }
@@ -204,16 +216,8 @@ impl Negotiations {
             Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
             Event::Deallocated(party, id) => self.confirm(&party, id),
             Event::Invalidated(party, invalidate) => {
-                let subject = invalidate.subject.as_ref();
-                self.desk.kept.invalidate(&party, subject, &mut self.desk.out);
-                self.turn_all(now, |turn| {
-                    let seats = &turn.it.seats;
-                    let is_meant =
-                        |subject: &Subject| seats.iter().any(|seat| seat.party == party && seat.key.1 == *subject);
-                    if subject.is_none_or(is_meant) {
-                        turn.invalidate(&party);
-                    }
-                });
+                // The rest of the step looks at the first of its negotiations.
+                self.desk.take_back(&party, invalidate.subject.as_ref(), now);
             }
             Event::Evaluated(evaluated) => {
                 self.turn(evaluated.negotiation, now, |turn| turn.note_evaluated(evaluated));
@@ -242,7 +246,8 @@ impl Negotiations {
         let wake = self.wakes.first().map(|(at, _)| *at);
         let undo = self.desk.undos.values().next().map(|undo| undo.until);
         let rest = self.desk.rests.values().min().copied();
-        [wake, undo, rest, self.desk.kept.next()].into_iter().flatten().min()
+        let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
+        [wake, undo, rest, sweep, self.desk.kept.next()].into_iter().flatten().min()
     }
 
     /// Whether a negotiation has not ended.
@@ -252,7 +257,9 @@ impl Negotiations {
 
     /// All negotiations, the oldest first.
     pub fn views(&self) -> Vec<View> {
-        self.live.values().map(|it| View::of(it)).collect()
+        let mut live: Vec<&Negotiation> = self.live.values().map(|it| &**it).collect();
+        live.sort_by_key(|it| it.number);
+        live.into_iter().map(View::of).collect()
     }
 
     /// All parties of the policy, in its order.
@@ -263,7 +270,8 @@ impl Negotiations {
     /// What the parties of a pod have said, and since when: of its negotiation, where it has one; else what is kept of these parties and
     /// subjects. At least one for each party.
     pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
-        if let Some(it) = self.by_pod.get(pod).and_then(|id| self.live.get(id)) {
+        // Of several, that of a local client, since it is the core beside the program.
+        if let Some(it) = self.of_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
             return stance::of_negotiation(it, |party| self.desk.standing(party), now);
         }
         let stances = |key| stance::of_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
@@ -277,7 +285,9 @@ impl Negotiations {
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
-            order_nodes: self.order_nodes,
+            kept_bytes: self.desk.kept.bytes(),
+            local_bytes: self.desk.ledger.of_class(Class::Local).bytes,
+            remote_bytes: self.desk.ledger.of_class(Class::Remote).bytes,
         }
     }
 
@@ -288,7 +298,9 @@ impl Negotiations {
     }
 
     fn leave(&mut self, party: &Arc<str>, now: Instant) {
-        self.turn_all(now, |turn| turn.note_left(party));
+        // Before anything else: nothing that the party has said counts any more.
+        self.desk.kept.invalidate(party, None, &mut self.desk.out);
+        self.turn_seated(party, now, |turn| turn.note_left(party));
     }
 
     fn confirm(&mut self, party: &Arc<str>, id: CallId) {
@@ -301,6 +313,7 @@ impl Negotiations {
 
     fn end_undo(&mut self, id: CallId) {
         if let Some(undo) = self.desk.undos.remove(&id) {
+            self.desk.ledger.remove(&undo.owner, 0);
             let woken = self.desk.claims.end_undo(&undo.claims);
             self.desk.woken.extend(woken);
         }
@@ -315,9 +328,20 @@ impl Negotiations {
             let id = *id;
             self.end_undo(id);
         }
+        for id in self.desk.next_swept(SWEPT) {
+            self.turn(id, now, |_| {});
+        }
+        self.desk.end_sweeps();
         loop {
-            if let Some(id) = self.desk.woken.pop_first() {
-                self.turn(id, now, |turn| turn.note_claims());
+            let woken = std::mem::take(&mut self.desk.woken);
+            if !woken.is_empty() {
+                // The oldest first, so that none waits for ever.
+                let number = |id: &NegotiationId| self.live.get(id).map(|it| it.number);
+                let mut woken: Vec<_> = woken.into_iter().filter_map(|id| Some((number(&id)?, id))).collect();
+                woken.sort_unstable();
+                for (_, id) in woken {
+                    self.turn(id, now, |turn| turn.note_claims());
+                }
             } else if let Some((_, id)) = self.wakes.first().filter(|(at, _)| *at <= now).copied() {
                 self.turn(id, now, |turn| turn.tick());
             } else {
@@ -326,7 +350,7 @@ impl Negotiations {
                     break;
                 }
                 for party in rested {
-                    self.turn_all(now, |turn| turn.note_may_be_asked(&party));
+                    self.turn_seated(&party, now, |turn| turn.note_may_be_asked(&party));
                 }
             }
         }
@@ -336,7 +360,9 @@ impl Negotiations {
     /// A turn of one negotiation, if it is there.
     fn turn<T>(&mut self, id: NegotiationId, now: Instant, act: impl FnOnce(&mut Turn<'_>) -> T) -> Option<T> {
         let it = self.live.get_mut(&id)?;
-        let acted = act(&mut Turn { it, desk: &mut self.desk, now });
+        let mut turn = Turn { it, desk: &mut self.desk, now };
+        turn.note_taken_back();
+        let acted = act(&mut turn);
         let before = it.wake;
         let wake = it.next_wake();
         it.wake = wake;
@@ -344,12 +370,70 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
+        let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));
+        if is_agreed {
+            self.agreed.entry(it.owner.clone()).or_default().insert(agreement);
+        } else if let Some(agreed) = self.agreed.get_mut(&it.owner)
+            && agreed.remove(&agreement)
+            && agreed.is_empty()
+        {
+            self.agreed.remove(&it.owner);
+        }
         if matches!(it.phase, Phase::Over) {
-            self.order_nodes -= it.order.len();
-            self.by_pod.remove(&it.pod.uid);
+            self.desk.ledger.remove(&it.owner, it.bytes);
+            self.desk.leave(id, &it.seats);
+            if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
+                ids.retain(|other| *other != id);
+                if ids.is_empty() {
+                    self.by_pod.remove(&it.pod.uid);
+                }
+            }
             self.live.remove(&id);
+            self.desk.out.push(Effect::Over(id));
         }
         Some(acted)
+    }
+
+    /// An id that nobody guesses.
+    fn new_id(&mut self) -> NegotiationId {
+        loop {
+            let id = NegotiationId(self.desk.new_token());
+            if !self.live.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn is_of(&self, id: NegotiationId, owner: &Owner) -> bool {
+        self.live.get(&id).is_some_and(|it| it.owner == *owner)
+    }
+
+    /// The negotiations of a pod.
+    fn of_pod(&self, pod: &str) -> impl Iterator<Item = &Negotiation> {
+        self.by_pod.get(pod).into_iter().flatten().filter_map(|id| self.live.get(id).map(|it| &**it))
+    }
+
+    /// Makes room for a negotiation of so many bytes. Agreements go for it that nobody has selected yet, for whose ends no stream waits:
+    /// the client's own, and those of clients of its class that hold no less; the oldest first.
+    fn make_room(&mut self, owner: &Owner, bytes: usize, now: Instant) -> Result<(), Refusal> {
+        if bytes > Ledger::most_bytes() {
+            // For this nobody gives way.
+            return Err(Refusal::Full(Ledger::BYTES));
+        }
+        while let Err(full) = self.desk.ledger.room(owner, bytes) {
+            let own = self.desk.ledger.of(owner).share();
+            let from = match full {
+                Full::Client(_) => Some(owner.clone()).filter(|owner| self.agreed.contains_key(owner)),
+                Full::Class(_) => self.desk.ledger.greatest(owner.class).into_iter().find_map(|(other, held)| {
+                    let gives_way = other == *owner || held.share() >= own;
+                    (gives_way && self.agreed.contains_key(&other)).then_some(other)
+                }),
+            };
+            let first = from.and_then(|owner| self.agreed.get(&owner)?.first().copied());
+            let Some((_, first)) = first else { return Err(full.into()) };
+            self.turn(first, now, |turn| turn.end(End::Gone));
+        }
+        Ok(())
     }
 
     /// A turn of the negotiation whose call this is.
@@ -359,14 +443,15 @@ impl Negotiations {
         }
     }
 
-    fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl FnOnce(&mut Turn<'_>)) {
-        if let Some(id) = self.by_pod.get(pod).copied() {
-            self.turn(id, now, act);
+    fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
+        for id in self.by_pod.get(pod).cloned().unwrap_or_default() {
+            self.turn(id, now, &act);
         }
     }
 
-    fn turn_all(&mut self, now: Instant, act: impl Fn(&mut Turn<'_>)) {
-        let ids: Vec<NegotiationId> = self.live.keys().copied().collect();
+    /// A turn of each negotiation in which a party has a seat.
+    fn turn_seated(&mut self, party: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
+        let ids: Vec<NegotiationId> = self.desk.seated.get(party).into_iter().flatten().copied().collect();
         for id in ids {
             self.turn(id, now, &act);
         }

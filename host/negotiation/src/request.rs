@@ -3,7 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A negotiation; the token by which another may supersede it. Ids of two starts of the program differ, unless by chance.
+use crate::limits::ORDER_NODE_BYTES;
+
+/// How a client reaches the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Class {
+    /// On the same machine, where the right to do so is a file's mode.
+    #[default]
+    Local,
+    /// Any other way.
+    Remote,
+}
+
+/// Who has opened a negotiation. To anybody else it is not there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Owner {
+    /// How the client comes.
+    pub class: Class,
+    /// What the client is known by.
+    pub identity: Arc<str>,
+}
+
+/// A negotiation: 64 random bits, which nobody guesses; the token by which its owner may supersede it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NegotiationId(pub u64);
 
@@ -128,6 +149,17 @@ pub struct Request {
     pub round: Duration,
     /// The negotiation of the same pod that this one takes the place of.
     pub supersedes: Option<NegotiationId>,
+    /// Who asks.
+    pub owner: Owner,
+    /// Bytes that the caller holds of it until it ends, those of the order left out.
+    pub bytes: usize,
+}
+
+impl Request {
+    /// Bytes that a negotiation counts for.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.bytes.saturating_add(self.order.len() * ORDER_NODE_BYTES)
+    }
 }
 
 /// A request to allocate.
@@ -168,6 +200,9 @@ pub enum Refusal {
     /// The negotiation has been selected already.
     #[error("negotiation {} has been selected already", .0.0)]
     Selected(NegotiationId),
+    /// The party attends by the stream of another peer.
+    #[error("party {0} attends already, from another process or with another certificate: attend once that has left")]
+    Attended(Arc<str>),
     /// The policy has no such party.
     #[error("the policy has no party {0}")]
     UnknownParty(Arc<str>),

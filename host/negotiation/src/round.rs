@@ -154,6 +154,7 @@ impl Turn<'_> {
         let time = self.it.round_time.max(SILENCE_LEAST);
         let ask = Ask {
             id,
+            negotiation: self.it.id,
             subject: seat.key.1.clone(),
             pod: self.it.pod.uid.clone(),
             claims: seat.claims.clone(),
@@ -263,10 +264,14 @@ impl Turn<'_> {
         let Some(seat) = self.it.seats.get_mut(position) else { return false };
         let Some(ask) = seat.asks.get_mut(at) else { return false };
         let mut said: Vec<(Node, Suitability)> = Vec::new();
+        // The texts of the question, which are those of the cache.
+        let asked: FxHashSet<&Node> = ask.nodes.iter().chain(&ask.recheck).collect();
         let mut named: FxHashSet<&Node> = FxHashSet::default();
         for unsuitable in &answer.nodes {
-            if named.insert(&unsuitable.node) {
-                said.push((unsuitable.node.clone(), Suitability::Unsuitable(cut(&unsuitable.reason))));
+            if named.insert(&unsuitable.node)
+                && let Some(node) = asked.get(&unsuitable.node)
+            {
+                said.push((Node::clone(node), Suitability::Unsuitable(cut(&unsuitable.reason))));
             }
         }
         ask.nodes.retain(|node| !named.contains(node));
@@ -307,25 +312,32 @@ impl Turn<'_> {
     }
 
     /// What a party has said is not valid any more: it is asked again.
-    pub(crate) fn invalidate(&mut self, party: &Arc<str>) {
+    pub(crate) fn invalidate(&mut self, position: usize) {
         if !self.it.is_open() {
             return;
         }
-        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
-            self.it.is_overtaken = true;
-            if let Some(seat) = self.it.seats.get(position) {
-                self.it.candidates.forget(seat.bit);
-            }
-            self.ask(position);
+        self.it.is_overtaken = true;
+        if let Some(seat) = self.it.seats.get(position) {
+            self.it.candidates.forget(seat.bit);
         }
+        self.ask(position);
     }
 
-    /// The stream of a party has ended, and its questions with it.
+    /// The stream of a party has ended, and its questions with it. What it has said counts no more, since whoever attends next may be
+    /// another: an agreement that rests on it is looked at again before it is selected.
     pub(crate) fn note_left(&mut self, party: &Arc<str>) {
+        let is_open = self.it.is_open();
         let Some(seat) = self.it.seats.iter_mut().find(|seat| seat.party == *party) else { return };
         for ask in seat.asks.drain(..) {
             self.desk.calls.remove(&ask.id);
             self.desk.note_silence(party, ask.sent, self.now);
+        }
+        if is_open {
+            self.it.is_overtaken = true;
+            self.it.candidates.forget(seat.bit);
+        }
+        if let Phase::Agreed { is_stale, .. } = &mut self.it.phase {
+            *is_stale = true;
         }
         self.settle();
     }

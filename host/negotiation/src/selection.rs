@@ -67,6 +67,7 @@ impl Turn<'_> {
             return self.fail(Failure { party: None, claim: None, reason: "no node is left".into() });
         };
         self.it.is_assumed = true;
+        self.desk.assumed.insert(self.it.pod.uid.clone(), self.it.id);
         self.desk.out.push(Effect::Assume {
             negotiation: self.it.id,
             pod: self.it.pod.uid.clone(),
@@ -124,8 +125,13 @@ impl Turn<'_> {
         let Phase::Allocating { nodes } = &self.it.phase else { return };
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
-        let allocate =
-            Allocate { id: call.id, pod: self.it.pod.uid.clone(), claims: seat.claims.clone(), nodes: nodes.clone() };
+        let allocate = Allocate {
+            id: call.id,
+            negotiation: self.it.id,
+            pod: self.it.pod.uid.clone(),
+            claims: seat.claims.clone(),
+            nodes: nodes.clone(),
+        };
         call.is_sent |= self.desk.send(&seat.party, Call::Allocate(allocate));
     }
 
@@ -260,7 +266,12 @@ impl Turn<'_> {
 
     /// Gives back what is held for this pod alone.
     pub(crate) fn undo(&mut self) {
-        if std::mem::take(&mut self.it.is_assumed) {
+        // Where another negotiation of the pod has moved it meanwhile, it is that one's.
+        let is_own = self.desk.assumed.get(&self.it.pod.uid) == Some(&self.it.id);
+        if is_own {
+            self.desk.assumed.remove(&self.it.pod.uid);
+        }
+        if std::mem::take(&mut self.it.is_assumed) && is_own {
             self.desk.out.push(Effect::Forget { pod: self.it.pod.uid.clone() });
         }
         for seat in &mut self.it.seats {
@@ -280,7 +291,9 @@ impl Turn<'_> {
             self.desk.claims.begin_undo(&claims);
             self.desk.send(&seat.party, Call::Deallocate(Deallocate { id: call.id, claims: claims.clone() }));
             let until = self.now + DEALLOCATION;
-            self.desk.undos.insert(call.id, Undo { party: seat.party.clone(), claims, until });
+            let owner = self.it.owner.clone();
+            self.desk.ledger.add(&owner, 0);
+            self.desk.undos.insert(call.id, Undo { party: seat.party.clone(), claims, until, owner });
         }
     }
 }

@@ -5,7 +5,9 @@
 mod agreement;
 mod allocation;
 mod claims;
+mod floods;
 mod model;
+mod owners;
 mod parties;
 mod stances;
 mod world;

@@ -24,7 +24,9 @@ impl Turn<'_> {
         for claim in &mut self.it.pod.claims {
             claim.state = self.desk.claims.state(&claim.uid).unwrap_or(claim.state);
         }
-        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party));
+        self.desk.leave(self.it.id, &self.it.seats);
+        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.taken_back);
+        self.desk.enter(self.it.id, &self.it.seats);
         self.it.phase = Phase::Evaluating { wanted: 0 };
         self.it.first_round = self.it.round + 1;
         self.it.candidates = Candidates::default();
@@ -39,6 +41,22 @@ impl Turn<'_> {
         match self.it.selection.take_if(|selection| selection.is_optimistic && may_be_early) {
             Some(selection) => self.assume(selection.nodes, true),
             None => self.evaluate(),
+        }
+    }
+
+    /// Looks whether parties have taken back what they said.
+    pub(crate) fn note_taken_back(&mut self) {
+        if self.desk.sweeps.is_empty() {
+            return;
+        }
+        for position in 0..self.it.seats.len() {
+            let Some(seat) = self.it.seats.get_mut(position) else { continue };
+            let Some(sweep) = self.desk.sweeps.get(&seat.party) else { continue };
+            let is_stale = sweep.is_after(&seat.key.1, seat.seen);
+            seat.seen = self.desk.taken_back;
+            if is_stale {
+                self.invalidate(position);
+            }
         }
     }
 
@@ -134,6 +152,9 @@ impl Turn<'_> {
         self.withdraw_asks();
         for call in self.it.seats.iter().filter_map(|seat| seat.call.as_ref()) {
             self.desk.calls.remove(&call.id);
+        }
+        if self.desk.assumed.get(&self.it.pod.uid) == Some(&self.it.id) {
+            self.desk.assumed.remove(&self.it.pod.uid);
         }
         let claims = &self.it.pod.claims;
         let woken = self.desk.claims.let_go(self.it.id, claims);

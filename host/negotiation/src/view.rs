@@ -12,6 +12,8 @@ use crate::standing::Standing;
 pub struct View {
     /// The negotiation.
     pub id: NegotiationId,
+    /// Its place among all that have begun, for those who may not know its id.
+    pub number: u64,
     /// UID of its pod.
     pub pod: Arc<str>,
     /// The round, from 1; 0 before the first.
@@ -78,6 +80,7 @@ impl View {
         };
         Self {
             id: it.id,
+            number: it.number,
             pod: it.pod.uid.clone(),
             round: it.round,
             phase,

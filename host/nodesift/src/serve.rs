@@ -174,8 +174,8 @@ async fn serve(
     #[cfg(debug_assertions)]
     tokio::spawn(failpoints::follow(Arc::clone(&clock), Arc::clone(&pulse), Arc::clone(&writer)));
     let _watchdog = Watchdog::start(clock, pulse, readiness.clone()).context("cannot start threads")?;
-    let retried = feed.clone();
-    readiness.remark(move || retried.remark());
+    let (retried, counted) = (feed.clone(), feed.clone());
+    readiness.remark_naming(move || retried.remark(), move || counted.counts());
     let (health, requests) = match &followed {
         Some(followed) => (followed.health.clone(), followed.metrics.clone()),
         None => (Health::default(), kube::Metrics::default()),
@@ -184,8 +184,8 @@ async fn serve(
     match &followed {
         Some(followed) => followed.remark(&readiness),
         None => {
-            let failing = health.clone();
-            readiness.remark(move || failing.report());
+            let (failing, counted) = (health.clone(), health.clone());
+            readiness.remark_naming(move || failing.report(), move || counted.counts());
         }
     }
     // Readiness must wait for every kind before the server accepts requests.

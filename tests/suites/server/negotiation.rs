@@ -119,6 +119,41 @@ fn over_tcp_a_party_attends_with_the_certificate_that_is_allowed_for_it_and_with
     assert_eq!(asked.unwrap_err().code(), Code::PermissionDenied);
 }
 
+/// The same, where another may attend meanwhile: until the first call, or a refusal.
+async fn attend_and_wait(channel: Channel, party: &str) -> Result<(), Status> {
+    let message = PartyMessage { message: Some(Message::Attend(PartyAttend { party: party.to_owned() })) };
+    let said = futures_util::stream::iter([message]);
+    let said = futures_util::StreamExt::chain(said, futures_util::stream::pending());
+    let mut calls = PartiesClient::new(channel).attend(said).await?.into_inner();
+    calls.message().await.map(drop)
+}
+
+/// A connection over the Unix socket.
+async fn local(sidecar: &Sidecar) -> Channel {
+    Endpoint::from_shared(format!("unix:{}", sidecar.socket.display())).unwrap().connect().await.unwrap()
+}
+
+#[test]
+fn a_party_is_not_displaced_by_another_process_and_leaves_its_place_when_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("policy.yaml"), POLICY).unwrap();
+    std::fs::write(path("script.yaml"), "silent: false\n").unwrap();
+    let (sidecar, _cluster) = serving(&[node("n1", "1")], &["--policy", &path("policy.yaml")]);
+    let server = format!("unix:{}", sidecar.socket.display());
+    let arguments = ["party", "--name", "licences", "--server", &server, "--script", &path("script.yaml")];
+    let first = start(command().args(arguments));
+    timeout::until(|| attends(&sidecar, "licences").then_some(())).expect("the party attends");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let attending = || runtime.block_on(async { attend_and_wait(local(&sidecar).await, "licences").await });
+    let refused = attending().unwrap_err();
+    assert_eq!(refused.code(), Code::AlreadyExists, "{refused}");
+    assert!(attends(&sidecar, "licences"));
+    drop(first);
+    timeout::until(|| (!attends(&sidecar, "licences")).then_some(())).expect("the party has left");
+    runtime.block_on(async { attend(local(&sidecar).await, &sidecar, "licences").await }).unwrap();
+}
+
 /// `nodesift party`, until it is dropped.
 struct Party(Child);
 

@@ -2,14 +2,28 @@
 
 use std::sync::Arc;
 
+use nodesift_negotiation::{Class, Owner};
+
 use super::Identity;
 use crate::ListenerClass;
+
+/// The process at the other end of a Unix socket, as the kernel knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketPeer {
+    /// Its user.
+    pub uid: u32,
+    /// Itself; none where it is in a namespace that cannot be seen from here.
+    pub pid: Option<u32>,
+}
 
 /// The connection that a request came over; clones are cheap.
 #[derive(Debug, Clone)]
 pub enum Caller {
     /// The Unix socket. Whoever may write to its file may make every call.
-    Socket,
+    Socket {
+        /// The process that has connected, where the kernel knows it.
+        peer: Option<SocketPeer>,
+    },
     /// TCP, with what the client's certificate says; none without one.
     Tcp {
         /// The names in the certificate.
@@ -21,11 +35,52 @@ impl Caller {
     /// A client over TCP that has shown no certificate.
     pub const ANONYMOUS: Self = Self::Tcp { identity: None };
 
+    /// Who it is, for what is kept beyond a request: over the socket the user, over TCP the names of the certificate.
+    pub(crate) fn owner(&self) -> Owner {
+        let (class, identity) = match self {
+            Self::Socket { peer } => (Class::Local, peer.map(|peer| format!("uid:{}", peer.uid))),
+            Self::Tcp { identity } => (Class::Remote, identity.as_ref().map(ToString::to_string)),
+        };
+        Owner { class, identity: identity.unwrap_or_default().into() }
+    }
+
+    /// Whether a stream of another connection is surely of the same peer: of the same process, or of the same certificate.
+    pub(crate) fn is_same_peer(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Socket { peer: Some(own) }, Self::Socket { peer: Some(other) }) => own.pid.is_some() && own == other,
+            (Self::Tcp { identity: Some(own) }, Self::Tcp { identity: Some(other) }) => own == other,
+            _ => false,
+        }
+    }
+
     /// The class of its listener.
     pub(crate) fn listener(&self) -> ListenerClass {
         match self {
-            Self::Socket => ListenerClass::Unix,
+            Self::Socket { .. } => ListenerClass::Unix,
             Self::Tcp { .. } => ListenerClass::Tcp,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_the_same_only_where_that_is_known() {
+        let process = |uid, pid| Caller::Socket { peer: Some(SocketPeer { uid, pid }) };
+        let named = |name: &str| Caller::Tcp { identity: Some(Arc::new(Identity::named(&[name]))) };
+        assert!(process(1, Some(2)).is_same_peer(&process(1, Some(2))) && named("a").is_same_peer(&named("a")));
+        for (one, other) in [
+            (process(1, Some(2)), process(1, Some(3))),
+            (process(1, Some(2)), process(2, Some(2))),
+            (process(1, None), process(1, None)),
+            (Caller::Socket { peer: None }, Caller::Socket { peer: None }),
+            (Caller::ANONYMOUS, Caller::ANONYMOUS),
+            (named("a"), named("b")),
+            (named("a"), process(1, Some(2))),
+        ] {
+            assert!(!one.is_same_peer(&other), "{one:?} {other:?}");
         }
     }
 }

@@ -20,11 +20,12 @@ use std::sync::Arc;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::Method;
+use nodesift_negotiation::Owner;
 
 use crate::paths::Class;
 use crate::protocols::json::media_type;
 use crate::{Error, paths};
-pub use caller::Caller;
+pub use caller::{Caller, SocketPeer};
 pub use hosts::{HostName, Hosts};
 pub(crate) use identity::Identity;
 pub use rights::Rights;
@@ -36,12 +37,27 @@ pub struct Access {
     pub hosts: Hosts,
     /// The clients that may make each class of call.
     pub rights: Rights,
+    /// Whether anybody may come: then nothing is said that names a pod or a node.
+    pub open: bool,
 }
+
+/// Whether a probe or a scraper may be told the names of pods and nodes, or their number alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MayName(pub(crate) bool);
 
 impl Access {
     /// No check over TCP, for a listener that has nothing to protect.
     pub(crate) fn open() -> Self {
-        Self { hosts: Hosts::any(), rights: Rights::default() }
+        Self { hosts: Hosts::any(), rights: Rights::default(), open: true }
+    }
+
+    /// Who may read about pods and nodes may be told their names by probes and metrics, too, which need no right.
+    pub(crate) fn may_name(&self, caller: &Caller) -> MayName {
+        MayName(match caller {
+            _ if self.open => false,
+            Caller::Socket { .. } => true,
+            Caller::Tcp { identity } => self.rights.check(Class::Read, identity.as_deref()).is_ok(),
+        })
     }
 
     /// Admits a request, or says what is missing.
@@ -77,6 +93,16 @@ impl CallerRights {
         Self { access, caller }
     }
 
+    /// The caller, to compare with others.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Who the caller is.
+    pub(crate) fn owner(&self) -> Owner {
+        self.caller.owner()
+    }
+
     /// Refuses a caller that may not make calls of a class.
     ///
     /// # Errors
@@ -84,7 +110,7 @@ impl CallerRights {
     /// [`Error::Denied`].
     pub(crate) fn check(&self, class: Class) -> Result<(), Error> {
         match &self.caller {
-            Caller::Socket => Ok(()),
+            Caller::Socket { .. } => Ok(()),
             Caller::Tcp { identity } => self.access.rights.check(class, identity.as_deref()),
         }
     }
@@ -96,7 +122,7 @@ impl CallerRights {
     /// [`Error::Denied`].
     pub(crate) fn check_party(&self, party: &str) -> Result<(), Error> {
         match &self.caller {
-            Caller::Socket => Ok(()),
+            Caller::Socket { peer } => self.access.rights.check_user(party, peer.map(|peer| peer.uid)),
             Caller::Tcp { identity } => self.access.rights.check_party(Some(party), identity.as_deref()),
         }
     }
@@ -110,13 +136,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_are_for_those_who_may_read_about_pods_and_nodes() {
+        let listed = Rights::new(&["core".to_owned()], &[], &[]);
+        let (socket, named) = (Caller::Socket { peer: None }, |name: &str| Caller::Tcp {
+            identity: Some(Arc::new(Identity::named(&[name]))),
+        });
+        let of = |rights: &Rights, open| Access { rights: rights.clone(), open, ..Access::default() };
+        for (access, caller, may) in [
+            (of(&Rights::default(), false), Caller::ANONYMOUS, true),
+            (of(&listed, false), Caller::ANONYMOUS, false),
+            (of(&listed, false), named("other"), false),
+            (of(&listed, false), named("core"), true),
+            (of(&listed, false), socket.clone(), true),
+            (Access::open(), Caller::ANONYMOUS, false),
+            (Access::open(), socket, false),
+        ] {
+            assert_eq!(access.may_name(&caller), MayName(may), "{access:?} {caller:?}");
+        }
+    }
+
+    #[test]
     fn a_request_that_no_listener_has_marked_is_treated_as_one_over_tcp() {
         let access = Access::default();
         let request = |host| Request::builder().uri("/v1/state").header("host", host).body(Body::empty()).unwrap();
         assert!(access.check(&request("localhost")).is_ok());
         assert!(matches!(access.check(&request("evil.example")), Err(Error::ForeignHost { .. })));
         let mut over_socket = request("evil.example");
-        over_socket.extensions_mut().insert(Caller::Socket);
+        over_socket.extensions_mut().insert(Caller::Socket { peer: None });
         assert!(access.check(&over_socket).is_ok());
     }
 

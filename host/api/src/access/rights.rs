@@ -6,10 +6,12 @@ use super::Identity;
 use crate::Error;
 use crate::paths::Class;
 
-/// The clients that may make each class of call over TCP. By default all may make all.
+/// The clients that may make each class of call over TCP. By default all may make all, but nobody may attend as a party.
 #[derive(Debug, Clone, Default)]
 pub struct Rights {
     lists: Option<Lists>,
+    /// Each a party, and a user that may attend as it over the Unix socket. Without any, every user may attend as any party there.
+    users: Vec<(String, u32)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,9 @@ struct Lists {
     /// Each a party, and a name that may attend as it.
     attend: Vec<(String, String)>,
 }
+
+/// What is refused to those who may not be a party.
+const ATTEND: &str = "attend as this party";
 
 /// In a list: every client with a valid certificate.
 const ANY: &str = "*";
@@ -32,7 +37,7 @@ impl Rights {
             return Self::default();
         }
         let [read, decide, operate] = [read, decide, operate].map(<[String]>::to_vec);
-        Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }) }
+        Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }), users: Vec::new() }
     }
 
     /// The same, and who may attend as which party: a list like the others.
@@ -41,7 +46,27 @@ impl Rights {
         if attend.is_empty() {
             return self;
         }
-        Self { lists: Some(Lists { attend: attend.to_vec(), ..self.lists.unwrap_or_default() }) }
+        Self { lists: Some(Lists { attend: attend.to_vec(), ..self.lists.unwrap_or_default() }), ..self }
+    }
+
+    /// The same, and which users may attend as which party over the Unix socket.
+    #[must_use]
+    pub fn attending_users(self, users: &[(String, u32)]) -> Self {
+        Self { users: users.to_vec(), ..self }
+    }
+
+    /// Refuses a user of the Unix socket that may not attend as a party; none: one that is not known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Denied`].
+    pub(super) fn check_user(&self, party: &str, user: Option<u32>) -> Result<(), Error> {
+        let is_listed = |(known, listed): &(String, u32)| known == party && Some(*listed) == user;
+        if self.users.is_empty() || self.users.iter().any(is_listed) {
+            return Ok(());
+        }
+        let client = user.map_or_else(|| "of an unknown user".to_owned(), |user| format!("of user {user}"));
+        Err(Error::Denied { client, what: ATTEND, flag: "--allow-attend-uid" })
     }
 
     /// Whether any list restricts anything.
@@ -55,10 +80,12 @@ impl Rights {
     ///
     /// [`Error::Denied`].
     pub(super) fn check(&self, class: Class, identity: Option<&Identity>) -> Result<(), Error> {
+        if class == Class::Attend {
+            return self.check_party(None, identity);
+        }
         let Some(lists) = &self.lists else { return Ok(()) };
         let (list, what, flag) = match class {
-            Class::Probe => return Ok(()),
-            Class::Attend => return self.check_party(None, identity),
+            Class::Probe | Class::Attend => return Ok(()),
             Class::Read => (&lists.read, "ask about pods and nodes", "--allow-read"),
             Class::Decide => (&lists.decide, "assume or forget pods", "--allow-decide"),
             Class::Operate => (&lists.operate, "read dumps and events, or call what is not listed", "--allow-operate"),
@@ -66,18 +93,22 @@ impl Rights {
         if list.iter().any(|name| is_named(identity, name)) { Ok(()) } else { Err(denied(identity, what, flag)) }
     }
 
-    /// Refuses a client that may not attend as a party; none: as any.
+    /// Refuses a client that may not attend as a party; none: as any. A party decides for others, so nobody is one without being listed.
     ///
     /// # Errors
     ///
     /// [`Error::Denied`].
     pub(super) fn check_party(&self, party: Option<&str>, identity: Option<&Identity>) -> Result<(), Error> {
-        let Some(lists) = &self.lists else { return Ok(()) };
         let is_meant = |known: &str| party.is_none_or(|party| known == party);
-        if lists.attend.iter().any(|(known, name)| is_meant(known) && is_named(identity, name)) {
+        if self
+            .lists
+            .iter()
+            .flat_map(|lists| &lists.attend)
+            .any(|(known, name)| is_meant(known) && is_named(identity, name))
+        {
             return Ok(());
         }
-        Err(denied(identity, "attend as this party", "--allow-attend"))
+        Err(denied(identity, ATTEND, "--allow-attend"))
     }
 }
 
@@ -147,8 +178,27 @@ mod tests {
         assert!(refused.contains("--allow-attend"), "{refused}");
         // As soon as one list has a name, the others are closed.
         assert!(rights.check(Class::Decide, Some(&licences)).is_err());
+    }
+
+    #[test]
+    fn without_a_list_nobody_attends_over_tcp_and_everybody_over_the_socket() {
         let open = Rights::new(&[], &[], &[]).attending(&[]);
-        assert!(open.check_party(Some("licences"), None).is_ok());
+        for rights in [open.clone(), Rights::default(), Rights::new(&names(&["core"]), &names(&["core"]), &[])] {
+            for identity in [None, Some(Identity::named(&["core"]))] {
+                assert!(rights.check_party(Some("licences"), identity.as_ref()).is_err());
+                assert!(rights.check(Class::Attend, identity.as_ref()).is_err());
+            }
+            assert!(rights.check_user("licences", Some(1)).is_ok() && rights.check_user("licences", None).is_ok());
+        }
+    }
+
+    #[test]
+    fn over_the_socket_a_party_attends_as_a_user_that_is_listed_for_it() {
+        let rights = Rights::default().attending_users(&[("licences".to_owned(), 7), ("disk".to_owned(), 8)]);
+        let may = |party: &str, user| rights.check_user(party, user).is_ok();
+        assert!(may("licences", Some(7)) && may("disk", Some(8)));
+        assert!(!may("licences", Some(8)) && !may("licences", Some(0)) && !may("licences", None) && !may("x", Some(7)));
+        assert!(rights.check_user("disk", Some(7)).unwrap_err().text().contains("--allow-attend-uid"));
     }
 
     #[test]

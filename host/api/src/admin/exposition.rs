@@ -1,7 +1,8 @@
 //! Metrics of the process: one registry, exposed as OpenMetrics text.
 //!
 //! Each crate has `Metrics` types that register themselves in the registry. Every label set is bounded by the code and not
-//! by the cluster: kinds, actions, names of predicates, never nodes or pods. [`process`] adds what the operating system
+//! by the cluster: kinds, actions, names of predicates. Only sums that a policy lists are by node, and only for those who may read about
+//! nodes ([`Exposition::without_names`]). [`process`] adds what the operating system
 //! reports of the process, [`build`] which program it is. Start at [`Exposition`].
 
 use std::fmt;
@@ -46,6 +47,20 @@ impl Exposition {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
+    }
+
+    /// The same text without the samples that name a pod or a node.
+    pub fn without_names(openmetrics: &str) -> String {
+        // In a value the quotation mark that follows would have a backslash before it.
+        let names = |line: &str| {
+            let labels = ["node", "pod", "namespace"];
+            !line.starts_with('#')
+                && labels.iter().any(|label| ['{', ','].iter().any(|at| line.contains(&format!("{at}{label}=\""))))
+        };
+        openmetrics
+            .lines()
+            .filter(|line| !names(line))
+            .fold(String::with_capacity(openmetrics.len()), |text, line| text + line + "\n")
     }
 
     /// OpenMetrics text as Prometheus' older text. The samples of both are the same; the older one describes a counter under
@@ -163,5 +178,13 @@ mod tests {
         assert!(value("process_open_fds ") >= 3.0);
         assert!(value("process_cpu_seconds_total ") >= 0.0);
         assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn samples_that_name_a_node_or_a_pod_can_be_left_out() {
+        let text = "# HELP a node=\"n\"\n# TYPE a gauge\na 1\na{node=\"secret\",sum=\"s\"} 1\na{sum=\"s\",pod=\"x\"} 1\n\
+                    a{party=\",node=\\\"x\\\"\"} 2\n# EOF\n";
+        let left = "# HELP a node=\"n\"\n# TYPE a gauge\na 1\na{party=\",node=\\\"x\\\"\"} 2\n# EOF\n";
+        assert_eq!(Exposition::without_names(text), left);
     }
 }

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::exposition::Exposition;
 use crate::Error;
+use crate::access::MayName;
 use crate::transport::unsent::{self, Unsent};
 
 /// Answers `GET /metrics`.
@@ -17,6 +18,7 @@ use crate::transport::unsent::{self, Unsent};
 pub(crate) async fn metrics(
     Extension(exposition): Extension<Exposition>,
     unsent: Option<Extension<Unsent>>,
+    may_name: Option<Extension<MayName>>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let accepted = headers.get(header::ACCEPT).map(|accepted| String::from_utf8_lossy(accepted.as_bytes()));
@@ -26,6 +28,10 @@ pub(crate) async fn metrics(
         tracing::error!(%error, "metrics cannot be encoded");
         Error::Internal
     })?;
+    let text = match may_name {
+        Some(Extension(MayName(true))) => text,
+        _ => Exposition::without_names(&text),
+    };
     let (media_type, text) = if only_plain {
         (Exposition::PLAIN_MEDIA_TYPE, Exposition::plain(&text))
     } else {

@@ -30,7 +30,9 @@ pub struct Metrics {
 impl Metrics {
     /// Metrics that a registry exposes.
     pub fn register(registry: &mut Registry) -> Self {
-        let metrics = Self { intake: IntakeMetrics::register(registry), ..Self::default() };
+        let intake = IntakeMetrics::register(registry);
+        let negotiations = Negotiations::default().holding(&intake);
+        let metrics = Self { intake, negotiations, ..Self::default() };
         let help = "Requests in flight, the scrape of this metric included";
         registry.register("nodesift_api_requests_in_flight", help, metrics.in_flight.clone());
         registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());

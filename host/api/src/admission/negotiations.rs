@@ -14,6 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::transport::intake::IntakeMetrics;
+
 /// Counters of negotiations; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Negotiations {
@@ -22,7 +24,10 @@ pub(crate) struct Negotiations {
     live: Gauge,
     deallocations: Gauge,
     kept_nodes: Gauge,
+    kept_bytes: Gauge,
     attending: Gauge,
+    /// Bytes of pods and orders, of clients of the Unix socket and of those over TCP.
+    held: [Gauge; 2],
     ended: Family<Ending, Counter>,
     duration: Histogram,
     calls: Family<PartyCallLabels, Counter>,
@@ -53,7 +58,9 @@ impl Default for Negotiations {
             live: Gauge::default(),
             deallocations: Gauge::default(),
             kept_nodes: Gauge::default(),
+            kept_bytes: Gauge::default(),
             attending: Gauge::default(),
+            held: Default::default(),
             ended: Family::default(),
             // From 100 µs, one round with a party on the same machine, to 26 s.
             duration: Histogram::new(exponential_buckets(1e-4, 4.0, 10)),
@@ -64,6 +71,12 @@ impl Default for Negotiations {
 }
 
 impl Negotiations {
+    /// Its bytes among those of requests.
+    pub(super) fn holding(self, intake: &IntakeMetrics) -> Self {
+        let held = ["unix", "tcp"].map(|listener| intake.of(listener, "negotiations").held);
+        Self { held, ..self }
+    }
+
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Negotiations with parties that have begun";
         registry.register("nodesift_negotiations_begun", help, self.begun.clone());
@@ -73,6 +86,8 @@ impl Negotiations {
         registry.register("nodesift_negotiation_deallocations", help, self.deallocations.clone());
         let help = "Nodes of which an answer of a party is kept, over all parties and subjects";
         registry.register("nodesift_negotiation_answers", help, self.kept_nodes.clone());
+        let help = "Bytes that these answers take, with each reason once for its party";
+        registry.register("nodesift_negotiation_answers_bytes", help, self.kept_bytes.clone());
         registry.register("nodesift_parties_attending", "Parties that have a stream", self.attending.clone());
         let help = "Ends of negotiations and of allocations; viable is an agreement";
         registry.register("nodesift_negotiation_ends", help, self.ended.clone());
@@ -95,7 +110,11 @@ impl Negotiations {
         self.live.set(gauge(usage.negotiations));
         self.deallocations.set(gauge(usage.deallocations));
         self.kept_nodes.set(gauge(usage.kept_nodes));
+        self.kept_bytes.set(gauge(usage.kept_bytes));
         self.attending.set(gauge(attending));
+        let [local, remote] = &self.held;
+        local.set(gauge(usage.local_bytes));
+        remote.set(gauge(usage.remote_bytes));
     }
 
     /// Counts an end, and its time where it is an agreement.

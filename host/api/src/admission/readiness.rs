@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::staleness::Staleness;
+use crate::access::MayName;
 use crate::{Error, limits};
 
 /// Whether responses may be given, and whether the process drains. Clones share their state.
@@ -46,7 +47,16 @@ pub struct Stopped {
 }
 
 /// A condition that `/readyz` mentions, ready or not, without ending readiness; none while all is well.
-type Remark = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+type Said = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The same in two forms.
+#[derive(Clone)]
+struct Remark {
+    /// For those who may read about pods and nodes.
+    full: Said,
+    /// For everybody: without their names.
+    counts: Said,
+}
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,9 +84,19 @@ impl Readiness {
         Latch { what, readiness: self.clone() }
     }
 
-    /// Adds a remark, such as `1 object is retried: Pod web/nginx-0`, to the `ok` of `/readyz`.
+    /// Adds a remark that names no pod and no node, such as `serving the last good policy`, to the `ok` of `/readyz`.
     pub fn remark(&self, remark: impl Fn() -> Option<String> + Send + Sync + 'static) {
-        self.locked(|state| state.remarks.push(Arc::new(remark)));
+        let full: Said = Arc::new(remark);
+        self.locked(|state| state.remarks.push(Remark { counts: Arc::clone(&full), full }));
+    }
+
+    /// Adds one that may, such as `1 object is retried: Pod web/nginx-0`, and what it is for everybody: `1 object is retried`.
+    pub fn remark_naming(
+        &self,
+        full: impl Fn() -> Option<String> + Send + Sync + 'static,
+        counts: impl Fn() -> Option<String> + Send + Sync + 'static,
+    ) {
+        self.locked(|state| state.remarks.push(Remark { full: Arc::new(full), counts: Arc::new(counts) }));
     }
 
     /// Takes what the watchdog sees, which from then on must be told at least every [`limits::WATCHDOG_AGE`]: `/livez` and
@@ -147,13 +167,13 @@ impl Readiness {
     }
 
     /// Status and text of `/readyz`. Ready means that requests are answered: not where `staleness` refuses them.
-    pub(crate) async fn readiness(&self, staleness: &Staleness) -> (StatusCode, String) {
+    pub(crate) async fn readiness(&self, staleness: &Staleness, may_name: MayName) -> (StatusCode, String) {
         let _looked_twice = self.stopped_for_good().await;
-        self.report(staleness)
+        self.report(staleness, may_name)
     }
 
     /// The same at once.
-    pub(crate) fn report(&self, staleness: &Staleness) -> (StatusCode, String) {
+    pub(crate) fn report(&self, staleness: &Staleness, MayName(may_name): MayName) -> (StatusCode, String) {
         if let Some(stopped) = self.stopped() {
             return (StatusCode::SERVICE_UNAVAILABLE, format!("has stopped: {stopped}\n"));
         }
@@ -173,7 +193,7 @@ impl Readiness {
             }
             (None, _) => (StatusCode::OK, "ok".to_owned()),
         };
-        let remarks = remarks.iter().filter_map(|remark| remark());
+        let remarks = remarks.iter().filter_map(|remark| if may_name { (remark.full)() } else { (remark.counts)() });
         let words: Vec<String> = [word].into_iter().chain(stale).chain(remarks).collect();
         (status, format!("{}\n", words.join(", ")))
     }
@@ -202,7 +222,7 @@ mod tests {
     use super::*;
 
     fn report(readiness: &Readiness) -> (StatusCode, String) {
-        readiness.report(&Staleness::default())
+        readiness.report(&Staleness::default(), MayName(true))
     }
 
     #[test]
@@ -212,11 +232,11 @@ mod tests {
         let readiness = Readiness::default();
         readiness.remark(|| Some("API server unreachable".to_owned()));
         let ok = StatusCode::OK;
-        assert_eq!(readiness.report(&at(30, true)), (ok, "ok, API server unreachable\n".into()));
+        assert_eq!(readiness.report(&at(30, true), MayName(true)), (ok, "ok, API server unreachable\n".into()));
         let text = "stale: nothing confirmed for 31 s, API server unreachable\n";
-        assert_eq!(readiness.report(&at(31, false)), (ok, format!("ok, {text}")));
+        assert_eq!(readiness.report(&at(31, false), MayName(true)), (ok, format!("ok, {text}")));
         let refusing = format!("refusing stale answers, {text}");
-        assert_eq!(readiness.report(&at(31, true)), (StatusCode::SERVICE_UNAVAILABLE, refusing));
+        assert_eq!(readiness.report(&at(31, true), MayName(true)), (StatusCode::SERVICE_UNAVAILABLE, refusing));
     }
 
     #[test]
@@ -243,6 +263,18 @@ mod tests {
         assert_eq!(report(&readiness), (StatusCode::OK, "ok, 1 object is retried: Pod a/b\n".into()));
     }
 
+    #[test]
+    fn everybody_is_told_how_many_and_who_may_read_is_told_which() {
+        let readiness = Readiness::default();
+        readiness.remark_naming(
+            || Some("1 object is retried: Pod a/b".to_owned()),
+            || Some("1 object is retried".to_owned()),
+        );
+        let report = |may_name| readiness.report(&Staleness::default(), MayName(may_name)).1;
+        assert_eq!(report(true), "ok, 1 object is retried: Pod a/b\n");
+        assert_eq!(report(false), "ok, 1 object is retried\n");
+    }
+
     #[tokio::test]
     async fn what_has_stopped_ends_liveness_and_readiness_until_it_goes_on() {
         let readiness = Readiness::default();
@@ -250,13 +282,13 @@ mod tests {
         let clock = Stopped { what: "the epoch clock", refuses: true };
         readiness.watched(vec![feed]);
         assert_eq!(readiness.liveness().await, (StatusCode::SERVICE_UNAVAILABLE, "has stopped: the feed\n".into()));
-        assert_eq!(readiness.readiness(&Staleness::default()).await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(readiness.readiness(&Staleness::default(), MayName(true)).await.0, StatusCode::SERVICE_UNAVAILABLE);
         assert!(readiness.check().is_ok(), "answers come from published snapshots");
         readiness.watched(vec![feed, clock]);
         assert!(readiness.check().unwrap_err().text().contains("the epoch clock"));
         readiness.watched(Vec::new());
         assert_eq!(readiness.liveness().await, (StatusCode::OK, "ok\n".into()));
-        assert_eq!(readiness.readiness(&Staleness::default()).await.0, StatusCode::OK);
+        assert_eq!(readiness.readiness(&Staleness::default(), MayName(true)).await.0, StatusCode::OK);
         assert!(readiness.check().is_ok());
     }
 

@@ -88,7 +88,7 @@ impl RequestScope {
             budgets,
             peer: Activity::default(),
             class: ListenerClass::Unix,
-            rights: CallerRights::new(Arc::default(), Caller::Socket),
+            rights: CallerRights::new(Arc::default(), Caller::Socket { peer: None }),
         }
     }
 }

@@ -77,12 +77,25 @@ impl Service {
     }
 
     /// As [`Self::assume_planned`], and holds claims whose devices others allocate: no other pod gets them meanwhile.
+    /// The pod is the record, or, where the cache has known it before, whatever the cache has by now.
     pub(crate) fn assume_holding(
         &self,
-        request: v1::AssumeRequest,
+        pod: &Arc<PodRecord>,
+        is_known: bool,
+        node: &str,
         claims: &[Arc<str>],
     ) -> Result<v1::AssumeResponse, Error> {
-        let request = AssumePlan { is_negotiated: true, ..self.assume_plan("", request)? };
+        let whole = || nodesift_engine::accounted(PodRecord::clone(pod), &self.engine().policy());
+        let request = AssumePlan {
+            pod: if is_known { PodRef::Uid(pod.uid.to_string()) } else { PodRef::Known(Arc::clone(pod)) },
+            whole: (!is_known).then(whole),
+            node: node.to_owned(),
+            ttl: limits::ASSUME_TTL_MAX,
+            if_generation: None,
+            check: true,
+            allocate: false,
+            is_negotiated: true,
+        };
         let until = Instant::now() + request.ttl;
         let is_held = self.uid(&request.pod).is_some_and(|uid| self.writer().lock().held_for_pod(&uid).is_some());
         let found = if is_held { None } else { self.evaluate_unlocked(&request)? };

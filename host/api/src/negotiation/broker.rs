@@ -6,23 +6,29 @@
 mod look;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::ops::Bound;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
-use nodesift_negotiation::{Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Progress, Select};
+use nodesift_negotiation::{
+    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, Select,
+};
 use nodesift_proto::v1;
 use prost::Message as _;
-use rustc_hash::FxHashMap;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
 use super::outbox::{self, Inbox, Outbox};
+use super::pace::Called;
 use super::rules::ClaimName;
 use super::watch::Watch;
 use super::works::{Done, Subject, Works};
-use super::{Command, Departure, Opening, message};
+use super::{Command, Departure, Look, Opening, message};
+use crate::access::Caller;
 use crate::admission::negotiations::Negotiations as Metrics;
 use crate::admission::scope::RequestScope;
 use crate::{Error, Service, limits};
@@ -37,17 +43,17 @@ pub(super) struct Broker {
     policy: Option<u64>,
     watch: Watch,
     live: BTreeMap<NegotiationId, Live>,
-    by_pod: FxHashMap<Arc<str>, NegotiationId>,
-    attending: FxHashMap<Arc<str>, Attending>,
+    attending: BTreeMap<Arc<str>, Attending>,
+    /// The party that has been heard last.
+    heard: Option<Arc<str>>,
     /// What follows from effects.
     followers: VecDeque<Follower>,
 }
 
 /// A negotiation that has not ended.
 struct Live {
+    owner: Owner,
     subject: Subject,
-    /// As parties are told of it.
-    pod: v1::PartyPod,
     claims: Vec<ClaimName>,
     scope: RequestScope,
     version: v1::Version,
@@ -59,15 +65,39 @@ struct Live {
 }
 
 /// A party's stream.
-struct Attending {
-    session: u64,
-    calls: Outbox<v1::PartyCall>,
+pub(super) struct Attending {
+    pub(super) session: u64,
+    /// Who is at its other end.
+    pub(super) peer: Caller,
+    pub(super) calls: Outbox<v1::PartyCall>,
+    pub(super) called: Called,
+    /// What it has said.
+    pub(super) heard: mpsc::Receiver<Event>,
 }
 
 /// What follows from an effect, once all effects are carried out.
 enum Follower {
     Event(Event),
     Release(NegotiationId),
+}
+
+/// What a party says next: of each that has said something, in turn. What is said on streams that have ended is not waited for.
+fn next_heard<'a>(
+    attending: &'a mut BTreeMap<Arc<str>, Attending>,
+    last: &'a mut Option<Arc<str>>,
+) -> impl Future<Output = Event> + use<'a> {
+    poll_fn(move |context| {
+        let after = last.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        for range in [(after, Bound::Unbounded), (Bound::Unbounded, Bound::Unbounded)] {
+            for (party, attending) in attending.range_mut::<Arc<str>, _>(range) {
+                if let Poll::Ready(Some(event)) = attending.heard.poll_recv(context) {
+                    *last = Some(Arc::clone(party));
+                    return Poll::Ready(event);
+                }
+            }
+        }
+        Poll::Pending
+    })
 }
 
 impl Broker {
@@ -83,8 +113,8 @@ impl Broker {
             policy: None,
             watch: Watch::default(),
             live: BTreeMap::new(),
-            by_pod: FxHashMap::default(),
-            attending: FxHashMap::default(),
+            attending: BTreeMap::new(),
+            heard: None,
             followers: VecDeque::new(),
         }
     }
@@ -93,6 +123,7 @@ impl Broker {
     pub(super) async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
+        mut looks: mpsc::Receiver<Look>,
         mut departures: mpsc::UnboundedReceiver<Departure>,
     ) {
         let mut ticks = interval(limits::NEGOTIATION_TICK);
@@ -106,11 +137,14 @@ impl Broker {
                     None => std::future::pending().await,
                 }
             };
+            // One of those that are ready, by chance: cores, parties, operators and the clock take turns.
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => self.take(command),
                     None => break,
                 },
+                event = next_heard(&mut self.attending, &mut self.heard) => self.step(event),
+                Some(look) = looks.recv() => self.answer(look),
                 Some(departure) = departures.recv() => self.depart(departure),
                 () = due => self.step(Event::Tick),
                 _ = ticks.tick() => self.look(),
@@ -139,25 +173,30 @@ impl Broker {
                 // A reply that nobody waits for is that of a client that has left: its stream is dropped, and says so.
                 let _left = reply.send(self.negotiate(*opening));
             }
-            Command::Select(select, reply) => {
-                let _left = reply.send(self.select(select));
+            Command::Select(select, owner, reply) => {
+                let _left = reply.send(self.select(select, &owner));
             }
-            Command::Release(id, reply) => {
-                let released = self.core.release(id, Instant::now()).map_err(Error::from);
+            Command::Release(id, owner, reply) => {
+                let released = self.core.release(id, &owner, Instant::now()).map_err(Error::from);
                 let _left = reply.send(released.map(|effects| self.carry_out(effects)));
             }
-            Command::Attend { party, session, calls, reply } => {
+            Command::Attend { party, attending, reply } => {
+                let session = attending.session;
                 // Where nobody waits for the reply, the stream has ended. It may have said so before this.
-                if reply.send(self.attend(&party, session, calls)).is_err() {
+                if reply.send(self.attend(&party, attending)).is_err() {
                     self.depart(Departure::Party { party, session });
                 }
             }
-            Command::Heard(event) => self.step(event),
             Command::Done(done) => self.done(done),
-            Command::Look(reply) => {
+        }
+    }
+
+    fn answer(&mut self, look: Look) {
+        match look {
+            Look::Overview(reply) => {
                 let _left = reply.send(self.overview());
             }
-            Command::Stances(parties, reply) => {
+            Look::Stances(parties, reply) => {
                 self.follow_policy();
                 let _left = reply.send(self.stances(&parties));
             }
@@ -167,11 +206,11 @@ impl Broker {
     fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox<v1::NegotiationEvent>), Error> {
         self.follow_policy();
         let Opening { request, subject, claims, scope, version } = opening;
+        let owner = request.owner.clone();
         let (id, effects) = self.core.negotiate(request, Instant::now())?;
         let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
-        let pod = Arc::clone(&subject.record.uid);
         let live = Live {
-            pod: message::party_pod(&subject.record),
+            owner,
             subject,
             claims,
             scope,
@@ -185,15 +224,14 @@ impl Broker {
         // Something may have become of the pod since it was looked up.
         self.watch.look_again();
         self.live.insert(id, live);
-        self.by_pod.insert(pod, id);
         self.metrics.begun.inc();
         self.carry_out(effects);
         Ok((id, inbox))
     }
 
-    fn select(&mut self, select: Select) -> Result<Inbox<v1::NegotiationEvent>, Error> {
+    fn select(&mut self, select: Select, owner: &Owner) -> Result<Inbox<v1::NegotiationEvent>, Error> {
         let id = select.negotiation;
-        let effects = self.core.select(select, Instant::now())?;
+        let effects = self.core.select(select, owner, Instant::now())?;
         let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
         if let Some(live) = self.live.get_mut(&id) {
             live.select = Some(outbox);
@@ -202,11 +240,16 @@ impl Broker {
         Ok(inbox)
     }
 
-    fn attend(&mut self, party: &Arc<str>, session: u64, calls: Outbox<v1::PartyCall>) -> Result<(), Error> {
+    fn attend(&mut self, party: &Arc<str>, attending: Attending) -> Result<(), Error> {
         self.follow_policy();
+        // A stream that has ended is not here any more; over TCP one may seem to go on, and gives way to the same certificate.
+        if self.attending.get(party).is_some_and(|before| !before.peer.is_same_peer(&attending.peer)) {
+            return Err(Refusal::Attended(Arc::clone(party)).into());
+        }
+        let session = attending.session;
         let effects = self.core.attend(party, session, Instant::now())?;
         tracing::info!(party = &**party, session, "party attends");
-        let before = self.attending.insert(Arc::clone(party), Attending { session, calls });
+        let before = self.attending.insert(Arc::clone(party), attending);
         if let Some(before) = before {
             before.calls.end(Status::aborted("another stream of this party has taken the place of this one"));
         }
@@ -226,6 +269,10 @@ impl Broker {
             }
             Departure::Party { party, session } => {
                 if self.attending.get(&party).is_some_and(|attending| attending.session == session) {
+                    // What it has said before it left.
+                    while let Some(event) = self.attending.get_mut(&party).and_then(|it| it.heard.try_recv().ok()) {
+                        self.step(event);
+                    }
                     tracing::info!(party = &*party, session, "party has left");
                     self.attending.remove(&party);
                 }
@@ -282,7 +329,10 @@ impl Broker {
             waiting.extend(match follower {
                 Follower::Event(event) => self.core.step(event, Instant::now()),
                 // One that has ended meanwhile need not be released.
-                Follower::Release(id) => self.core.release(id, Instant::now()).unwrap_or_default(),
+                Follower::Release(id) => {
+                    let owner = self.live.get(&id).map(|live| live.owner.clone()).unwrap_or_default();
+                    self.core.release(id, &owner, Instant::now()).unwrap_or_default()
+                }
             });
         }
         let usage = self.core.usage();
@@ -293,15 +343,16 @@ impl Broker {
         match effect {
             Effect::Call(party, call) => {
                 let of = match &call {
-                    nodesift_negotiation::Call::Ask(ask) => self.by_pod.get(&ask.pod),
-                    nodesift_negotiation::Call::Allocate(allocate) => self.by_pod.get(&allocate.pod),
+                    nodesift_negotiation::Call::Ask(ask) => Some(ask.negotiation),
+                    nodesift_negotiation::Call::Allocate(allocate) => Some(allocate.negotiation),
                     _ => None,
                 };
-                let live = of.and_then(|id| self.live.get(id));
+                let live = of.and_then(|id| self.live.get(&id));
                 let claims = live.map(|live| live.claims.as_slice()).unwrap_or_default();
-                let call = message::call(call, live.map(|live| &live.pod), claims);
+                let call = message::call(call, live.map(|live| message::party_pod(&live.subject.record)), claims);
                 let Some(attending) = self.attending.get(&party) else { return };
                 self.metrics.called(&party, &call);
+                attending.called.note();
                 let bytes = call.encoded_len();
                 if !attending.calls.push(call, bytes) {
                     let session = attending.session;
@@ -319,6 +370,7 @@ impl Broker {
                 }
             }
             Effect::Forget { pod } => self.works.forget(pod),
+            Effect::Over(id) => self.forget(id),
             Effect::Defect(party, defect) => self.note_defect(&party, &defect),
         }
     }
@@ -367,10 +419,6 @@ impl Broker {
         }
         for stream in live.negotiate.iter().chain(&live.select) {
             stream.end(Status::ok(""));
-        }
-        let pod = &live.subject.record.uid;
-        if self.by_pod.get(pod) == Some(&id) {
-            self.by_pod.remove(pod);
         }
     }
 

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift_negotiation::limits::{CANDIDATES_MOST, ORDER_NODES};
-use nodesift_negotiation::{NegotiationId, Node, Request, Select};
+use nodesift_negotiation::{Event, NegotiationId, Node, Request, Select};
 use nodesift_proto::v1::{self, party_message};
+use tokio::sync::mpsc;
 use tonic::Status;
 
+use super::broker::Attending;
 use super::outbox::{self, Inbox};
+use super::pace::{Called, Pace};
 use super::works::Subject;
 use super::{Command, Departure, Handle, Opening, message, rules};
 use crate::admission::consistency::MinimumVersions;
@@ -75,10 +78,12 @@ pub(crate) async fn negotiate(
         scope.deadline = service.version_waiters().wait(&scope, &minimum).await?;
     }
     let subject = subject(service, request.pod.clone().unwrap_or_default()).await?;
-    scope.room.shrink_to(0);
     let broker = service.negotiating().broker(service);
+    // The request's room is held until the negotiation counts for itself.
+    let room = scope.room.clone();
     let opening = opening(service, scope, request, subject)?;
     let (id, inbox) = broker.ask(|reply| Command::Negotiate(Box::new(opening), reply)).await?;
+    room.shrink_to(0);
     Ok(Events { inbox, _leaving: Some(Leaving { broker, departure: Some(Departure::Core(id)) }) })
 }
 
@@ -102,24 +107,26 @@ fn opening(
         deadline: Duration::from_millis(deadline_ms.into()),
         round: Duration::from_millis(round_ms.into()),
         supersedes: (supersedes != 0).then_some(NegotiationId(supersedes)),
+        owner: scope.rights.owner(),
+        bytes: subject.record.memory_bytes(),
     };
     Ok(Opening { request, subject, claims, scope, version })
 }
 
-/// The nodes of an order, with the texts of the cache where it has them; without one, its nodes by row.
+/// The nodes of an order that the cache knows, with its texts; without one, its nodes by row.
 fn order(snapshot: &Snapshot, names: Vec<String>) -> Arc<[Node]> {
     let of_row = |row: Row| snapshot.names().get(row).map(Arc::clone);
     if names.is_empty() {
         let rows = u32::try_from(snapshot.node_count().min(ORDER_NODES)).unwrap_or(u32::MAX);
         return (0..rows).map(Row).filter_map(of_row).collect();
     }
-    let known = |name: &str| snapshot.node_row(name).and_then(of_row);
-    names.into_iter().map(|name| known(&name).unwrap_or_else(|| name.into())).collect()
+    // A node that is not known is no candidate, and its name would be kept as it came.
+    names.into_iter().filter_map(|name| snapshot.node_row(&name).and_then(of_row)).collect()
 }
 
 /// The pod of a request.
 async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
-    let given = request::evaluated_pod("pod", pod.clone())?;
+    let given = request::evaluated_pod("pod", pod)?;
     let unknown = |pod: &PodRef| Error::from(engine::Error::UnknownPod { pod: pod.to_string() });
     let (reader, policy) = (service.reader().clone(), service.engine().policy());
     let find = |pod: &PodRef| match pod {
@@ -137,7 +144,7 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
                 return Err(Error::invalid("pod.metadata.uid", "is empty: parties know pods by it"));
             }
             let known = reader.pods().by_uid(&record.uid);
-            Ok(Subject { pod, is_known: known.is_some(), record: known.unwrap_or_else(|| Arc::new(record)) })
+            Ok(Subject { is_known: known.is_some(), record: known.unwrap_or_else(|| Arc::new(record)) })
         }
         PodRef::Version { pod: named, resource_version: wanted } => {
             let record = find(&named).filter(|record| *record.resource_version == *wanted);
@@ -145,11 +152,11 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
                 let found = find(&named).map_or_else(|| "none".to_owned(), |it| it.resource_version.to_string());
                 engine::Error::OtherVersion { pod: named.to_string(), wanted, found }
             };
-            Ok(Subject { pod, record: record.ok_or_else(other)?, is_known: true })
+            Ok(Subject { record: record.ok_or_else(other)?, is_known: true })
         }
         named => {
             let record: Arc<PodRecord> = find(&named).ok_or_else(|| unknown(&named))?;
-            Ok(Subject { pod, record, is_known: true })
+            Ok(Subject { record, is_known: true })
         }
     }
 }
@@ -159,17 +166,29 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
 /// # Errors
 ///
 /// Those of [`Refusal`](nodesift_negotiation::Refusal).
-pub(crate) async fn select(service: &Service, request: v1::SelectRequest) -> Result<Events, Error> {
+pub(crate) async fn select(
+    service: &Service,
+    scope: &RequestScope,
+    request: v1::SelectRequest,
+) -> Result<Events, Error> {
     service.check()?;
     at_most("nodes", request.nodes.len(), CANDIDATES_MOST)?;
+    let snapshot = service.reader().snapshot();
+    // Where it is known, with the text of the cache; where not, no more is kept than a name can have.
+    let named = |name: String| match snapshot.node_row(&name).and_then(|row| snapshot.names().get(row)) {
+        Some(known) => Ok(Arc::clone(known)),
+        None => at_most("bytes of a node's name", name.len(), limits::NODE_NAME_BYTES).map(|()| Node::from(name)),
+    };
     let select = Select {
         negotiation: NegotiationId(request.id),
-        nodes: request.nodes.into_iter().map(Node::from).collect(),
+        nodes: request.nodes.into_iter().map(named).collect::<Result<_, _>>()?,
         optimistic: request.optimistic,
         deadline: Duration::from_millis(request.deadline_ms.into()),
     };
     let broker = service.negotiating().broker(service);
-    let inbox = broker.ask(|reply| Command::Select(select, reply)).await?;
+    let owner = scope.rights.owner();
+    let inbox = broker.ask(|reply| Command::Select(select, owner, reply)).await?;
+    scope.room.shrink_to(0);
     Ok(Events { inbox, _leaving: None })
 }
 
@@ -178,9 +197,14 @@ pub(crate) async fn select(service: &Service, request: v1::SelectRequest) -> Res
 /// # Errors
 ///
 /// [`Refusal::Unknown`](nodesift_negotiation::Refusal::Unknown).
-pub(crate) async fn release(service: &Service, request: v1::ReleaseRequest) -> Result<v1::ReleaseResponse, Error> {
+pub(crate) async fn release(
+    service: &Service,
+    scope: &RequestScope,
+    request: v1::ReleaseRequest,
+) -> Result<v1::ReleaseResponse, Error> {
     let broker = service.negotiating().broker(service);
-    broker.ask(|reply| Command::Release(NegotiationId(request.id), reply)).await?;
+    let owner = scope.rights.owner();
+    broker.ask(|reply| Command::Release(NegotiationId(request.id), owner, reply)).await?;
     Ok(v1::ReleaseResponse {})
 }
 
@@ -190,16 +214,18 @@ pub(crate) fn attend(service: &Service, scope: StreamScope) -> (Calls, Attendanc
     let broker = service.negotiating().broker(service);
     let session = service.negotiating().new_session();
     let leaving = Leaving { broker, departure: None };
-    (Calls { inbox }, Attendance { party: None, session, outbox, scope, leaving })
+    let pace = Pace::new(Called::default());
+    (Calls { inbox }, Attendance { party: None, session, outbox, scope, pace, leaving })
 }
 
 /// The reading side of a party's stream. Dropped, the party has left.
 pub(crate) struct Attendance {
-    /// Once it has said who it is.
-    party: Option<Arc<str>>,
+    /// Once it has said who it is, with the way on which the broker hears it.
+    party: Option<(Arc<str>, mpsc::Sender<Event>)>,
     session: u64,
     outbox: outbox::Outbox<v1::PartyCall>,
     scope: StreamScope,
+    pace: Pace,
     leaving: Leaving,
 }
 
@@ -208,13 +234,17 @@ impl Attendance {
     ///
     /// # Errors
     ///
-    /// [`Error::Denied`], [`Error::Overloaded`], [`Error::Negotiation`], [`Error::InvalidField`].
+    /// [`Error::Denied`], [`Error::Overloaded`], [`Error::Negotiation`], [`Error::InvalidField`], [`Error::Flood`].
     pub(crate) async fn take(&mut self, said: v1::PartyMessage) -> Result<(), Error> {
+        use party_message::Message;
+        let answers = !matches!(said.message, None | Some(Message::Attend(_) | Message::Invalidate(_)));
+        if !self.pace.speak(answers) {
+            return Err(Error::Flood);
+        }
         // Its room is held until the broker has it.
         let _scope = self.scope.next()?;
-        let Some(party) = &self.party else { return self.begin(said).await };
-        let event = message::heard(party, said)?;
-        self.leaving.broker.commands.send(Command::Heard(event)).await.map_err(|_| super::ends())
+        let Some((party, heard)) = &self.party else { return self.begin(said).await };
+        heard.send(message::heard(party, said)?).await.map_err(|_| super::ends())
     }
 
     async fn begin(&mut self, said: v1::PartyMessage) -> Result<(), Error> {
@@ -226,10 +256,13 @@ impl Attendance {
         let party: Arc<str> = party.into();
         let (session, calls) = (self.session, self.outbox.clone());
         let broker = self.leaving.broker.clone();
+        let (say, heard) = mpsc::channel(limits::PARTY_HEARD);
+        let (peer, called) = (self.scope.rights.caller().clone(), self.pace.called());
         // Before it attends: it may have been called, and have left, before this goes on.
         self.leaving.departure = Some(Departure::Party { party: Arc::clone(&party), session });
-        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), session, calls, reply }).await?;
-        self.party = Some(party);
+        let attending = Attending { session, peer, calls, called, heard };
+        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), attending, reply }).await?;
+        self.party = Some((party, say));
         Ok(())
     }
 

@@ -58,13 +58,13 @@ pub(super) fn party_pod(pod: &PodRecord) -> v1::PartyPod {
 }
 
 /// A call of a party. `pod` and the names of its claims are those of the negotiation; none for one that has ended.
-pub(super) fn call(call: Call, pod: Option<&v1::PartyPod>, names: &[ClaimName]) -> v1::PartyCall {
+pub(super) fn call(call: Call, pod: Option<v1::PartyPod>, names: &[ClaimName]) -> v1::PartyCall {
     let claims = |uids: &[Arc<str>]| uids.iter().map(|uid| claim(uid, names)).collect();
     let call = match call {
         Call::Ask(ask) => party_call::Call::Ask(v1::Ask {
             id: ask.id.0,
             subject: subject_text(&ask.subject),
-            pod: pod.cloned(),
+            pod,
             claims: claims(&ask.claims),
             nodes: texts(&ask.nodes),
             recheck: texts(&ask.recheck),
@@ -72,7 +72,7 @@ pub(super) fn call(call: Call, pod: Option<&v1::PartyPod>, names: &[ClaimName]) 
         }),
         Call::Allocate(allocate) => party_call::Call::Allocate(v1::Allocate {
             id: allocate.id.0,
-            pod: pod.cloned(),
+            pod,
             claims: claims(&allocate.claims),
             nodes: texts(&allocate.nodes),
         }),

@@ -3,6 +3,7 @@
 //! ```text
 //! rules        what negotiation knows of a pod and its claims beyond what the engine says
 //! selector     label selectors as text
+//! pace         how often a party may speak
 //! outbox       what waits for the reader of a stream, bounded
 //! message      messages ↔ what the state machine says and hears
 //! candidates   the nodes of a round, from an answer of the engine
@@ -23,6 +24,7 @@ mod calls;
 mod candidates;
 mod message;
 mod outbox;
+mod pace;
 mod rules;
 mod selector;
 mod view;
@@ -37,15 +39,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_engine::ExplainedParties;
-use nodesift_negotiation::{Event, NegotiationId, Request, Select};
+use nodesift_negotiation::{NegotiationId, Owner, Request, Select};
 use nodesift_proto::v1;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::admission::scope::RequestScope;
 use crate::{Error, Service, limits};
 pub(crate) use calls::{Attendance, Events, attend, negotiate, release, select};
-use outbox::{Inbox, Outbox};
+use outbox::Inbox;
 use rules::ClaimName;
 pub(crate) use view::Overview;
 
@@ -64,6 +67,8 @@ struct Shared {
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
     commands: mpsc::Sender<Command>,
+    /// Questions that change nothing.
+    looks: mpsc::Sender<Look>,
     /// Of streams that have ended. They cannot wait, and are no more than there were streams.
     departures: mpsc::UnboundedSender<Departure>,
 }
@@ -74,19 +79,20 @@ type Reply<T> = oneshot::Sender<Result<T, Error>>;
 /// What the broker is told.
 enum Command {
     Negotiate(Box<Opening>, Reply<(NegotiationId, Inbox<v1::NegotiationEvent>)>),
-    Select(Select, Reply<Inbox<v1::NegotiationEvent>>),
-    Release(NegotiationId, Reply<()>),
+    Select(Select, Owner, Reply<Inbox<v1::NegotiationEvent>>),
+    Release(NegotiationId, Owner, Reply<()>),
     Attend {
         party: Arc<str>,
-        session: u64,
-        calls: Outbox<v1::PartyCall>,
+        attending: broker::Attending,
         reply: Reply<()>,
     },
-    /// A party has said something.
-    Heard(Event),
     /// Work has been done.
     Done(works::Done),
-    Look(oneshot::Sender<Overview>),
+}
+
+/// What the broker is asked, and what changes nothing.
+enum Look {
+    Overview(oneshot::Sender<Overview>),
     Stances(ExplainedParties, oneshot::Sender<Vec<v1::PartyStance>>),
 }
 
@@ -121,22 +127,24 @@ impl Negotiating {
         }
         let (commands, received) = mpsc::channel(limits::NEGOTIATION_COMMANDS);
         let (departures, departed) = mpsc::unbounded_channel();
-        let handle = Handle { commands, departures };
+        let (looks, looked) = mpsc::channel(limits::NEGOTIATION_LOOKS);
+        let handle = Handle { commands, looks, departures };
         // One that would hold the way to itself would never end.
         let service = service.clone().without_negotiation();
-        tokio::spawn(broker::Broker::new(service, handle.commands.downgrade()).run(received, departed));
+        tokio::spawn(broker::Broker::new(service, handle.commands.downgrade()).run(received, looked, departed));
         *broker = Some(handle.clone());
         handle
     }
 
-    /// What the parties of a pod have said, for explanations; nothing where the process drains.
+    /// What the parties of a pod have said, for explanations; nothing where the process drains, or the broker is too busy.
     pub(crate) async fn stances(&self, service: &Service, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
         let (reply, stances) = oneshot::channel();
-        let command = Command::Stances(parties.clone(), reply);
-        if self.broker(service).commands.send(command).await.is_err() {
-            return Vec::new();
-        }
-        stances.await.unwrap_or_default()
+        let looks = self.broker(service).looks;
+        let asked = async {
+            looks.send(Look::Stances(parties.clone(), reply)).await.ok()?;
+            stances.await.ok()
+        };
+        timeout(limits::STANCES_TIME, asked).await.ok().flatten().unwrap_or_default()
     }
 
     fn new_session(&self) -> u64 {
@@ -147,7 +155,7 @@ impl Negotiating {
     pub(crate) async fn overview(&self) -> Overview {
         let Some(broker) = self.0.broker.lock().clone() else { return Overview::default() };
         let (reply, overview) = oneshot::channel();
-        if broker.commands.send(Command::Look(reply)).await.is_err() {
+        if broker.looks.send(Look::Overview(reply)).await.is_err() {
             return Overview::default();
         }
         overview.await.unwrap_or_default()

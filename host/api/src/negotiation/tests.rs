@@ -5,6 +5,7 @@ mod agreement;
 mod allocation;
 mod explained;
 mod latency;
+mod owners;
 mod parties;
 mod sidecar;
 mod slow_core;

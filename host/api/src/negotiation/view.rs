@@ -26,7 +26,9 @@ pub(super) struct Counts {
     deallocations: usize,
     calls: usize,
     kept_nodes: usize,
-    order_nodes: usize,
+    kept_bytes: usize,
+    local_bytes: usize,
+    remote_bytes: usize,
 }
 
 /// A party of the policy.
@@ -46,8 +48,8 @@ pub(super) struct PartyState {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NegotiationState {
-    /// As text: it may be larger than numbers of JSON are exact.
-    id: String,
+    /// Its place among all that have begun. The id is known to its owner alone.
+    number: u64,
     /// `namespace/name`.
     pod: String,
     uid: String,
@@ -85,8 +87,8 @@ struct SeatState {
 
 impl Counts {
     pub(super) fn of(usage: Usage) -> Self {
-        let Usage { negotiations, deallocations, calls, kept_nodes, order_nodes } = usage;
-        Self { negotiations, deallocations, calls, kept_nodes, order_nodes }
+        let Usage { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes } = usage;
+        Self { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes }
     }
 }
 
@@ -105,7 +107,7 @@ impl NegotiationState {
     /// `pod` is its namespace and name.
     pub(super) fn of(view: View, pod: String, now: Instant) -> Self {
         Self {
-            id: view.id.0.to_string(),
+            number: view.number,
             pod,
             uid: view.pod.to_string(),
             round: view.round,

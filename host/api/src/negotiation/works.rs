@@ -28,8 +28,6 @@ use nodesift_engine::{self as engine, Answer, Engine, PodRef, Query};
 /// The pod of a negotiation.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
-    /// As the request gave it.
-    pub(super) pod: v1::Pod,
     /// As the cache had it, or would have.
     pub(super) record: Arc<PodRecord>,
     /// Whether it was in the cache.
@@ -57,7 +55,7 @@ enum Job {
 /// A pod to be assumed.
 struct Placement {
     negotiation: NegotiationId,
-    pod: v1::Pod,
+    subject: Subject,
     node: Node,
     claims: Vec<ClaimUid>,
     scope: RequestScope,
@@ -129,7 +127,7 @@ impl Works {
         claims: Vec<ClaimUid>,
         scope: &RequestScope,
     ) {
-        let placement = Placement { negotiation, pod: subject.pod.clone(), node, claims, scope: scope.clone() };
+        let placement = Placement { negotiation, subject: subject.clone(), node, claims, scope: scope.clone() };
         self.enqueue(Arc::clone(&subject.record.uid), Job::Assume(Box::new(placement)));
     }
 
@@ -267,15 +265,12 @@ impl Evaluation {
 
 /// Assumes a pod in an evaluation slot.
 async fn assume(service: &Service, placement: Placement) -> Result<(), Arc<str>> {
-    let Placement { negotiation: _, pod, node, claims, scope } = placement;
-    let ttl_ms = u32::try_from(limits::ASSUME_TTL_MAX.as_millis()).ok();
-    let node = node.to_string();
-    // In whatever version the cache has it by now.
-    let pod = Some(v1::Pod { resource_version: String::new(), ..pod });
-    let request = v1::AssumeRequest { pod, node, ttl_ms, check: true, ..v1::AssumeRequest::default() };
+    let Placement { negotiation: _, subject, node, claims, scope } = placement;
     let scope = scope.renewed(service.settings().request_time);
     let work = service.clone();
-    let assumed = service.evaluate_to_end(&scope, Size::Small, move |_| work.assume_holding(request, &claims));
+    let assumed = service.evaluate_to_end(&scope, Size::Small, move |_| {
+        work.assume_holding(&subject.record, subject.is_known, &node, &claims)
+    });
     assumed.await.map(drop).map_err(|error| error.text().into())
 }
 

@@ -14,6 +14,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
+use crate::access::MayName;
 use crate::admission::scope::RequestScope;
 use crate::transport::places::{self, Place};
 use crate::transport::unsent::Endless;
@@ -52,7 +53,7 @@ impl Subject {
     fn status(self, service: &Service) -> ServingStatus {
         let serves = match self {
             Self::Liveness => service.readiness().is_live(),
-            Self::Readiness => service.readiness().report(service.staleness()).0 == StatusCode::OK,
+            Self::Readiness => service.readiness().report(service.staleness(), MayName(false)).0 == StatusCode::OK,
         };
         if serves { ServingStatus::Serving } else { ServingStatus::NotServing }
     }

@@ -16,6 +16,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
+use crate::access::SocketPeer;
+
 /// The first bytes of every HTTP/2 connection (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -49,6 +51,14 @@ pub struct LocalStream {
 impl LocalStream {
     pub(super) fn new(stream: UnixStream) -> Self {
         Self { stream, authority: AuthorityRewriter::default() }
+    }
+
+    /// The process that has connected (SO_PEERCRED).
+    pub(super) fn peer(&self) -> Option<SocketPeer> {
+        let known = self.stream.peer_cred().ok()?;
+        // 0 stands for a process that is in another namespace.
+        let pid = known.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        Some(SocketPeer { uid: known.uid(), pid })
     }
 }
 

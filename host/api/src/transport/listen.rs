@@ -12,6 +12,7 @@ use axum::serve::Listener;
 use tokio::net::{TcpStream, UnixStream};
 
 use super::authority::LocalStream;
+use crate::access::Caller;
 
 /// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
 const SOCKET_MODE: u32 = 0o660;
@@ -109,6 +110,24 @@ impl Listener for TcpListener {
 
     fn local_addr(&self) -> io::Result<Self::Addr> {
         self.0.local_addr()
+    }
+}
+
+/// A connection that knows who is at its other end.
+pub(super) trait FromPeer {
+    /// The peer, as far as is known before any handshake.
+    fn caller(&self) -> Caller;
+}
+
+impl FromPeer for TcpStream {
+    fn caller(&self) -> Caller {
+        Caller::ANONYMOUS
+    }
+}
+
+impl FromPeer for LocalStream {
+    fn caller(&self) -> Caller {
+        Caller::Socket { peer: self.peer() }
     }
 }
 

@@ -6,6 +6,7 @@
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
 //!   io_timeout   timeouts of reads and writes that hyper does not have
+//!   control_frames  a budget of HTTP/2 frames that belong to no request
 //!   joined_writes  small writes of a connection joined into one
 //! places       the connections of a listener, and what their peers do: idle ones leave when others come
 //! budget       memory that clients make the process hold: limits, and room taken and given back
@@ -27,6 +28,7 @@ mod authority;
 pub(crate) mod body;
 pub(crate) mod body_buffer;
 pub(crate) mod budget;
+mod control_frames;
 pub(crate) mod intake;
 mod io_timeout;
 mod joined_writes;

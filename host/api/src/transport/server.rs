@@ -16,10 +16,11 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::budget::{BudgetMetrics, ListenerClass};
+use super::budget::BudgetMetrics;
+use super::control_frames::ControlledIo;
 use super::io_timeout::TimeoutIo;
 use super::joined_writes;
-use super::listen::{TcpListener, UnixListener};
+use super::listen::{FromPeer, TcpListener, UnixListener};
 use super::places::{Activity, Peer, Place, Places};
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
@@ -54,27 +55,27 @@ impl Server {
 
     /// Starts to serve a Unix socket. Needs a tokio runtime.
     pub fn listen_unix(&mut self, listener: UnixListener) {
-        self.listen(listener, ListenerClass::Unix, None, self.router.clone());
+        self.listen(listener, None, self.router.clone());
     }
 
     /// Starts to serve a TCP port, under TLS where given. Needs a tokio runtime.
     pub fn listen_tcp(&mut self, listener: TcpListener, tls: Option<Tls>) {
-        self.listen(listener, ListenerClass::Tcp, tls, self.router.clone());
+        self.listen(listener, tls, self.router.clone());
     }
 
     /// Starts to serve another router on a TCP port of its own, without TLS. Needs a tokio runtime.
     pub fn listen_probes(&mut self, listener: TcpListener, probes: Router) {
-        self.listen(listener, ListenerClass::Tcp, None, probes);
+        self.listen(listener, None, probes);
     }
 
-    fn listen<L: Listener>(&mut self, listener: L, class: ListenerClass, tls: Option<Tls>, router: Router) {
+    fn listen<L: Listener<Io: FromPeer>>(&mut self, listener: L, tls: Option<Tls>, router: Router) {
         let connections = Places::of_connections(limits::CONNECTIONS);
         self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        let accepting = accept(listener, class, tls, router, connections, unsent, self.stop.clone());
+        let accepting = accept(listener, tls, router, connections, unsent, self.stop.clone());
         self.accepting.push(tokio::spawn(accepting));
     }
 
@@ -101,9 +102,8 @@ impl Server {
 
 /// Accepts until stopped. At the limit of connections, one that comes takes the place of the one that is idle longest; where
 /// none is idle, it waits, and further ones in the kernel's backlog.
-async fn accept<L: Listener>(
+async fn accept<L: Listener<Io: FromPeer>>(
     mut listener: L,
-    class: ListenerClass,
     tls: Option<Tls>,
     router: Router,
     connections: Places,
@@ -125,10 +125,7 @@ async fn accept<L: Listener>(
         let unsent = Unsent::new(&unsent, place.activity());
         match tls.clone() {
             None => {
-                let caller = match class {
-                    ListenerClass::Unix => Caller::Socket,
-                    ListenerClass::Tcp => Caller::ANONYMOUS,
-                };
+                let caller = io.caller();
                 drop(tokio::spawn(serve(io, caller, router, protocols, place, unsent, stop)));
             }
             // A slow handshake must not hold up the next accept.
@@ -163,7 +160,7 @@ async fn serve<I>(
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let (class, activity) = (caller.listener(), place.activity().clone());
-    let (io, flusher) = joined_writes::join(TimeoutIo::new(io, activity.clone()));
+    let (io, flusher) = joined_writes::join(ControlledIo::new(TimeoutIo::new(io, activity.clone())));
     let io = TokioIo::new(io);
     let service = router.map_request({
         let (unsent, activity) = (unsent.clone(), activity.clone());

@@ -84,7 +84,18 @@ fn run(seed: u64) -> (u64, BTreeMap<&'static str, usize>) {
     // Nothing is left once all time has passed, whatever the parties did.
     model.pass(ALLOCATED + ms(700_000));
     let usage = model.core.usage();
-    assert_eq!(usage, Usage { negotiations: 0, deallocations: 0, calls: 0, kept_nodes: 0, order_nodes: 0 });
+    assert_eq!(
+        usage,
+        Usage {
+            negotiations: 0,
+            deallocations: 0,
+            calls: 0,
+            kept_nodes: 0,
+            kept_bytes: 0,
+            local_bytes: 0,
+            remote_bytes: 0
+        }
+    );
     model.record.check_all_ended();
     (model.trace.finish(), model.record.outcomes)
 }
@@ -150,7 +161,7 @@ impl Model {
 
     fn release(&mut self) {
         let Some(id) = self.random.choice(self.record.known()) else { return };
-        if let Ok(effects) = self.core.release(id, self.now) {
+        if let Ok(effects) = self.core.release(id, &Owner::default(), self.now) {
             self.act(effects);
         }
     }
@@ -160,7 +171,7 @@ impl Model {
         let Some(negotiation) = self.random.choice(self.record.known()) else { return };
         let nodes = self.record.some_candidates(negotiation);
         let select = Select { negotiation, nodes, optimistic: true, deadline: ms(5_000) };
-        if let Ok(effects) = self.core.select(select.clone(), self.now) {
+        if let Ok(effects) = self.core.select(select.clone(), &Owner::default(), self.now) {
             self.record.note_select(&select, self.now);
             self.act(effects);
         }
@@ -249,7 +260,7 @@ impl Model {
                     self.later(0, Event::Assumed(negotiation, outcome));
                 }
                 Effect::Tell { negotiation, progress, .. } => self.watch(negotiation, &progress),
-                Effect::Rows { .. } | Effect::Forget { .. } | Effect::Defect(..) => {}
+                Effect::Rows { .. } | Effect::Forget { .. } | Effect::Defect(..) | Effect::Over(_) => {}
             }
             self.effects.pop_front();
         }
@@ -315,7 +326,7 @@ impl Model {
                     let deadline = ms(self.random.u64(1_000..10_000));
                     let select = Select { negotiation, nodes: viable, optimistic: false, deadline };
                     self.record.note_select(&select, self.now);
-                    let effects = self.core.select(select, self.now).unwrap();
+                    let effects = self.core.select(select, &Owner::default(), self.now).unwrap();
                     self.act(effects);
                 }
             }

@@ -151,10 +151,12 @@ fn r13_sixteen_parties_ten_thousand_negotiations_1_26() {
     let parties = |count: usize| (0..count).map(|number| party(&format!("{number}"), Wait)).collect::<Vec<_>>();
     let mut world = World::new(parties(16));
     assert_eq!(world.core.set_parties(parties(17), world.now), Err(Refusal::OutOfRange("parties")));
+    // Of two clients, since no single one gets them all.
     for pod in 0..NEGOTIATIONS {
-        world.negotiate(request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "1")], 0..1));
+        let asked = request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "1")], 0..1);
+        world.negotiate(Request { owner: local(if pod % 2 == 0 { "a" } else { "b" }), ..asked });
     }
-    let more = request("p", vec![claim("c", "1")], 0..1);
+    let more = Request { owner: local("c"), ..request("p", vec![claim("c", "1")], 0..1) };
     assert!(matches!(world.core.negotiate(more, world.now), Err(Refusal::Full(_))));
     assert_eq!(world.core.usage().calls, NEGOTIATIONS);
 }
@@ -208,5 +210,30 @@ fn a_restart_in_each_phase_knows_nothing_and_answers_to_before_hit_nothing() {
         assert_eq!((after.told(again).len(), after.defects()), (1, vec![]), "phase {phase}");
         after.answer(&new_ask, "a", [0]);
         assert_eq!(after.viable(again), Some(nodes([1, 2])));
+    }
+}
+
+#[test]
+fn what_a_party_has_said_that_left_or_was_displaced_counts_no_more() {
+    for is_displaced in [false, true] {
+        let mut world = World::new(vec![party("a", Wait)]);
+        // A stranger agrees to everything, for as long as it may.
+        let id = world.negotiate(request("p", vec![claim("c", "a")], 0..3));
+        let ask = world.ask("a");
+        world.answer_with("a", Answer { valid: VALID_MOST, ..answer(&ask, []) });
+        assert_eq!(world.viable(id), Some(nodes(0..3)));
+        if is_displaced {
+            world.attend("a", 2);
+        } else {
+            world.step(Event::Left { party: text("a"), session: 1 });
+            world.attend("a", 2);
+        }
+        assert_eq!(world.core.usage().kept_nodes, 0);
+        // The true party is asked before anything is assumed.
+        world.select(id, nodes(0..3), false).unwrap();
+        assert!(!world.effects.iter().any(|effect| matches!(effect, Effect::Assume { .. })));
+        let ask = world.ask("a");
+        world.answer(&ask, "a", 0..3);
+        assert!(matches!(world.told(id)[..], [.., Progress::Failed(_)]));
     }
 }

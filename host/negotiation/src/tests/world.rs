@@ -51,7 +51,19 @@ pub(super) fn request(pod: &str, claims: Vec<Claim>, order: impl IntoIterator<It
         deadline: Duration::ZERO,
         round: Duration::ZERO,
         supersedes: None,
+        owner: Owner::default(),
+        bytes: 0,
     }
+}
+
+/// A client on this machine.
+pub(super) fn local(identity: &str) -> Owner {
+    Owner { class: Class::Local, identity: text(identity) }
+}
+
+/// Any other client.
+pub(super) fn remote(identity: &str) -> Owner {
+    Owner { class: Class::Remote, identity: text(identity) }
 }
 
 pub(super) struct World {
@@ -106,13 +118,13 @@ impl World {
         optimistic: bool,
     ) -> Result<(), Refusal> {
         let select = Select { negotiation, nodes, optimistic, deadline: Duration::ZERO };
-        let effects = self.core.select(select, self.now)?;
+        let effects = self.core.select(select, &Owner::default(), self.now)?;
         self.act(effects);
         Ok(())
     }
 
     pub(super) fn release(&mut self, id: NegotiationId) {
-        let effects = self.core.release(id, self.now).unwrap();
+        let effects = self.core.release(id, &Owner::default(), self.now).unwrap();
         self.act(effects);
     }
 
@@ -238,6 +250,7 @@ impl World {
                         };
                     }
                 }
+                Effect::Over(_) => {}
                 effect => self.effects.push(effect),
             }
         }

@@ -122,8 +122,9 @@ pub(crate) struct AccessArgs {
     /// refused, and so are those of web pages
     #[arg(long, value_name = "NAME", num_args = 1..)]
     pub(crate) allow_host: Vec<HostName>,
-    /// Clients that may ask about pods and nodes, by a name in their certificates: a DNS name, a URI or the common name; * is
-    /// every client with a certificate [default: every client, if no --allow- option names one; else none]
+    /// Clients that may ask about pods and nodes, by a name in their certificates, such as dns:core.example, uri:spiffe://cluster/core
+    /// or, where there is no alternative name, cn:core; without a prefix, what has :// is a URI, and anything else a DNS or common name;
+    /// * is every client with a certificate [default: every client, if no --allow- option names one; else none]
     #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
     pub(crate) allow_read: Vec<String>,
     /// Clients that may assume and forget pods
@@ -132,9 +133,13 @@ pub(crate) struct AccessArgs {
     /// Clients that may read dumps and events
     #[arg(long, value_name = "NAME", num_args = 1.., requires = "tls_client_ca")]
     pub(crate) allow_operate: Vec<String>,
-    /// Clients that may attend as a party of the policy, each as PARTY=NAME
+    /// Clients that may attend as a party of the policy, each as PARTY=NAME [default: none over TCP]
     #[arg(long, value_name = "PARTY=NAME", num_args = 1.., requires = "tls_client_ca", value_parser = value::pair)]
     pub(crate) allow_attend: Vec<(String, String)>,
+    /// Users that may attend as a party of the policy over the Unix socket, each as PARTY=UID [default: every user that may write to
+    /// the socket]
+    #[arg(long, value_name = "PARTY=UID", num_args = 1.., value_parser = value::user)]
+    pub(crate) allow_attend_uid: Vec<(String, u32)>,
     /// Listen off loopback without client certificates: everybody who can open a connection may make every call
     #[arg(long, conflicts_with = "tls_client_ca")]
     pub(crate) insecure_anonymous: bool,
@@ -145,9 +150,11 @@ impl AccessArgs {
     pub(crate) fn checks(&self, listen: SocketAddr) -> Access {
         let reachable = !listen.ip().to_canonical().is_loopback();
         Access {
+            open: false,
             hosts: Hosts::new(self.allow_host.clone(), reachable),
             rights: Rights::new(&self.allow_read, &self.allow_decide, &self.allow_operate)
-                .attending(&self.allow_attend),
+                .attending(&self.allow_attend)
+                .attending_users(&self.allow_attend_uid),
         }
     }
 }

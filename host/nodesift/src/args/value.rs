@@ -155,6 +155,12 @@ pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
     }
 }
 
+/// A text and the number of a user, as `PARTY=UID`.
+pub(super) fn user(text: &str) -> Result<(String, u32), &'static str> {
+    let (party, uid) = pair(text).map_err(|_| "expected PARTY=UID")?;
+    Ok((party, uid.parse().map_err(|_| "expected PARTY=UID with the number of a user")?))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -93,9 +93,13 @@ impl Followed {
 
     /// Has readiness tell what fails.
     pub(super) fn remark(&self, readiness: &Readiness) {
-        let (health, trouble) = (self.health.clone(), self.trouble());
-        readiness.remark(move || health.report());
-        readiness.remark(move || Some(format!("the status of the policy's object is not written: {}", trouble()?)));
+        let (health, counted) = (self.health.clone(), self.health.clone());
+        readiness.remark_naming(move || health.report(), move || counted.counts());
+        let (trouble, troubled) = (self.trouble(), self.trouble());
+        readiness.remark_naming(
+            move || Some(format!("the status of the policy's object is not written: {}", trouble()?)),
+            move || troubled().map(|_| "the status of the policy's object is not written".to_owned()),
+        );
     }
 
     /// The start has no policy at all: tells why, as of a reload that was refused.

@@ -74,15 +74,20 @@ impl Waiting {
         let latch = readiness.wait_for("a valid policy");
         let why = Arc::new(Mutex::new(exit::text(error)));
         let said = Arc::clone(&why);
-        readiness.remark(move || Some(said.lock().unwrap_or_else(PoisonError::into_inner).replace('\n', "; ")));
+        readiness.remark_naming(
+            move || Some(said.lock().unwrap_or_else(PoisonError::into_inner).replace('\n', "; ")),
+            || Some("the log says why there is none".to_owned()),
+        );
         if let Some(followed) = followed {
             followed.remark(&readiness);
         }
         let mut registry = Registry::default();
         exposition::build(&mut registry);
         exposition::process(&mut registry);
-        let router = router::waiting(readiness.clone(), args.request_timeout, Exposition::new(registry));
-        let mut server = Server::new(router.clone(), readiness);
+        let exposition = Exposition::new(registry);
+        let waiting = |open| router::waiting(readiness.clone(), args.request_timeout, exposition.clone(), open);
+        let (router, open) = (waiting(false), waiting(true));
+        let mut server = Server::new(router, readiness);
         let scheme = if tls.is_some() { "https" } else { "http" };
         let address = tcp.as_ref().map(|tcp| tcp.local_addr()).transpose().context("cannot read the bound address")?;
         let probed =
@@ -96,7 +101,7 @@ impl Waiting {
             server.listen_tcp(tcp, tls);
         }
         if let Some(probes) = probes {
-            server.listen_probes(probes, router);
+            server.listen_probes(probes, open);
         }
         tracing::warn!(
             reason = %terminal::escaped(&exit::text(error)),

@@ -162,9 +162,17 @@ impl<T: Target> Applier<T> {
 
     /// What is wrong at the moment, for operators.
     pub(super) fn remark(&self) -> Option<String> {
+        self.joined(self.retries.remark(), self.unaccounted.remark())
+    }
+
+    /// The same without the names of objects.
+    pub(super) fn counts(&self) -> Option<String> {
+        self.joined(self.retries.counts(), self.unaccounted.counts())
+    }
+
+    fn joined(&self, retried: Option<String>, unaccounted: Option<String>) -> Option<String> {
         let unpublished = self.publish_due.map(|_| "publishing is retried".to_owned());
-        let remarks: Vec<String> =
-            self.retries.remark().or(unpublished).into_iter().chain(self.unaccounted.remark()).collect();
+        let remarks: Vec<String> = retried.or(unpublished).into_iter().chain(unaccounted).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 

@@ -107,6 +107,11 @@ impl Feed {
         self.shared.remark.lock().clone()
     }
 
+    /// The same without the names of objects.
+    pub fn counts(&self) -> Option<String> {
+        self.shared.counts.lock().clone()
+    }
+
     /// The heartbeats of the thread and of publication.
     pub fn pulse(&self) -> &Arc<Pulse> {
         &self.shared.pulse

@@ -28,6 +28,8 @@ pub(super) struct Shared {
     pub(super) arrived: Condvar,
     /// What is wrong at the moment, for operators.
     pub(super) remark: Mutex<Option<String>>,
+    /// The same without the names of objects.
+    pub(super) counts: Mutex<Option<String>>,
     pub(super) metrics: Metrics,
     pub(super) pulse: Arc<Pulse>,
 }
@@ -59,6 +61,7 @@ impl Shared {
             intake: Mutex::default(),
             arrived: Condvar::new(),
             remark: Mutex::default(),
+            counts: Mutex::default(),
             metrics,
             pulse: Arc::default(),
         }

@@ -87,6 +87,15 @@ impl Retries {
     }
 
     /// What waits, in words for operators; `None` where nothing does.
+    pub(super) fn counts(&self) -> Option<String> {
+        match self.waiting.len() {
+            0 => None,
+            1 => Some("1 object is retried".to_owned()),
+            more => Some(format!("{more} objects are retried")),
+        }
+    }
+
+    /// The same with the one that has failed most often.
     pub(super) fn remark(&self) -> Option<String> {
         let worst = self.waiting.iter().max_by_key(|(id, waiting)| (waiting.failures, std::cmp::Reverse(*id)))?;
         let ((kind, uid), waiting) = worst;

@@ -80,6 +80,15 @@ impl Unaccounted {
         new
     }
 
+    /// How many wait, in words for everybody; `None` where nothing does.
+    pub(super) fn counts(&self) -> Option<String> {
+        match self.waiting.len() {
+            0 => None,
+            1 => Some("the account of 1 object is not known".to_owned()),
+            more => Some(format!("the accounts of {more} objects are not known")),
+        }
+    }
+
     /// What waits, in words for operators; `None` where nothing does.
     pub(super) fn remark(&self) -> Option<String> {
         let ((kind, _), Waiting { key, reason, .. }) = self.waiting.first_key_value()?;
@@ -120,6 +129,7 @@ mod tests {
         assert_eq!(wait, FEED_RETRY_MOST);
         let remark = "the accounts of 2 objects are not known, as that of Pod ns/a: it traps";
         assert_eq!(waiting.remark().as_deref(), Some(remark));
+        assert_eq!(waiting.counts().as_deref(), Some("the accounts of 2 objects are not known"));
         // What is known again waits no more, and begins anew later.
         waiting.follow(vec![unknown("b")], &[], now);
         assert_eq!(waiting.len(), 1);

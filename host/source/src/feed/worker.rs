@@ -68,6 +68,7 @@ fn run<T: Target>(shared: &Shared, mut applier: Applier<T>) {
         let began = Instant::now();
         let published = applier.turn(batch, began);
         *shared.remark.lock() = applier.remark();
+        *shared.counts.lock() = applier.counts();
         finish(shared, &published, &applier);
         let mut intake = shared.intake.lock();
         while !intake.closed && !shared.arrived.wait_until(&mut intake, began + FEED_GATHER).timed_out() {}

@@ -144,12 +144,22 @@ impl Health {
 
     /// What fails at present, for operators; `None` while nothing does.
     pub fn report(&self) -> Option<String> {
+        self.described(true)
+    }
+
+    /// The same without the texts of the API server, which may name objects.
+    pub fn counts(&self) -> Option<String> {
+        self.described(false)
+    }
+
+    fn described(&self, with_texts: bool) -> Option<String> {
         let state = self.locked();
         let mut by_cause: BTreeMap<Cause, Vec<(Resource, &Failing)>> = BTreeMap::new();
         for (resource, failing) in &state.failing {
             by_cause.entry(failing.cause).or_default().push((*resource, failing));
         }
-        let causes: Vec<String> = by_cause.iter().map(|(cause, failing)| described(*cause, failing)).collect();
+        let causes: Vec<String> =
+            by_cause.iter().map(|(cause, failing)| described(*cause, failing, with_texts)).collect();
         (!causes.is_empty()).then(|| causes.join("; "))
     }
 
@@ -178,7 +188,7 @@ impl State {
 }
 
 /// `forbidden for 12 s: nodes, pods (403: …)`.
-fn described(cause: Cause, failing: &[(Resource, &Failing)]) -> String {
+fn described(cause: Cause, failing: &[(Resource, &Failing)], with_texts: bool) -> String {
     let longest = failing.iter().map(|(_, failing)| failing.since.elapsed()).max().unwrap_or_default();
     let names = failing.iter().map(|(resource, _)| resource.plural);
     let mut kinds = names.take(HEALTH_KINDS_NAMED).collect::<Vec<_>>().join(", ");
@@ -186,7 +196,8 @@ fn described(cause: Cause, failing: &[(Resource, &Failing)]) -> String {
         kinds.push_str(&format!(" and {more} more kinds"));
     }
     let text = failing.first().map(|(_, failing)| failing.text.as_str()).unwrap_or_default();
-    format!("{cause} for {} s: {kinds} ({text})", longest.as_secs())
+    let text = if with_texts { format!(" ({text})") } else { String::new() };
+    format!("{cause} for {} s: {kinds}{text}", longest.as_secs())
 }
 
 fn log_begin(cause: Cause, resource: Resource, failure: &str) {

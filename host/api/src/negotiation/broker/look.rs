@@ -43,8 +43,6 @@ impl Broker {
             return;
         }
         self.follow_policy();
-        let ended: Vec<NegotiationId> = self.live.keys().filter(|id| !self.core.is_live(**id)).copied().collect();
-        ended.into_iter().for_each(|id| self.forget(id));
         let snapshot = self.service.reader().snapshot();
         if !self.watch.is_news(&snapshot) {
             return;

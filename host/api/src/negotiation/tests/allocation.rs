@@ -110,11 +110,10 @@ async fn of_two_pods_for_one_claim_one_allocates_and_the_other_waits_and_sees_wh
     let allocate = licence.allocate().await;
     assert!(sidecar.service.reader().snapshot().claims().is_in_flight("seat"), "no other pod gets it meanwhile");
     let mut loser = core.select(second.id, names([2])).await.unwrap();
-    let id = second.id.to_string();
     sidecar
         .until(|overview| {
             let all = overview["negotiations"].as_array().unwrap();
-            all.iter().any(|it| it["id"] == id && it["phase"] == "waiting" && it["waitsFor"] == "seat")
+            all.iter().any(|it| it["uid"] == "two" && it["phase"] == "waiting" && it["waitsFor"] == "seat")
         })
         .await;
     licence.allocated(&allocate, &names([1]));

@@ -2,6 +2,7 @@
 
 use nodesift_negotiation::OnSilence;
 use nodesift_proto::v1::negotiation_event::Event;
+use nodesift_proto::v1::parties_client::PartiesClient;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, End};
 use tonic::Code;
@@ -126,4 +127,46 @@ async fn a_party_that_does_not_read_its_calls_is_cut_off_with_words() {
     let status = slow.status().await.unwrap();
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.message().contains("not read"), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_tcp_nobody_attends_who_is_not_listed() {
+    let sidecar = Sidecar::start(1, 1, vec![party("a", OnSilence::Wait)]).await;
+    let said = futures_util::stream::iter([v1::PartyMessage {
+        message: Some(Message::Attend(v1::PartyAttend { party: "a".to_owned() })),
+    }]);
+    let mut stranger = PartiesClient::new(sidecar.channel_over_tcp().await);
+    let refused = stranger.attend(said).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    assert!(refused.message().contains("--allow-attend"), "{refused}");
+    sidecar.party("a").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_party_that_floods_is_cut_off_and_the_others_go_on() {
+    const NEGOTIATIONS: usize = 200;
+    let parties = vec![party("good", OnSilence::Wait), party("bad", OnSilence::Ignore)];
+    let sidecar = Sidecar::start(2, NEGOTIATIONS + 1, parties).await;
+    let (mut good, mut bad) = (sidecar.party("good").await, sidecar.party("bad").await);
+    let mut core = sidecar.core().await;
+    let mut open = Vec::new();
+    for pod in 1..=NEGOTIATIONS {
+        let mut events = core.negotiate(request(&format!("p{pod}"))).await.unwrap();
+        assert!(matches!(events.next().await, Event::Asked(_)));
+        open.push(events);
+        good.ask().await;
+        bad.ask().await;
+    }
+    for _ in 0..14_000 {
+        bad.send(Message::Invalidate(v1::Invalidate::default()));
+    }
+    // In the midst of it, and without any clock: a negotiation is agreed on.
+    let negotiating = tokio::spawn(async move { core.agree(request("p0")).await });
+    let ask = good.ask().await;
+    good.refuse(&ask, &[], 0);
+    let status = bad.status().await.unwrap();
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+    assert_eq!(negotiating.await.unwrap().1, names(0..2));
+    sidecar.until(|overview| overview["parties"][1]["attends"] == false).await;
+    assert_eq!(sidecar.overview().await["parties"][0]["attends"], true);
 }

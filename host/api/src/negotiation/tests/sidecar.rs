@@ -35,6 +35,7 @@ pub(super) const TIME: Duration = Duration::from_secs(30);
 pub(super) struct Sidecar {
     pub(super) service: Service,
     _server: Server,
+    tcp: std::net::SocketAddr,
     _file: SocketFile,
     folder: tempfile::TempDir,
 }
@@ -90,12 +91,15 @@ impl Sidecar {
         let (listener, file) = listen::bind_unix(&folder.path().join("n.sock")).await.unwrap();
         let mut server = Server::new(router, readiness);
         server.listen_unix(listener);
-        Self { service, _server: server, _file: file, folder }
+        let listener = listen::bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let tcp = listener.local_addr().unwrap();
+        server.listen_tcp(listener, None);
+        Self { service, _server: server, tcp, _file: file, folder }
     }
 
     /// Another sidecar at the same address, which knows nothing of this one.
     pub(super) async fn restart(self, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
-        let Self { service, _server: server, _file: file, folder } = self;
+        let Self { service, _server: server, tcp: _, _file: file, folder } = self;
         server.drain().await;
         drop((service, file));
         Self::start_in(folder, nodes, pods, parties).await
@@ -112,6 +116,15 @@ impl Sidecar {
 
     pub(super) async fn core(&self) -> Core {
         Core(NegotiationClient::new(self.channel().await))
+    }
+
+    pub(super) async fn channel_over_tcp(&self) -> Channel {
+        Endpoint::from_shared(format!("http://{}", self.tcp)).unwrap().connect().await.unwrap()
+    }
+
+    /// A core without a certificate.
+    pub(super) async fn core_over_tcp(&self) -> Core {
+        Core(NegotiationClient::new(self.channel_over_tcp().await))
     }
 
     /// A core whose transport reads at most so many bytes of a stream ahead.

@@ -37,8 +37,8 @@ pub(super) fn routes(max: usize) -> Router<Service> {
         )
         .route(
             &format!("{NEGOTIATION}Release"),
-            unary(max, true, |service, _, request| async move {
-                message::message(&negotiation::release(&service, request).await?)
+            unary(max, true, |service, scope, request| async move {
+                message::message(&negotiation::release(&service, &scope, request).await?)
             }),
         )
         .route(
@@ -59,8 +59,7 @@ async fn negotiate(service: Service, max: usize, request: Request) -> Result<Res
 async fn select(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<RequestScope>(&request)?;
     let request: v1::SelectRequest = frame::decode(request, max).await?;
-    scope.room.shrink_to(0);
-    let events = negotiation::select(&service, request).await?;
+    let events = negotiation::select(&service, &scope, request).await?;
     Ok(replies(&scope, events))
 }
 

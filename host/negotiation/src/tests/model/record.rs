@@ -7,6 +7,8 @@ use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, CANDIDATES_MOST, DEALLOCATION
 
 /// One negotiation.
 pub(super) struct Log {
+    /// Its place among all that have begun.
+    number: usize,
     asked: Request,
     /// The latest end of the stream that is watched now.
     deadline: Instant,
@@ -78,9 +80,11 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn begin(&mut self, id: NegotiationId, asked: Request, now: Instant) {
         let deadline = now + asked.deadline;
+        let number = self.logs.len();
         self.logs.insert(
             id,
             Log {
+                number,
                 asked,
                 deadline,
                 candidates: BTreeSet::new(),
@@ -125,9 +129,20 @@ impl Record {
     }
 
     pub(super) fn note_left(&mut self, party: &Arc<str>) {
+        self.note_taken_back(party);
         self.asks.retain(|_, (_, of, ..)| of != party);
         let allocations = self.logs.values().flat_map(|log| &log.allocations);
         self.left.extend(allocations.filter(|(_, (of, _))| of == party).map(|(id, _)| *id));
+    }
+
+    /// Nothing counts any more that a party has said.
+    fn note_taken_back(&mut self, party: &Arc<str>) {
+        self.kept.retain(|(of, ..), _| of != party);
+        for log in self.logs.values_mut() {
+            log.said.retain(|(of, _), _| of != party);
+            log.kept.retain(|(of, ..)| of != party);
+            log.hidden.retain(|(of, _)| of != party);
+        }
     }
 
     pub(super) fn check_all_ended(&self) {
@@ -180,14 +195,7 @@ impl Record {
             Event::Deallocated(_, id) => {
                 self.undoing.remove(id);
             }
-            Event::Invalidated(party, _) => {
-                self.kept.retain(|(of, ..), _| of != party);
-                for log in self.logs.values_mut() {
-                    log.said.retain(|(of, _), _| of != party);
-                    log.kept.retain(|(of, ..)| of != party);
-                    log.hidden.retain(|(of, _)| of != party);
-                }
-            }
+            Event::Invalidated(party, _) => self.note_taken_back(party),
             Event::Evaluated(evaluated) => {
                 if let Some(log) = self.logs.get_mut(&evaluated.negotiation) {
                     log.candidates.extend(evaluated.nodes.iter().cloned());
@@ -198,7 +206,8 @@ impl Record {
                 self.let_go_of_what_is_shown();
             }
             Event::Bound(pod) => {
-                let latest = self.logs.values().rev().find(|log| log.asked.pod.uid == *pod);
+                let of_pod = self.logs.values().filter(|log| log.asked.pod.uid == *pod);
+                let latest = of_pod.max_by_key(|log| log.number);
                 if latest.is_some_and(|log| log.is_allocated) {
                     self.bound.insert(pod.clone());
                 }
@@ -298,7 +307,7 @@ impl Record {
             Effect::Defect(party, Defect::Silent | Defect::Quarantined) => {
                 self.rests.insert(party.clone(), now);
             }
-            Effect::Defect(_, Defect::Malformed(_)) => {}
+            Effect::Defect(_, Defect::Malformed(_)) | Effect::Over(_) => {}
             Effect::Tell { negotiation, progress, .. } => self.check_progress(*negotiation, progress, now),
         }
     }
@@ -313,16 +322,18 @@ impl Record {
                 if let Some(since) = self.rests.remove(party) {
                     assert!(now >= since + BACKOFF_FIRST.mul_f64(1.0 - BACKOFF_JITTER), "{party} was asked too early");
                 }
-                let is_of = |log: &&Log| log.waits && log.asked.pod.uid == ask.pod;
-                let (id, log) = self.logs.iter().rev().find(|(_, log)| is_of(log)).unwrap();
+                let is_of = |log: &Log| log.waits && log.asked.pod.uid == ask.pod;
+                let (id, log) = self.logs.get_key_value(&ask.negotiation).unwrap();
+                assert!(is_of(log));
                 assert!(ask.nodes.iter().all(|node| log.candidates.contains(node)), "{ask:?}");
                 assert!(ask.nodes.len() <= CANDIDATES_MOST && ask.recheck.len() <= CANDIDATES_MOST);
                 let nodes = ask.nodes.iter().chain(&ask.recheck).cloned().collect();
                 self.asks.insert(ask.id, (*id, party.clone(), ask.subject.clone(), nodes));
             }
             Call::Allocate(allocate) => {
-                let is_of = |log: &&mut Log| log.waits && log.asked.pod.uid == allocate.pod;
-                let log = self.logs.values_mut().rev().find(is_of).unwrap();
+                let is_of = |log: &Log| log.waits && log.asked.pod.uid == allocate.pod;
+                let log = self.logs.get_mut(&allocate.negotiation).unwrap();
+                assert!(is_of(log));
                 log.allocations.entry(allocate.id).or_insert((party.clone(), None));
                 let (_, _, scope) = PARTIES.into_iter().find(|(name, ..)| **name == **party).unwrap();
                 let pod = &log.asked.pod;

@@ -1,0 +1,138 @@
+//! What negotiations hold, by who opened them: their number and their bytes, with a share for each class of listeners and for each
+//! client. Start at [`Ledger::room`].
+
+use std::collections::BTreeMap;
+
+use crate::limits::{CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
+use crate::request::{Class, Owner, Refusal};
+
+/// Negotiations and deallocations, and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Held {
+    pub(crate) negotiations: usize,
+    pub(crate) bytes: usize,
+}
+
+/// What clients hold, by client.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    owners: BTreeMap<Owner, Held>,
+    local: Held,
+    remote: Held,
+}
+
+/// What there is no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// The client has its share.
+    Client(&'static str),
+    /// All clients of the class have theirs together.
+    Class(&'static str),
+}
+
+impl From<Full> for Refusal {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Client(what) | Full::Class(what) => Self::Full(what),
+        }
+    }
+}
+
+const NUMBER: &str = "the number of negotiations";
+
+/// What is left to one client.
+fn share(most: usize) -> usize {
+    most - most / CLIENT_SHARE
+}
+
+impl Ledger {
+    pub(crate) const BYTES: &str = "the memory of pods and orders that are negotiated";
+
+    /// The most bytes of one client.
+    pub(crate) fn most_bytes() -> usize {
+        share(HELD_BYTES)
+    }
+
+    /// What a class holds.
+    pub(crate) fn of_class(&self, class: Class) -> Held {
+        match class {
+            Class::Local => self.local,
+            Class::Remote => self.remote,
+        }
+    }
+
+    /// What a client holds.
+    pub(crate) fn of(&self, owner: &Owner) -> Held {
+        self.owners.get(owner).copied().unwrap_or_default()
+    }
+
+    /// Clients of a class, the one that holds most first.
+    pub(crate) fn greatest(&self, class: Class) -> Vec<(Owner, Held)> {
+        let of_class = self.owners.iter().filter(|(owner, _)| owner.class == class);
+        let mut owners: Vec<_> = of_class.map(|(owner, held)| (owner.clone(), *held)).collect();
+        owners.sort_by_key(|(_, held)| std::cmp::Reverse(held.share()));
+        owners
+    }
+
+    /// Whether there is room for one more negotiation of so many bytes.
+    pub(crate) fn room(&self, owner: &Owner, bytes: usize) -> Result<(), Full> {
+        let most = match owner.class {
+            Class::Local => NEGOTIATIONS,
+            Class::Remote => REMOTE_NEGOTIATIONS,
+        };
+        let (own, class) = (self.of(owner), self.of_class(owner.class));
+        if own.negotiations >= share(most) {
+            return Err(Full::Client(NUMBER));
+        }
+        if own.bytes.saturating_add(bytes) > Self::most_bytes() {
+            return Err(Full::Client(Self::BYTES));
+        }
+        if class.negotiations >= most {
+            return Err(Full::Class(NUMBER));
+        }
+        if class.bytes.saturating_add(bytes) > HELD_BYTES {
+            return Err(Full::Class(Self::BYTES));
+        }
+        Ok(())
+    }
+
+    /// Counts a negotiation or a deallocation.
+    pub(crate) fn add(&mut self, owner: &Owner, bytes: usize) {
+        let class = match owner.class {
+            Class::Local => &mut self.local,
+            Class::Remote => &mut self.remote,
+        };
+        for held in [self.owners.entry(owner.clone()).or_default(), class] {
+            held.negotiations += 1;
+            held.bytes += bytes;
+        }
+    }
+
+    /// Counts one that has ended no more.
+    pub(crate) fn remove(&mut self, owner: &Owner, bytes: usize) {
+        let class = match owner.class {
+            Class::Local => &mut self.local,
+            Class::Remote => &mut self.remote,
+        };
+        class.take(bytes);
+        if let Some(held) = self.owners.get_mut(owner) {
+            held.take(bytes);
+            if held.negotiations == 0 {
+                self.owners.remove(owner);
+            }
+        }
+    }
+}
+
+impl Held {
+    fn take(&mut self, bytes: usize) {
+        self.negotiations -= 1;
+        self.bytes -= bytes;
+    }
+
+    /// The greater one of its shares of the number and of the bytes, in millionths.
+    pub(crate) fn share(&self) -> usize {
+        let of = |held: usize, most: usize| held.saturating_mul(1_000_000) / most;
+        of(self.negotiations, NEGOTIATIONS).max(of(self.bytes, HELD_BYTES))
+    }
+}
