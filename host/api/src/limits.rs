@@ -417,7 +417,9 @@ pub const PARTY_MESSAGES: u32 = 1_024;
 pub const PARTY_MESSAGES_PER_SECOND: u32 = 256;
 
 /// Messages for each call of a party: an answer in parts may name each node that was asked about alone.
-pub const PARTY_MESSAGES_PER_CALL: u32 = 2 * nodesift_negotiation::limits::CANDIDATES_MOST as u32;
+/// Twice [`CANDIDATES_MOST`](nodesift_negotiation::limits::CANDIDATES_MOST).
+pub const PARTY_MESSAGES_PER_CALL: u32 = 512;
+const _: () = assert!(PARTY_MESSAGES_PER_CALL as usize == 2 * nodesift_negotiation::limits::CANDIDATES_MOST);
 
 /// Questions of operators and explanations to the broker that wait. It takes turns between them and everybody else.
 pub const NEGOTIATION_LOOKS: usize = 64;

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn without_a_list_nobody_attends_over_tcp_and_everybody_over_the_socket() {
         let open = Rights::new(&[], &[], &[]).attending(&[]);
-        for rights in [open.clone(), Rights::default(), Rights::new(&names(&["core"]), &names(&["core"]), &[])] {
+        for rights in [open, Rights::default(), Rights::new(&names(&["core"]), &names(&["core"]), &[])] {
             for identity in [None, Some(Identity::named(&["core"]))] {
                 assert!(rights.check_party(Some("licences"), identity.as_ref()).is_err());
                 assert!(rights.check(Class::Attend, identity.as_ref()).is_err());
