@@ -189,10 +189,15 @@ impl Model {
         let mut recount: BTreeMap<String, u32> = BTreeMap::new();
         for node in self.nodes.keys() {
             let terms = self.pods_on(node).flat_map(|pod| &pod.facts.anti_affinity_terms);
+            // A term whose topology key no node carries keeps no pod away.
+            let has_domains = |term: &&AntiAffinityTerm| {
+                let key = |(key, _): &(Arc<str>, Arc<str>)| *key == term.topology_key;
+                self.nodes.values().any(|node| node.labels.iter().any(key))
+            };
             let matches = |term: &&AntiAffinityTerm| {
                 term.selector.matches("ns", labels, |namespace| Some(self.labels_of(namespace)))
             };
-            let count = terms.filter(matches).count() as u32;
+            let count = terms.filter(has_domains).filter(matches).count() as u32;
             if count > 0 {
                 recount.insert(node.clone(), count);
             }
