@@ -137,7 +137,8 @@ impl Artifact {
             ));
         };
         let component = Descriptor { annotations: BTreeMap::new(), ..(*component).clone() };
-        if read_digest(&component.digest).is_none() {
+        // In lower case, as the OCI specification has them: digests of manifests are compared as texts elsewhere.
+        if component.digest.bytes().any(|byte| byte.is_ascii_uppercase()) || read_digest(&component.digest).is_none() {
             return Err(format!("{:?} is no SHA-256", component.digest));
         }
         Ok(Self { manifest: bytes.to_vec(), component, annotations: manifest.annotations })
@@ -180,11 +181,9 @@ pub fn digest_text(digest: &Digest) -> String {
     format!("sha256:{}", hex(digest))
 }
 
-/// The digest that a text names: `sha256:` and 64 hexadecimal digits, in lower case as the OCI specification has them. Digests are compared
-/// as texts elsewhere, so there is one way to write each.
+/// The digest that a text names: `sha256:` and 64 hexadecimal digits.
 pub fn read_digest(text: &str) -> Option<Digest> {
-    let is_lower = |digits: &&str| digits.len() == 64 && !digits.bytes().any(|byte| byte.is_ascii_uppercase());
-    let digits = text.strip_prefix("sha256:").filter(is_lower)?;
+    let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64)?;
     let nibbles: Vec<u8> = digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
     let bytes: Vec<u8> = nibbles.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect();
     bytes.try_into().ok()
