@@ -7,6 +7,7 @@
 //! - [`process`]: memory, files, threads and processor time of a process.
 //! - [`apiserver`]: an API server with scripted faults.
 //! - [`timeout`]: timeouts and polling.
+//! - [`timing`]: times that tests see, and the few by which they fail.
 //! - [`machine`]: which tests may run beside which.
 //! - [`data`]: clusters with the real kube-scheduler's verdicts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
@@ -19,4 +20,5 @@ pub mod machine;
 pub mod process;
 pub mod sidecar;
 pub mod timeout;
+pub mod timing;
 pub mod wire;

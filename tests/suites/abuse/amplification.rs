@@ -206,8 +206,10 @@ fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
         let arena = Arena::new(&[]);
         let mut wire = arena.wire();
         cost(&arena, &mut wire, path, || make(1000));
-        let (bytes, cost) = cost(&arena, &mut wire, path, || make(LARGE));
-        println!("{name}: +{} for {}, {:?}", mib(cost.memory), mib(bytes as u64), cost.work);
+        // The least of three: an arena that the allocator takes for another thread does not repeat, the request's own memory does.
+        let costs = [(); 3].map(|()| cost(&arena, &mut wire, path, || make(LARGE)));
+        println!("{name}: {:?}", costs.each_ref().map(|(_, cost)| (mib(cost.memory), cost.work)));
+        let (bytes, cost) = costs.into_iter().min_by_key(|(_, cost)| cost.memory).unwrap();
         assert!(cost.memory <= factor * bytes as u64 + 4 * MEMORY_FREE, "{name}: +{}", mib(cost.memory));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use nodesift_tests::machine::alone;
-use nodesift_tests::{process, timeout};
+use nodesift_tests::{process, timeout, timing};
 
 use crate::arena::{Arena, about, mib, pending_pods};
 
@@ -78,7 +78,7 @@ fn a10_of_twenty_thousand_clients_that_leave_nothing_stays() {
         let settled = settle(&arena, files);
         memory.push(process::resident_bytes(id));
         println!("round {round}: {} left in {left:?}, settled after {settled:?}", CLIENTS / ROUNDS);
-        assert!(settled <= timeout::scaled(SETTLED), "{settled:?}");
+        timing::figure("settled after clients have left", settled, SETTLED);
     }
     // The number of concurrent clients, and so the allocator's memory, varies per round. A leak grows in every round.
     let grown = memory.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).min().unwrap();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use nodesift_api::limits::QUEUE_TIME;
 use nodesift_tests::machine::alone;
 use nodesift_tests::timeout;
+use nodesift_tests::timing;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -167,7 +168,7 @@ fn is_fine(times: f64, capacity: f64, outcomes: &[Outcome]) -> bool {
         refused.len(),
     );
     // The wait for a slot has its own limit; the evaluation comes on top of it.
-    assert!(slowest <= timeout::scaled(QUEUE_TIME + Duration::from_millis(500)), "{slowest:?}");
+    timing::figure("slowest answer under overload", slowest, QUEUE_TIME + Duration::from_millis(500));
     goodput >= GOODPUT && judged <= timeout::scaled(REFUSAL)
 }
 

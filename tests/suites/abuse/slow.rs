@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nodesift_api::limits::{HEAD_TIME, REQUEST_TIME, WRITE_STALL};
 use nodesift_tests::machine::alone;
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{process, timeout};
+use nodesift_tests::{process, timeout, timing};
 use serde_json::json;
 
 use crate::arena::{Arena, about, pending_pods, percentile};
@@ -132,8 +132,8 @@ fn a02_five_hundred_slow_clients_are_cut_off_and_not_felt() {
     println!("cut off after {cut:?}; healthy p99 {control:?} before, {times:?} meanwhile, {after:?} after");
     // Each kind of wait has its own timeout; a reader's starts once the buffers are full.
     let due = HEAD_TIME.max(REQUEST_TIME).max(WRITE_STALL) + GRACE;
-    assert!(cut <= timeout::scaled(due), "{cut:?}");
+    timing::at_most("slow clients are cut off", cut, due);
     let bound = (control.max(after) * HEALTHY_PERCENT / 100).max(NOISE);
-    assert!(meanwhile <= timeout::scaled(bound), "{meanwhile:?} against {control:?} and {after:?}");
+    timing::figure("healthy answers beside slow clients", meanwhile, bound);
     arena.goes_on();
 }

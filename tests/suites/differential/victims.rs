@@ -8,7 +8,7 @@ use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
 use nodesift_engine::{Candidate, Engine, Error, OverlaySpec, PodRef, Preemption};
 use nodesift_object::Pod;
 use nodesift_sandbox::Runtime;
-use nodesift_tests::timeout;
+use nodesift_tests::timing;
 use serde_json::json;
 
 use crate::default_policy;
@@ -107,5 +107,5 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     println!("{VICTIMS} victims in {taken:?}");
     assert!(answer.faults.is_empty(), "{:?}", answer.faults);
     assert_eq!(answer.outcomes[0].index, Some(VICTIMS - 1));
-    assert!(taken < timeout::scaled(VICTIMS_TIME), "{taken:?}");
+    timing::figure("a search for victims", taken, VICTIMS_TIME);
 }

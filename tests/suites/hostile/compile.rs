@@ -10,7 +10,7 @@ use nodesift_sandbox::limits::{COMPILE_BYTES, COMPILE_TIME};
 use nodesift_sandbox::{CompilerProgram, Grants, Interface, LoadError, Runtime};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
+use nodesift_tests::timing;
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
 
@@ -159,12 +159,9 @@ fn h17_compile_bombs_are_refused_in_time_and_in_memory_while_calls_go_on() {
         assert!(!error.to_string().contains('\n'), "one line: {error}");
         // It has run at a low priority, beside the calls of this test on every core. Where it compiles within the limits, it is
         // compiled once more in this process.
-        assert!(time < 10 * BOMB_TIME + timeout::scaled(Duration::from_secs(5)), "{what}: {time:?}");
+        timing::at_most(what, time, 10 * BOMB_TIME + Duration::from_secs(5));
         assert!(peak <= COMPILE_BYTES + CODE_BYTES, "{what}: {peak} bytes");
-        assert!(
-            beside < alone * 10 + timeout::scaled(Duration::from_millis(20)),
-            "{what}: {beside:?}, alone {alone:?}"
-        );
+        timing::figure("p99 of calls beside a compilation", beside, alone * 10 + Duration::from_millis(20));
         assert_eq!(resident_of_children(), 0, "{what}: a process is left");
     }
     assert!(refused >= 2, "{refused} refused by their cost");

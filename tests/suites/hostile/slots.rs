@@ -14,7 +14,7 @@ use nodesift_sandbox::limits::{
 use nodesift_sandbox::{Grants, Lifetime, LoadError, Module, Runtime, Verdict};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::{alone, beside_others};
-use nodesift_tests::timeout;
+use nodesift_tests::timing;
 
 use crate::arena::{
     OVERRUN, ROWS, WORK, call, default_grants, facts, grants, healthy_answers_are_right, load, load_slow, median,
@@ -80,7 +80,7 @@ fn without_a_spare_the_budget_of_a_call_covers_configure_and_filter_together() {
     });
     let median = median(times.collect());
     println!("median {median:?} of a budget of {FILTER_TIME_MIN:?}");
-    assert!(median < FILTER_TIME_MIN + timeout::scaled(OVERRUN), "{median:?}");
+    timing::at_most("configure and filter together", median, FILTER_TIME_MIN + OVERRUN);
     // A quarter as much fits.
     let module = load(&slow(part / 4, part / 4).component(), default_grants());
     let right = (0..RUNS).filter(|_| call(&module) == Ok(Verdict::FitsAll)).count();
@@ -227,7 +227,7 @@ fn h24_a_call_waits_no_longer_for_an_instance_than_its_request_lasts() {
         for _ in 0..5 {
             let (outcome, time) = timed(|| hog.filter(Arc::clone(&facts), 1, Some(Instant::now() + DEADLINE)));
             assert_eq!(outcome.map_err(|fault| fault.kind), Err(FaultKind::RequestDeadline));
-            assert!(time < DEADLINE + timeout::scaled(Duration::from_millis(200)), "{time:?}");
+            timing::at_most("a wait for an instance", time, DEADLINE + Duration::from_millis(200));
         }
     });
     healthy_answers_are_right();

@@ -9,6 +9,7 @@ use nodesift_tests::http::{ask, get};
 use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::timeout;
+use nodesift_tests::timing;
 use serde_json::{Value, json};
 
 use crate::followed::team;
@@ -168,7 +169,7 @@ fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it()
         object_generation += 1;
         let refused = when(&server, what, is_refused(object_generation));
         let time = since.elapsed();
-        assert!(time <= timeout::scaled(Duration::from_secs(1)), "{what}: told after {time:?}");
+        timing::at_most(what, time, Duration::from_secs(1));
         let active = condition(&refused, "Active");
         assert_eq!((&active["status"], &active["reason"]), (&json!("False"), &json!(reason)), "{what}: {refused:#}");
         let message = active["message"].as_str().unwrap();

@@ -1,0 +1,42 @@
+//! Times that tests see. A busy machine makes any of them longer, so only [`at_most`] fails a test by one, and only where the
+//! guarantee itself is a time; every other time is a [`figure`], which fails nothing.
+//!
+//! With `NODESIFT_FIGURES=FILE`, as `make perf` sets it, both also append a line to the file: test, name, seconds, aim in seconds.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::time::Duration;
+
+use crate::timeout;
+
+/// Names the file to which times are appended.
+pub const FIGURES: &str = "NODESIFT_FIGURES";
+
+/// How far a promise may be exceeded before a test fails, times the factor of timeouts. A thread of a machine with more to do than it
+/// has cores can wait for seconds; what a promise is there to exclude (a deadline that is not applied, a retry that is not made, a wait
+/// without a limit) takes longer.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// Records a time and what it is to be at most. It never fails: figures are compared by `make perf`.
+#[expect(clippy::print_stdout, reason = "what a test prints is shown where it fails or with --nocapture")]
+pub fn figure(name: &str, time: Duration, aim: Duration) {
+    println!("figure: {name}: {time:?}, aim {aim:?}");
+    let Ok(path) = std::env::var(FIGURES) else { return };
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("-");
+    let line = format!("{test}\t{name}\t{:.6}\t{:.6}\n", time.as_secs_f64(), aim.as_secs_f64());
+    // One write: test programs may append beside each other.
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file of figures can be written");
+}
+
+/// Asserts a promise in seconds: a time limit, the end after a signal, a retry.
+///
+/// # Panics
+/// Where the time is more than the promise and the slack, both times [`timeout::FACTOR`].
+#[track_caller]
+pub fn at_most(name: &str, time: Duration, promise: Duration) {
+    figure(name, time, promise);
+    let most = timeout::scaled(promise + SLACK);
+    assert!(time <= most, "{name}: {time:?}, promised within {promise:?}, at most {most:?} on this machine");
+}
