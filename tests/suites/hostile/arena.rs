@@ -184,3 +184,25 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
+
+/// The sections at the top of a component: the id of each, 0 for a custom one, and the byte after its end.
+pub(crate) fn sections(component: &[u8]) -> Vec<(u8, usize)> {
+    let (mut at, mut sections) = (8, Vec::new());
+    while at < component.len() {
+        let id = component[at];
+        at += 1;
+        let (mut length, mut shift) = (0, 0);
+        loop {
+            let byte = usize::from(component[at]);
+            at += 1;
+            length |= (byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        at += length;
+        sections.push((id, at));
+    }
+    sections
+}

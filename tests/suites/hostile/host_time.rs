@@ -35,7 +35,7 @@ fn many_terms() -> Arc<dyn Facts> {
     const PODS: u32 = 1_500;
     const TERMS: u32 = 100;
     let (mut writer, reader) = cache::new();
-    let node = json!({"metadata": {"name": "n"}});
+    let node = json!({"metadata": {"name": "n", "labels": {"zone": "a"}}});
     writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
     for number in 0..PODS {
         let term = |term: u32| {

@@ -18,7 +18,7 @@ use nodesift_tests::timing;
 
 use crate::arena::{
     OVERRUN, ROWS, WORK, call, default_grants, facts, grants, healthy_answers_are_right, load, load_slow, median,
-    odd_rows_rejected, refused, rounds, timed,
+    odd_rows_rejected, refused, rounds, sections, timed,
 };
 use crate::compile::{leb, section};
 
@@ -105,23 +105,7 @@ fn with_many_instances(time: Duration) -> Module {
 
 /// How many core modules a component has at its top.
 fn core_modules(component: &[u8]) -> usize {
-    let (mut at, mut modules) = (8, 0);
-    while at < component.len() {
-        modules += usize::from(component[at] == 1);
-        at += 1;
-        let (mut length, mut shift) = (0, 0);
-        loop {
-            let byte = usize::from(component[at]);
-            at += 1;
-            length |= (byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        at += length;
-    }
-    modules
+    sections(component).iter().filter(|(id, _)| *id == 1).count()
 }
 
 #[test]
