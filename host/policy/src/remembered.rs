@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -31,9 +31,39 @@ const ACTIVE: &str = "policy.json";
 const PREVIOUS: &str = "previous.json";
 const MODULES: &str = "modules";
 
+/// The bits of a mode by which others than the owner write. Reading gives nobody a say in which policy is served.
+const WRITE_OF_OTHERS: u32 = 0o022;
+
+/// Why a state folder is not used. What is in it decides which policy is served, so nobody else may write to it.
+#[derive(Debug, thiserror::Error)]
+pub enum Exposed {
+    /// It belongs to another user.
+    #[error("belongs to user {owner}, not to {own}: name a folder of this user")]
+    Owner {
+        /// Its owner.
+        owner: u32,
+        /// The effective user of this process.
+        own: u32,
+    },
+    /// Others than its owner may write to it.
+    #[error("has mode {mode:04o}, so that others can replace the policy: chmod go-w, or name a folder below")]
+    Mode {
+        /// Its mode.
+        mode: u32,
+    },
+}
+
 /// Why a policy is not remembered.
 #[derive(Debug, thiserror::Error)]
 pub enum RememberError {
+    /// Others may write to the folder.
+    #[error("{}: {source}", .path.display())]
+    Exposed {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        source: Exposed,
+    },
     /// A file or folder cannot be written.
     #[error("{}: {source}", .path.display())]
     Write {
@@ -56,6 +86,26 @@ pub enum RememberError {
 /// Why a remembered policy cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecallError {
+    /// Others may write to the folder.
+    #[error("{}: {source}", .path.display())]
+    Exposed {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        source: Exposed,
+    },
+    /// The document names another content of a module than the one that is remembered for it.
+    #[error("{}: module of predicate {name}: the document wants {wanted}, remembered is {found}", .path.display())]
+    Pinned {
+        /// The file.
+        path: PathBuf,
+        /// The predicate.
+        name: String,
+        /// The digest that the document names.
+        wanted: String,
+        /// The digest that is remembered.
+        found: String,
+    },
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
@@ -142,6 +192,7 @@ impl StateFolder {
     }
 
     fn write(&self, policy: &Policy, active: &ActivePolicy, may_go_back: bool) -> Result<(), RememberError> {
+        self.own().map_err(|source| RememberError::Exposed { path: self.path.clone(), source })?;
         let modules = self.path.join(MODULES);
         let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         make(&modules).map_err(|source| RememberError::Write { path: modules.clone(), source })?;
@@ -210,6 +261,7 @@ impl StateFolder {
     ///
     /// Where a file cannot be read or does not have its digest, or the document is not accepted.
     pub fn recall(&self, builtins: &[&str]) -> Result<Option<Remembered>, RecallError> {
+        self.own().map_err(|source| RecallError::Exposed { path: self.path.clone(), source })?;
         let path = self.path.join(ACTIVE);
         let Some(manifest) = manifest(&path)? else { return Ok(None) };
         let Manifest { source, document, document_digest, modules, accounting } = manifest;
@@ -223,6 +275,13 @@ impl StateFolder {
                 let reason = format!("no module of predicate {}", spec.name);
                 return Err(RecallError::Damaged { path, reason });
             };
+            // A digest of a registry or layout may be that of the artifact's manifest, which is not here.
+            if let ModuleSource::Path { digest: Some(wanted), .. } = &spec.module
+                && *wanted != digest
+            {
+                let (wanted, found) = (digest_text(wanted), digest_text(&digest));
+                return Err(RecallError::Pinned { path, name: spec.name.clone(), wanted, found });
+            }
             // Its digest is compared when it is loaded.
             spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
         }
@@ -234,6 +293,22 @@ impl StateFolder {
             spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
         }
         Ok(Some(Remembered { policy, document }))
+    }
+
+    /// Whether nobody else may write to the folder, where there is one. Other errors are those of its use.
+    fn own(&self) -> Result<(), Exposed> {
+        let Ok(found) = fs::metadata(&self.path) else { return Ok(()) };
+        if !found.is_dir() {
+            return Ok(());
+        }
+        let (owner, own, mode) = (found.uid(), rustix::process::geteuid().as_raw(), found.mode() & 0o7777);
+        if owner != own {
+            return Err(Exposed::Owner { owner, own });
+        }
+        if mode & WRITE_OF_OTHERS != 0 {
+            return Err(Exposed::Mode { mode });
+        }
+        Ok(())
     }
 
     fn module(&self, digest: &Digest) -> PathBuf {
@@ -262,4 +337,55 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), RememberError> {
 
 fn rename(from: &Path, to: &Path) -> Result<(), RememberError> {
     file::rename(from, to).map_err(|source| RememberError::Write { path: to.to_owned(), source })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// Writes a policy whose document pins `pinned`, with a module that has `kept`, by the same hand: every digest but the pin fits.
+    fn forged(folder: &Path, pinned: &Digest, kept: &Digest) {
+        let document = format!(
+            r#"{{"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "spec": {{"schedulerNames": ["s"], "predicates":
+               [{{"name": "Own", "module": {{"path": "own.wasm", "digest": "{}"}}}}]}}}}"#,
+            digest_text(pinned)
+        );
+        let document_digest = digest_text(&Sha256::digest(&document).into());
+        let modules = BTreeMap::from([("Own".to_owned(), digest_text(kept))]);
+        let manifest =
+            Manifest { source: "policy.yaml".to_owned(), document, document_digest, modules, accounting: None };
+        fs::write(folder.join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_module_that_is_not_the_one_that_the_document_pins_is_not_recalled() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateFolder::new(folder.path(), &PulledFolder::none());
+        forged(folder.path(), &[1; 32], &[1; 32]);
+        assert!(state.recall(&[]).unwrap().is_some());
+        forged(folder.path(), &[1; 32], &[2; 32]);
+        let error = state.recall(&[]).unwrap_err();
+        assert!(matches!(&error, RecallError::Pinned { name, .. } if name == "Own"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateFolder::new(folder.path(), &PulledFolder::none());
+        forged(folder.path(), &[1; 32], &[1; 32]);
+        for mode in [0o777, 0o770, 0o720, 0o1707, 0o757] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            let error = state.recall(&[]).unwrap_err();
+            assert!(matches!(error, RecallError::Exposed { source: Exposed::Mode { .. }, .. }), "{mode:o}: {error}");
+        }
+        for mode in [0o700, 0o755, 0o2700] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert!(state.recall(&[]).unwrap().is_some(), "{mode:o}");
+        }
+        let absent = StateFolder::new(&folder.path().join("absent"), &PulledFolder::none());
+        assert!(absent.recall(&[]).unwrap().is_none());
+    }
 }
