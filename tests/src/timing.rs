@@ -1,7 +1,7 @@
 //! Times that tests see. A busy machine makes any of them longer, so only [`at_most`] fails a test by one, and only where the
 //! guarantee itself is a time; every other time is a [`figure`], which fails nothing.
 //!
-//! With `NODESIFT_FIGURES=FILE`, as `make perf` sets it, both also append a line to the file: test, name, seconds, aim in seconds.
+//! With `NODESIFT_FIGURES=FILE` both also append a line to the file: test, name, seconds, aim in seconds, with tabs between them.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,7 @@ pub const FIGURES: &str = "NODESIFT_FIGURES";
 /// without a limit) takes longer.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// Records a time and what it is to be at most. It never fails: figures are compared by `make perf`.
+/// Records a time and what it is to be at most. It never fails a test.
 #[expect(clippy::print_stdout, reason = "what a test prints is shown where it fails or with --nocapture")]
 pub fn figure(name: &str, time: Duration, aim: Duration) {
     println!("figure: {name}: {time:?}, aim {aim:?}");

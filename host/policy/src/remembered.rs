@@ -296,6 +296,9 @@ impl StateFolder {
     }
 
     /// Whether nobody else may write to the folder, where there is one. Other errors are those of its use.
+    ///
+    /// Unlike for machine code, folders above it are not looked at: that of a volume of Kubernetes is everybody's (mode 0777), in a pod
+    /// whose containers trust each other.
     fn own(&self) -> Result<(), Exposed> {
         let Ok(found) = fs::metadata(&self.path) else { return Ok(()) };
         if !found.is_dir() {

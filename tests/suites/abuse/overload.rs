@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use nodesift_api::limits::QUEUE_TIME;
 use nodesift_tests::machine::alone;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;

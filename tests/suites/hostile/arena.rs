@@ -14,8 +14,7 @@ use nodesift_sandbox::{
     Code, Codes, Facts, Failure, Grants, Lifetime, LoadError, Module, RowVerdict, Runtime, Verdict,
 };
 use nodesift_tests::guest::{Guest, ODD_ROW};
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::json;
 
 /// How far a call may exceed its budget of processor time, in the median of some runs: two ticks of the epoch clock, and

@@ -14,8 +14,7 @@ use nodesift_sandbox::limits::FILTER_TIME_MIN;
 use nodesift_sandbox::{Module, Runtime};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::json;
 
 use crate::arena::{OVERRUN, WORK, default_grants, facts, grants, load, median, rounds};

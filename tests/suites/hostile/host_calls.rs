@@ -17,8 +17,7 @@ use nodesift_sandbox::limits::{FILTER_TIME_MIN, HOST_TIME_FACTOR};
 use nodesift_sandbox::{Facts, Grants, Interface, Lifetime, Module, Runtime};
 use nodesift_tests::guest::{Guest, HostFunction, host_functions};
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::json;
 
 use crate::arena::{OVERRUN, default_grants, healthy_answers_are_right, load, timed};

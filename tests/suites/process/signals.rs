@@ -7,9 +7,8 @@ use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Endpoint, get, post};
 use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::sidecar::Sidecar;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
 use nodesift_tests::wire::Wire;
+use nodesift_tests::{timeout, timing};
 
 use crate::frames::{self, END_HEADERS, END_STREAM, OPENING, frame, header};
 use crate::running::{Breakable, command, metric, question};

@@ -7,8 +7,7 @@ use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
 use nodesift_tests::machine::{alone, beside_others};
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 
 use crate::running::{Folder, Reloading, generation, policy};
@@ -119,7 +118,7 @@ fn each_kind_of_broken_policy_leaves_the_active_one_and_is_told_within_a_second(
     let since = Instant::now();
     fs::remove_file(reloading.folder.path("policy.yaml")).unwrap();
     let (failure, time) = reloading.refuses("no file", since);
-    timing::at_most("told of a broken file", time, Duration::from_secs(1));
+    timing::at_most("told of a file that is gone", time, Duration::from_secs(1));
     check(&reloading, "no file", &failure, &refused("read", None, &["policy.yaml"]));
 }
 

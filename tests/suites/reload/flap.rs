@@ -12,8 +12,7 @@ use nodesift_policy::limits::RELOAD_QUIET;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Client, Endpoint, ask};
 use nodesift_tests::machine::{alone, beside_others};
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 
 use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
@@ -336,7 +335,7 @@ fn a_module_that_is_compiled_meanwhile_fails_no_request_and_hardly_delays_any() 
     println!("two halves of the steady part differ by {noise:.2}");
     // On two cores the ratio was 1.5 to 3.4. A thread that is woken waits up to a millisecond where another one computes, whatever
     // its priority: with `SCHED_IDLE` instead of a nice value, and with one thread instead of two, the ratio was the same.
-    timing::figure("p99 of answers while a policy is activated", p99(&meanwhile), Duration::from_millis(10));
+    timing::figure("p99 of answers while a module is compiled", p99(&meanwhile), Duration::from_millis(10));
 }
 
 /// Mappings of code that no file backs: what is compiled.

@@ -6,8 +6,7 @@ use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::ask;
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 
 use crate::object::{

@@ -10,8 +10,7 @@ use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get, post};
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

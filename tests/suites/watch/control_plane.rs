@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault};
 use nodesift_tests::http::{Response, get, post};
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::json;
 
 use crate::oracle::{probes, question};

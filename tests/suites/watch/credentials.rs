@@ -8,8 +8,7 @@ use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::get;
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault, Request, Verb};
 use nodesift_tests::http::{get, post};
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 
 use crate::oracle::{AnswerPoller, probes, question};
 use crate::world::{World, node, pod};

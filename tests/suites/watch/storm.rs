@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::Client;
 use nodesift_tests::machine::alone;
-use nodesift_tests::timeout;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 use serde_json::json;
 
 use crate::oracle;
