@@ -28,7 +28,7 @@ help: ## List the targets
 
 # Without a folder for sockets of this user, the socket is here: the sidecar does not choose one that everybody may write to.
 run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS names one
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 10 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 15 on two cores), most of it the wasm compiler'
 	@$(CARGO) build -p nodesift $(LOCKED)
 	@if [ -z "$${NODESIFT_SOCKET:-}" ] && [ ! -d "$${XDG_RUNTIME_DIR:-}" ] && [ "$$(id -u)" -ne 0 ]; then \
 		mkdir -p -m 700 target/run && export NODESIFT_SOCKET=target/run/nodesift.sock; \
@@ -36,11 +36,11 @@ run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS n
 	exec "$${CARGO_TARGET_DIR:-target}/debug/nodesift" serve $(if $(filter --cluster% --kube% --context%,$(ARGS)),,--sample) $(filter-out --sample,$(ARGS))
 
 build: toolchain
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 10 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 15 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
 
 test: toolchain ## Run all tests, several programs at once; those of the Go client where there is Go; FILTER=name runs some
-	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 14 on two cores), most of it the wasm compiler'
+	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 20 on two cores), most of it the wasm compiler'
 	@FILTER="$(FILTER)" .ci/tests $(LOCKED) $(if $(FILTER),,go='sdk/core/go/run.sh test')
 
 features: ## Write host/features/Cargo.toml, after dependencies have changed; needs cargo-hakari
