@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks deploy/ against the program: every file parses, every flag, variable and metric exists, and what belongs together fits.
+"""Checks deploy/ against the program: every file parses, every flag, variable and metric exists, and what belongs together fits,
+and no container has a token, a right, a folder or a way out that it does not need.
 
 It needs python3-yaml and a built nodesift (the first argument, by default target/debug/nodesift). What else it can use and does not
 find, it names: kubectl or kustomize to build the overlays, helm or Go to render the chart, python3-jsonschema. Start at main().
@@ -32,6 +33,13 @@ PROCESS = {"process_cpu_seconds", "process_resident_memory_bytes", "process_thre
 SUFFIXES = ["_total", "_bucket", "_sum", "_count"]
 UNITS = ["_seconds", "_bytes"]
 SIDECAR = "nodesift.dev/sidecar"
+# Where a program in a pod looks for its account.
+TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
+SOCKET_VOLUME = "nodesift-socket"
+# The ports on which a NetworkPolicy may let a pod reach every address: those of API servers, whose addresses nobody knows beforehand.
+OPEN_PORTS = {443, 6443}
+# What the sidecar may do besides list and watch, with `--policy-resource`.
+STATUS_RULE = {"apiGroups": ["nodesift.dev"], "resources": ["predicatepolicies/status"], "verbs": ["patch"]}
 
 problems = []
 skipped = []
@@ -200,7 +208,136 @@ def check_sidecar(where, pod, facts):
     expect(socket and str(pathlib.PurePath(socket).parent) in mounts, where, f"the socket {socket} is in no volume")
 
 
-def check_objects(where, objects, facts, has_core=True):
+# Rights. An account is (namespace, name).
+
+
+def is_below(path, folder):
+    return pathlib.PurePath(path).is_relative_to(folder)
+
+
+def token_secrets(by_kind):
+    """The account of each Secret that Kubernetes fills with a token."""
+    return {item["metadata"]["name"]: (item["metadata"].get("namespace"), item["metadata"].get("annotations", {}).get("kubernetes.io/service-account.name"))
+            for item in by_kind.get("Secret", []) if item.get("type") == "kubernetes.io/service-account-token"}
+
+
+def tokens_of_volume(volume, account, secrets):
+    """The accounts whose tokens are in a volume. A Secret that is not among the objects may hold anything, so it counts by its name."""
+    sources = [*volume.get("projected", {}).get("sources", [])]
+    if "secret" in volume:
+        sources.append({"secret": {"name": volume["secret"]["secretName"]}})
+    held = {account for source in sources if "serviceAccountToken" in source}
+    names = {source["secret"]["name"] for source in sources if "secret" in source}
+    return held | {secrets.get(name, (None, f"of the Secret {name}")) for name in names}
+
+
+def tokens_of_container(container, pod, account, secrets):
+    volumes = {volume["name"]: tokens_of_volume(volume, account, secrets) for volume in pod["volumes"]}
+    held = set()
+    for mount in container.get("volumeMounts", []):
+        held |= volumes.get(mount["name"], set())
+    # What the API server adds, unless something is mounted there.
+    usual = any(mount["mountPath"] == TOKEN_FOLDER for mount in container.get("volumeMounts", []))
+    if pod.get("automountServiceAccountToken", True) and not usual:
+        held.add(account)
+    for variable in container.get("env", []):
+        secret = variable.get("valueFrom", {}).get("secretKeyRef")
+        if secret:
+            held.add(secrets.get(secret["name"], (None, f"of the Secret {secret['name']}")))
+    held |= {secrets.get(source["secretRef"]["name"], (None, "of a Secret")) for source in container.get("envFrom", []) if "secretRef" in source}
+    return held
+
+
+def roles_of(account, by_kind):
+    """What is bound to an account: the name of each role, and its rules, or None where the role is not among the objects."""
+    roles = {(kind, item["metadata"]["name"]): item["rules"] for kind in ("ClusterRole", "Role") for item in by_kind.get(kind, [])}
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        for binding in by_kind.get(kind, []):
+            if any((subject.get("namespace"), subject["name"]) == account for subject in binding["subjects"]):
+                role = binding["roleRef"]
+                yield role["name"], roles.get((role["kind"], role["name"]))
+
+
+def check_account(where, account, by_kind):
+    """The sidecar's account is there, may read what deploy/rbac.yaml says, and may do nothing else."""
+    accounts = [(item["metadata"].get("namespace"), item["metadata"]["name"]) for item in by_kind.get("ServiceAccount", [])]
+    expect(account in accounts, where, f"no ServiceAccount {account}")
+    bound = dict(roles_of(account, by_kind))
+    expect("nodesift" in bound, where, f"the ClusterRole nodesift is not bound to the sidecar's account {account}")
+    for name, rules in bound.items():
+        if rules is None:
+            problem(where, f"the sidecar's account has the role {name}, which is of the cluster")
+        for rule in rules or ():
+            few = set(rule["verbs"]) <= {"list", "watch"} or rule == STATUS_RULE
+            expect(few and "*" not in rule["resources"] + rule["apiGroups"], where, f"the sidecar's role {name} grants {rule}")
+
+
+def check_tokens(where, pod, account, own, secrets):
+    """The sidecar has the token of its own account alone, the core that of the pod's, and no other container has any."""
+    for container in pod["initContainers"] + pod["containers"]:
+        named = f"{where}: {container['name']}"
+        held = tokens_of_container(container, pod, account, secrets)
+        expect(len(held) <= 1, named, f"has the tokens of {len(held)} accounts: {sorted(map(str, held))}")
+        if container["name"] == "nodesift":
+            expect(held == {own}, named, f"has the token of {held or 'nobody'}, not that of its own account {own}")
+        else:
+            expect(own not in held, named, "has the sidecar's token")
+        mounts = {mount["mountPath"]: mount for mount in container.get("volumeMounts", [])}
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        for path, mount in mounts.items():
+            volume = volumes.get(mount["name"], {})
+            if tokens_of_volume(volume, account, secrets):
+                expect(path == TOKEN_FOLDER, named, f"mounts a token at {path}")
+                expect(mount.get("readOnly") is True, named, f"may write to {path}")
+                items = volume.get("secret", {}).get("items", [])
+                keys = {item["key"] for item in items} == {"token", "ca.crt", "namespace"}
+                expect("secret" not in volume or keys, named, "does not wait until its Secret is filled")
+                sockets = [other for other, found in mounts.items() if found["name"] == SOCKET_VOLUME]
+                for socket in sockets:
+                    expect(not is_below(path, socket) and not is_below(socket, path), named, "has its token in the socket's folder")
+    for volume in pod["volumes"]:
+        if volume["name"] == SOCKET_VOLUME:
+            expect(set(volume) == {"name", "emptyDir"}, where, f"the socket's volume is {volume}")
+
+
+def check_containers(where, pod, is_ours):
+    """No container has more than it needs of the node, of the pod, and of the environment."""
+    for field in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"):
+        expect(not pod.get(field), where, f"has {field}")
+    for volume in pod["volumes"]:
+        expect("hostPath" not in volume, where, f"has the hostPath {volume.get('hostPath')}")
+    written = {volume["name"] for volume in pod["volumes"] if "emptyDir" in volume}
+    for container in pod["initContainers"] + pod["containers"]:
+        named = f"{where}: {container['name']}"
+        for mount in container.get("volumeMounts", []):
+            expect(mount.get("readOnly") or mount["name"] in written, named, f"may write to {mount['name']}")
+            if container["name"] != "nodesift" and mount["name"] == SOCKET_VOLUME:
+                expect(mount.get("readOnly") is True, named, "may put another socket into the place of the sidecar's")
+        context = container.get("securityContext", {})
+        restricted = {"runAsNonRoot": True, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False,
+                      "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+        # What the chart of another core says of its containers is not in a patch for it.
+        if is_ours or container["name"] == "nodesift":
+            expect(restricted.items() <= context.items() and context.get("runAsUser") and not context.get("privileged"), named, f"securityContext is {context}")
+    expect(not is_ours or pod.get("enableServiceLinks") is False, where, "has variables that name the namespace's Services")
+
+
+def check_egress(where, policies, open_ports):
+    for policy in policies:
+        spec = policy["spec"]
+        expect(set(spec["policyTypes"]) == {"Ingress", "Egress"}, where, f"the NetworkPolicy is about {spec['policyTypes']} alone")
+        for rule in spec["egress"]:
+            ports = {port.get("port") for port in rule.get("ports", [])}
+            peers = rule.get("to") or []
+            wide = [peer for peer in peers if peer.get("ipBlock", {}).get("cidr", "").endswith("/0") or not any(peer.values())]
+            if not peers or wide:
+                expect(ports and ports <= open_ports, where, f"egress to every address on the ports {sorted(map(str, ports)) or 'of all numbers'}")
+            if 53 in ports:
+                one = all(peer.get("namespaceSelector", {}).get("matchLabels") and peer.get("podSelector", {}).get("matchLabels") for peer in peers)
+                expect(peers and one, where, f"DNS to {peers or 'every address'}")
+
+
+def check_objects(where, objects, facts, has_core=True, open_ports=OPEN_PORTS, token_secret=None):
     by_kind = {}
     for item in objects:
         for field in ("apiVersion", "kind"):
@@ -211,12 +348,27 @@ def check_objects(where, objects, facts, has_core=True):
     deployments = [item for item in by_kind.get("Deployment", []) if item["metadata"].get("labels", {}).get(SIDECAR) == "true"]
     expect(len(deployments) == int(has_core), where, f"{len(deployments)} Deployments with a sidecar")
     configs = {item["metadata"]["name"]: item for item in by_kind.get("ConfigMap", [])}
+    check_egress(where, by_kind.get("NetworkPolicy", []), open_ports)
+    secrets, own = token_secrets(by_kind), None
+    # A Secret that somebody else fills is for the account that reads here.
+    expect(bool(token_secret) != bool(secrets), where, f"makes {len(secrets)} Secrets with tokens")
+    if token_secret:
+        secrets = {token_secret: next(iter(readers(by_kind)), None)}
+    if len(secrets) == 1:
+        own = next(iter(secrets.values()))
+        check_account(where, own, by_kind)
+    if not has_core:
+        # The sidecar is added to another core's Deployment, of which only the name of the account is known here.
+        pod = pod_of(documents((KUSTOMIZE / "base" / "sidecar.yaml").read_text(), "sidecar.yaml")[0])
+        pod["containers"] = [{"name": "core", "volumeMounts": [{"name": SOCKET_VOLUME, "mountPath": "/run/nodesift", "readOnly": True}]}]
+        check_tokens(f"{where} with sidecar.yaml", pod, ("", "core"), own, secrets)
+        check_containers(f"{where} with sidecar.yaml", pod, is_ours=False)
     for deployment in deployments:
         pod, labels = pod_of(deployment), deployment["spec"]["template"]["metadata"]["labels"]
         check_sidecar(where, pod, facts)
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         containers = pod["containers"] + pod["initContainers"]
-        expect(any("nodesift-socket" in {mount["name"] for mount in container.get("volumeMounts", [])}
+        expect(any(SOCKET_VOLUME in {mount["name"] for mount in container.get("volumeMounts", [])}
                    for container in pod["containers"]), where, "no core mounts the socket's folder")
         for container in containers:
             for mount in container.get("volumeMounts", []):
@@ -236,10 +388,15 @@ def check_objects(where, objects, facts, has_core=True):
         for service in by_kind.get("Service", []):
             for port in service["spec"]["ports"]:
                 expect(port["targetPort"] in ports, where, f"the Service's port {port['targetPort']} is none of the pod")
-        account = (deployment["metadata"]["namespace"], pod.get("serviceAccountName", facts["account"].get(where)))
-        bound = [(subject["namespace"], subject["name"]) for item in by_kind.get("ClusterRoleBinding", [])
-                 if item["roleRef"]["name"] == "nodesift" for subject in item["subjects"]]
-        expect(account in bound, where, f"the ClusterRole nodesift is bound to {bound}, not to the core's account {account}")
+        is_ours = "serviceAccountName" in pod
+        account = (deployment["metadata"]["namespace"], pod["serviceAccountName"] if is_ours else facts["account"].get(where))
+        expect(account != own, where, f"core and sidecar have one account, {account}")
+        expect(account not in readers(by_kind), where, f"the sidecar's role is bound to the core's account {account}")
+        expect(pod.get("automountServiceAccountToken") is False, where, "the token of the pod's account is in every container")
+        check_tokens(where, pod, account, own, secrets)
+        check_containers(where, pod, is_ours)
+        cores = [container["name"] for container in pod["containers"] if account in tokens_of_container(container, pod, account, secrets)]
+        expect(len(cores) == 1, where, f"{cores} have the core's token, not the core alone")
     for monitor in by_kind.get("ServiceMonitor", []):
         wanted = monitor["spec"]["selector"]["matchLabels"]
         fits = [item for item in by_kind["Service"] if wanted.items() <= item["metadata"]["labels"].items()]
@@ -250,6 +407,12 @@ def check_objects(where, objects, facts, has_core=True):
     for role in by_kind.get("ClusterRole", []):
         expect(role["rules"] == facts["rules"][role["metadata"]["name"]], where, "a ClusterRole is not that of deploy/rbac.yaml")
     check_policy(where, configs.get("nodesift-policy"), facts["schema"])
+
+
+def readers(by_kind):
+    """The accounts to which the ClusterRole nodesift is bound."""
+    return [(subject["namespace"], subject["name"]) for item in by_kind.get("ClusterRoleBinding", [])
+            if item["roleRef"]["name"] == "nodesift" for subject in item["subjects"]]
 
 
 def check_policy(where, config, schema):
@@ -293,17 +456,22 @@ def overlays(facts):
 
 
 def check_options(command, folder, facts):
-    """What an overlay may list besides: monitoring, and modules from an image."""
-    where = "deploy/kustomize/extender with monitoring and modules-image"
+    """What an overlay may list besides: monitoring, modules from an image, and the API server's address as base/network.yaml says."""
+    where = "deploy/kustomize/extender with monitoring, modules-image and an address"
+    comments = [line.strip()[1:] for line in (KUSTOMIZE / "base" / "network.yaml").read_text().splitlines() if line.strip().startswith("#   ")]
+    narrow = documents("\n".join(comments), "base/network.yaml")
+    if not narrow:
+        problem("deploy/kustomize/base/network.yaml", "does not say how to narrow it")
+        return
     relative = {name: os.path.relpath(KUSTOMIZE / name, folder) for name in ("extender", "monitoring", "modules-image")}
     with_options = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "kube-system",
-                    "resources": [relative["extender"]], "components": [relative["monitoring"], relative["modules-image"]]}
+                    "resources": [relative["extender"]], "components": [relative["monitoring"], relative["modules-image"]], **narrow[0]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(with_options))
     objects = documents(run(*command, folder), where)
     expect(objects, where, "makes no objects")
     if not objects:
         return
-    check_objects(where, objects, facts)
+    check_objects(where, objects, facts, open_ports=set())
     kinds = {item["kind"] for item in objects}
     expect({"ServiceMonitor", "PrometheusRule"} <= kinds, where, "has no monitoring")
     modules = [volume for item in objects if item["kind"] == "Deployment" for volume in pod_of(item)["volumes"]
@@ -320,16 +488,8 @@ def chart(facts):
         return
     about = documents((CHART / "Chart.yaml").read_text(), "Chart.yaml")[0]
     expect(about["appVersion"] == version(), "Chart.yaml", f"appVersion {about['appVersion']}, not {version()}")
-    schema = json.loads((CHART / "values.schema.json").read_text())
     for path in sorted(CHART.glob("values*.yaml")):
-        values = documents(path.read_text(), path.name)[0]
-        try:
-            import jsonschema
-        except ImportError:
-            skip("the chart's values are not checked against their schema: python3-jsonschema is not here")
-            continue
-        for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(values):
-            problem(path.relative_to(ROOT), f"{error.json_path}: {error.message}")
+        check_values(path.relative_to(ROOT), documents(path.read_text(), path.name)[0])
     for path in sorted((CHART / "templates").iterdir()):
         text, where = path.read_text(), path.relative_to(ROOT)
         expect("{{" not in re.sub(r"\{\{.*?\}\}", "", text, flags=re.S), where, "a {{ without }}")
@@ -346,6 +506,8 @@ def chart(facts):
         for name in re.findall(r'include "([^"]+)"', text):
             defined = any(f'define "{name}"' in other.read_text() for other in (CHART / "templates").iterdir())
             expect(defined, where, f"no template {name}")
+    notes = (CHART / "templates" / "NOTES.txt").read_text()
+    expect("EVERY ADDRESS" in notes and "networkPolicy.apiServer.cidrs" in notes, "NOTES.txt", "does not say whom the pod reaches by default")
     defaults = documents((CHART / "values.yaml").read_text(), "values.yaml")[0]
     for path in sorted(CHART.glob("values*.yaml")):
         where = f"{CHART.relative_to(ROOT)}/{path.name}"
@@ -355,10 +517,43 @@ def chart(facts):
         if text is None:
             return
         objects = documents(text, where)
-        facts["account"][where] = values["core"]["serviceAccount"]
         expect(objects, where, "makes no objects")
         if objects:
             check_objects(where, objects, facts, has_core=values["core"]["deploy"])
+    closed_chart(defaults, facts)
+
+
+def check_values(where, values):
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    try:
+        import jsonschema
+    except ImportError:
+        skip("the chart's values are not checked against their schema: python3-jsonschema is not here")
+        return
+    for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(values):
+        problem(where, f"{error.json_path}: {error.message}")
+
+
+def closed_chart(defaults, facts):
+    """The chart with the values that narrow it: known addresses, no DNS, a token that somebody else renews; and with a policy as an object."""
+    where = "deploy/helm/nodesift with addresses, policyResource and tokenSecret"
+    values = merged(defaults, {
+        "networkPolicy": {"apiServer": {"cidrs": ["192.0.2.10/32", "2001:db8::10/128"]}, "dns": {"to": []},
+                          "registries": {"cidrs": ["198.51.100.0/24"], "ports": [5000]}},
+        "policyResource": "extender", "sidecar": {"serviceAccount": "reader", "tokenSecret": "renewed"},
+    })
+    check_values(where, values)
+    objects = documents(rendered(values), where)
+    expect(objects, where, "makes no objects")
+    if not objects:
+        return
+    check_objects(where, objects, facts, open_ports=set(), token_secret="renewed")
+    reached = {(port["port"], peer.get("ipBlock", {}).get("cidr")) for item in objects if item["kind"] == "NetworkPolicy"
+               for rule in item["spec"]["egress"] for port in rule["ports"] for peer in rule.get("to", [{}])}
+    server = {(port, cidr) for port in (443, 6443) for cidr in ("192.0.2.10/32", "2001:db8::10/128")}
+    expect(reached == server | {(5000, "198.51.100.0/24")}, where, f"the pod reaches {reached}")
+    granted = [item["rules"] for item in objects if item["kind"] == "ClusterRole" and item["metadata"]["name"] == "nodesift-policy"]
+    expect(granted and STATUS_RULE in granted[0], where, "may not write the status of a policy")
 
 
 def scheduler_values():

@@ -157,6 +157,8 @@ def sent(server, where, objects):
             # The chart gives its own container no securityContext, so only the sidecar is looked at.
             pod["spec"]["containers"] = [pod["spec"]["initContainers"].pop()]
             del pod["spec"]["containers"][0]["restartPolicy"]
+            # A pod without an account may not ask for its token; the Deployment has that of the chart.
+            pod["spec"]["serviceAccountName"] = "yunikorn-admin"
         lines += accepted(server, f"the pod of {where}", [pod], "--dry-run=server")
     return len(lines)
 

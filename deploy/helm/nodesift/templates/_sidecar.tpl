@@ -56,6 +56,7 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
   - {name: nodesift-state, mountPath: /var/lib/nodesift}
   - {name: nodesift-policy, mountPath: /etc/nodesift/policy, readOnly: true}
   - {name: nodesift-modules, mountPath: /etc/nodesift/modules, readOnly: true}
+  - {name: nodesift-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
 {{- end }}
 
 {{- define "nodesift.volumes" -}}
@@ -71,4 +72,11 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
   {{- else }}
   configMap: {name: nodesift-modules, optional: true}
   {{- end }}
+- name: nodesift-token
+  secret:
+    secretName: {{ .Values.sidecar.tokenSecret | default "nodesift-token" }}
+    items:
+    - {key: token, path: token}
+    - {key: ca.crt, path: ca.crt}
+    - {key: namespace, path: namespace}
 {{- end }}
