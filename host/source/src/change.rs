@@ -102,6 +102,16 @@ pub enum Change {
         /// `metadata.resourceVersion` of the list.
         version: Arc<str>,
     },
+    /// The same after the cluster was restored from a backup: the list is right although its versions are older than those before,
+    /// and replaces all that is held of the kind, at whatever version. What is known of its versions goes.
+    Restored {
+        /// The kind of all objects of the list.
+        kind: Kind,
+        /// All of them.
+        objects: Vec<Compiled>,
+        /// `metadata.resourceVersion` of the list.
+        version: Arc<str>,
+    },
     /// The kind is not followed any more: all that is held of it goes, and what is known of its versions. Until its next list
     /// nothing of it is applied.
     Dropped {

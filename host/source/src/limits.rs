@@ -93,6 +93,26 @@ pub const WATCH_SILENCE: Duration = Duration::from_secs(10);
 /// A watch that ends sooner, without a newer resourceVersion, is a failure: to request it again at once would be a hot loop.
 pub const WATCH_LEAST: Duration = Duration::from_secs(1);
 
+/// Time since a watch last brought an event or a bookmark after which its end is followed by a probe: a list of one object. An
+/// API server sends a bookmark two seconds before it ends a watch, unless nothing at all has changed since the watch began.
+pub const PROBE_AFTER: Duration = Duration::from_secs(4);
+
+/// Timeout of a probe. A watch goes on meanwhile.
+pub const PROBE_TIME: Duration = Duration::from_secs(10);
+
+/// Time for which all lists have to be older than what has been seen before the server counts as restored from a backup. A list
+/// is read by quorum, so a single etcd never lags; one of several API servers may be the last to know that etcd was restored.
+pub const RESTORED_AFTER: Duration = Duration::from_secs(20);
+
+/// Lists that have to be older as well: one that was delayed on its way says nothing of now.
+pub const RESTORED_LISTS: u32 = 3;
+
+/// Longest backoff of the lists of a server that lags.
+pub const LAGGING_RETRY_MOST: Duration = Duration::from_secs(5);
+
+/// Least time between two log lines about a restored cluster: each kind finds it out by itself.
+pub const RESTORED_LOG_PERIOD: Duration = Duration::from_secs(60);
+
 /// Watches refused in a row, without a success between them, before a relist. With backoff this takes about two minutes, which
 /// is longer than most temporary errors of a server last.
 pub const WATCH_REFUSALS: u32 = 8;

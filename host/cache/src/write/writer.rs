@@ -265,6 +265,16 @@ impl Writer {
         }
     }
 
+    /// Forgets the `resourceVersion` up to which everything of a kind has been applied: the cluster was restored from a backup, and
+    /// versions begin anew.
+    pub fn forget_version(&mut self, kind: Kind) {
+        match kind {
+            Kind::Node => self.nodes_resource_version = Arc::default(),
+            Kind::Pod => self.pods_resource_version = Arc::default(),
+            _ => {}
+        }
+    }
+
     /// Publishes, and collects every node and pod. The writer is locked only while references are collected.
     pub fn state(&mut self) -> State {
         self.publish();

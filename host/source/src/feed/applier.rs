@@ -114,9 +114,20 @@ impl<T: Target> Applier<T> {
                     Step::Object(change) => {
                         self.merge_and_attempt(change, Evidence::Event, &mut ledger, &mut target, now);
                     }
-                    Step::Replaced { kind, objects, version, round } => {
+                    Step::Replaced { kind, objects, version, round, is_restored } => {
                         let is_recompiled = self.begin(kind, round);
-                        self.replace((kind, is_recompiled), objects, &version, &mut ledger, &mut target, now);
+                        if is_restored {
+                            self.versions.remove(&kind);
+                            ledger.forget_versions(kind, &target.pods());
+                            target.forget_version(kind);
+                        }
+                        let how = match (is_restored, ledger.is_newest_list(kind, &version)) {
+                            (true, _) => Evidence::Restored,
+                            (false, true) if is_recompiled => Evidence::Audit,
+                            (false, true) => Evidence::List,
+                            (false, false) => Evidence::Event,
+                        };
+                        self.replace((kind, how), objects, &version, &mut ledger, &mut target, now);
                     }
                     Step::Dropped { kind, round } => {
                         self.begin(kind, round);
@@ -258,33 +269,37 @@ impl<T: Target> Applier<T> {
             self.attempt(ObjectChange::Deleted(identity), 0, Evidence::List, ledger, target, now);
         }
         ledger.forget(kind);
+        // What could not be removed is still there, at a version that says nothing.
+        ledger.forget_versions(kind, &target.pods());
     }
 
     /// Applies a list: its objects are applied, and what is held, not listed and not newer than the list is removed.
     fn replace(
         &mut self,
-        (kind, is_recompiled): (Kind, bool),
+        (kind, evidence): (Kind, Evidence),
         objects: Vec<Compiled>,
         version: &Arc<str>,
         ledger: &mut Ledger,
         target: &mut T,
         now: Instant,
     ) {
-        // They exist, so what is held of them and what waits for a retry stays.
-        let unreadable = objects.iter().filter(|object| matches!(object.record, Record::Unreadable));
+        let is_restored = evidence == Evidence::Restored;
+        // Up to which version what is held, or waits for a retry, is replaced; whatever it is, where that is empty.
+        let up_to: &Arc<str> = if is_restored { &Arc::default() } else { version };
+        // They exist, so what is held of them and what waits for a retry stays; unless it is of a history that is no more.
+        let is_unreadable = |object: &&Compiled| matches!(object.record, Record::Unreadable) && !is_restored;
+        let unreadable = objects.iter().filter(is_unreadable);
         let unreadable: FxHashSet<Arc<str>> = unreadable.map(|object| Arc::clone(&object.identity.key)).collect();
         let mut failed_before =
-            self.retries.replace(kind, version, |identity: &Identity| unreadable.contains(&identity.key));
-        let evidence = match ledger.is_newest_list(kind, version) {
-            true if is_recompiled => Evidence::Audit,
-            true => Evidence::List,
-            false => Evidence::Event,
-        };
+            self.retries.replace(kind, up_to, |identity: &Identity| unreadable.contains(&identity.key));
         let mut failed = FxHashSet::default();
         let mut without_uid: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut listed: FxHashSet<Arc<str>> = FxHashSet::default();
         listed.reserve(objects.len());
         for object in objects {
+            if is_restored && matches!(object.record, Record::Unreadable) {
+                continue;
+            }
             let uid = Arc::clone(&object.identity.uid);
             listed.insert(Arc::clone(&uid));
             if matches!(object.record, Record::Unreadable) {
@@ -302,10 +317,10 @@ impl<T: Target> Applier<T> {
                 failed.insert(uid);
             }
         }
-        let deleted = unlisted(kind, version, &listed, ledger, target, &|| self.pulse.beat(self.publish_due.is_none()));
+        let deleted = unlisted(kind, up_to, &listed, ledger, target, &|| self.pulse.beat(self.publish_due.is_none()));
         // Of an object that failed and is not listed a half may be held, or the object that it was to replace.
         let half_applied =
-            failed_before.into_values().map(|identity| Identity { version: Arc::clone(version), ..identity });
+            failed_before.into_values().map(|identity| Identity { version: Arc::clone(up_to), ..identity });
         let uids: FxHashSet<Arc<str>> = deleted.iter().map(|deleted| Arc::clone(&deleted.uid)).collect();
         let half_applied = half_applied.filter(|half| !uids.contains(&half.uid) && !listed.contains(&half.uid));
         let deleted = deleted.iter().cloned().chain(half_applied);

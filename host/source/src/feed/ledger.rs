@@ -7,10 +7,11 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::change::{Identity, ObjectId};
 use crate::limits::FEED_TOMBSTONES;
+use nodesift_cache::metadata::PodRecord;
 use nodesift_object::Kind;
 use nodesift_object::version::{self, is_newer};
 
@@ -50,6 +51,8 @@ pub(crate) struct Ledger {
     tombstones: Tombstones,
     /// Per kind the resourceVersion of the newest list that was applied.
     listed: FxHashMap<Kind, Arc<str>>,
+    /// UIDs of pods that are held as they were before the cluster was restored from a backup: their versions say nothing.
+    void: FxHashSet<Arc<str>>,
 }
 
 /// What a change rests on.
@@ -59,6 +62,8 @@ pub(super) enum Evidence {
     Event,
     /// The newest list, or the retry of a change that failed.
     List,
+    /// The list of a cluster that was restored from a backup: what is held is of a history that is no more.
+    Restored,
     /// An audit: what is held at the same resourceVersion has drifted. Or the newest list, where that was compiled otherwise.
     Audit,
 }
@@ -67,6 +72,16 @@ impl Ledger {
     /// What is held under a key; `None` for pods.
     pub(crate) fn held(&self, kind: Kind, key: &str) -> Option<&Held> {
         self.held.get(&kind)?.get(key)
+    }
+
+    /// The resourceVersion of a pod that is held; empty where that says nothing.
+    pub(super) fn version_of<'a>(&self, pod: &'a PodRecord) -> &'a str {
+        if !self.void.is_empty() && self.void.contains(&pod.uid) { "" } else { &pod.resource_version }
+    }
+
+    /// A pod with this UID is held no more, or as the restored cluster has it.
+    pub(super) fn renewed(&mut self, uid: &str) {
+        self.void.remove(uid);
     }
 
     /// All objects held of a kind, with their keys; none for pods.
@@ -98,6 +113,17 @@ impl Ledger {
         version::advance(self.listed.entry(kind).or_default(), version);
     }
 
+    /// Forgets the versions of a kind, not which objects are held: the cluster was restored from a backup, and versions begin anew.
+    /// `pods` are all that are held.
+    pub(super) fn forget_versions(&mut self, kind: Kind, pods: &[Arc<PodRecord>]) {
+        if kind == Kind::Pod {
+            self.void.extend(pods.iter().map(|pod| Arc::clone(&pod.uid)));
+        }
+        self.listed.remove(&kind);
+        self.tombstones.forget(kind);
+        self.held.get_mut(&kind).into_iter().flatten().for_each(|(_, held)| held.version = Arc::default());
+    }
+
     /// Forgets a kind: it may be followed again, from any version.
     pub(super) fn forget(&mut self, kind: Kind) {
         self.held.remove(&kind);
@@ -107,6 +133,9 @@ impl Ledger {
 
     /// Checks an object against what is `held` under its key: UID and resourceVersion.
     pub(super) fn check(&self, object: &Identity, held: Option<(&str, &str)>, evidence: Evidence) -> VersionCheck {
+        if evidence == Evidence::Restored {
+            return VersionCheck::Newer;
+        }
         if let Some(deleted) = self.tombstones.version(object) {
             // Only a version that is known to be newer brings a deleted UID back.
             return VersionCheck::of(version::compare(&object.version, deleted), true);

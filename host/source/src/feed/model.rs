@@ -88,6 +88,10 @@ impl Target for Flaky {
         self.writer.observe_version(kind, version);
     }
 
+    fn forget_version(&mut self, kind: Kind) {
+        self.writer.forget_version(kind);
+    }
+
     fn publish(&mut self) {
         cache::panic_after(None);
         self.writer.publish();
@@ -245,6 +249,9 @@ struct Server {
     version: u64,
     now: BTreeMap<Key, State>,
     sent: Vec<(Key, State, bool)>,
+    /// How often it was restored: what it names later has other UIDs.
+    restored: u32,
+    backup: (u64, BTreeMap<Key, State>),
 }
 
 impl Server {
@@ -260,7 +267,9 @@ impl Server {
                 (key, State { version: self.version, ..known }, true)
             }
             known => {
-                let uid = known.as_ref().map_or_else(|| format!("uid-{}", self.version), |known| known.uid.clone());
+                let uid = known
+                    .as_ref()
+                    .map_or_else(|| format!("uid-{}-{}", self.restored, self.version), |known| known.uid.clone());
                 let ended =
                     known.as_ref().is_some_and(|known| known.ended) || key.0 == Kind::Pod && self.random.u8(0..8) == 0;
                 let state = State { uid, version: self.version, value: self.random.u8(..), ended };
@@ -270,6 +279,13 @@ impl Server {
         };
         self.sent.push(event.clone());
         event
+    }
+
+    /// Its etcd is restored from the last backup: its versions begin anew from there, and it sends nothing of what came after.
+    fn restore(&mut self) {
+        (self.version, self.now) = self.backup.clone();
+        self.restored += 1;
+        self.sent.clear();
     }
 
     fn list(&self, kind: Kind) -> BTreeMap<Key, State> {
@@ -307,7 +323,8 @@ fn history(seed: u64, failures: u8, when: When) {
     let target = Arc::new(Mutex::new(Flaky { writer, random: random.fork(), failures, when }));
     let mut applier = Applier::new(Arc::clone(&target), Arc::default(), Metrics::default());
     let mut queue = Queue::default();
-    let mut server = Server { random: random.fork(), version: 0, now: BTreeMap::new(), sent: Vec::new() };
+    let (sent, restored, backup) = (Vec::new(), 0, (0, BTreeMap::new()));
+    let mut server = Server { random: random.fork(), version: 0, now: BTreeMap::new(), sent, restored, backup };
     let mut model = Model::default();
     let mut now = Instant::now();
     for _ in 0..250 {
@@ -342,6 +359,19 @@ fn history(seed: u64, failures: u8, when: When) {
                 };
                 queue.push(list_change, now);
                 model.replace(kind, &list, server.version);
+            }
+            19 if random.u8(0..4) == 0 => server.backup = (server.version, server.now.clone()),
+            19 if server.backup.0 > 0 && random.u8(0..4) == 0 => {
+                server.restore();
+                for kind in [Kind::Node, Kind::Pod] {
+                    let list = server.list(kind);
+                    let Change::Replaced { objects, version, .. } = replaced(kind, &list, server.version) else {
+                        continue;
+                    };
+                    queue.push(Change::Restored { kind, objects, version }, now);
+                    model.drop_kind(kind);
+                    model.replace(kind, &list, server.version);
+                }
             }
             // Not followed any more, until the next list.
             19 if random.u8(0..3) == 0 => {

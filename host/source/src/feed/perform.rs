@@ -38,7 +38,7 @@ pub(super) fn unlisted<T: Target>(
     let mut found = Vec::new();
     for pods in pods.chunks(FEED_PULSE_PODS) {
         beat();
-        found.extend(pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, &pod.resource_version)));
+        found.extend(pods.iter().filter_map(|pod| deleted(&key(pod), &pod.uid, ledger.version_of(pod))));
     }
     found
 }
@@ -53,7 +53,7 @@ pub(super) fn check<T: Target>(
     let Some(identity) = change.identity() else { return (VersionCheck::Newer, None) };
     let pod = if identity.kind == Kind::Pod { target.pod(&identity.uid, &identity.key) } else { None };
     let held = match &pod {
-        Some(pod) => Some((&pod.uid, &*pod.resource_version)),
+        Some(pod) => Some((&pod.uid, ledger.version_of(pod))),
         None => ledger.held(identity.kind, &identity.key).map(|held| (&held.uid, &*held.version)),
     };
     let displaced = held.map(|(uid, _)| uid).filter(|uid| **uid != identity.uid).map(Arc::clone);
@@ -81,10 +81,12 @@ pub(super) fn perform<T: Target>(
             let ended = matches!(object.record, Record::EndedPod);
             let leaves_tombstone = ended && (leaves_tombstone || target.pod(&identity.uid, "").is_some());
             // Before it is applied: if that panics, the retry no longer finds the displaced object.
-            if let Some(uid) = displaced.filter(|_| !ended) {
+            let displaced = displaced.filter(|_| !ended);
+            if let Some(uid) = displaced.clone() {
                 ledger.removed(&Identity { uid, ..identity.clone() });
             }
             target.apply(object)?;
+            displaced.iter().chain([&identity.uid]).for_each(|uid| ledger.renewed(uid));
             if leaves_tombstone {
                 target.note_ended(&identity.uid);
                 ledger.removed(identity);
@@ -94,6 +96,7 @@ pub(super) fn perform<T: Target>(
         }
         ObjectChange::Deleted(deleted) => {
             target.remove(deleted)?;
+            ledger.renewed(&deleted.uid);
             ledger.removed(deleted);
         }
         ObjectChange::Requeued((kind, uid)) => target.recount(*kind, uid)?,

@@ -24,7 +24,14 @@ pub(super) enum Step {
     /// A change of one object.
     Object(ObjectChange),
     /// A list that replaces all of its kind. The first of a round also replaces what is held at the same version.
-    Replaced { kind: Kind, objects: Vec<Compiled>, version: Arc<str>, round: Round },
+    Replaced {
+        kind: Kind,
+        objects: Vec<Compiled>,
+        version: Arc<str>,
+        round: Round,
+        /// Whether it also replaces what is held at a later version: the cluster was restored from a backup.
+        is_restored: bool,
+    },
     /// Everything of a kind goes, in the round that begins with this.
     Dropped { kind: Kind, round: Round },
 }
@@ -123,6 +130,14 @@ impl Queue {
                 self.begin_round(kind);
                 self.replace(kind, objects, version, now)
             }
+            Change::Restored { kind, objects, version } => {
+                let waited = self.take_out(kind);
+                let absorbed = self.replace(kind, objects, version, now);
+                if let Some(Step::Replaced { is_restored, .. }) = self.steps.last_mut().and_then(Option::as_mut) {
+                    *is_restored = true;
+                }
+                Absorbed { merged: absorbed.merged + waited, ..absorbed }
+            }
             Change::Dropped { kind } => self.drop_kind(kind, now),
             Change::Bookmark { kind, version } => {
                 self.since.get_or_insert(now);
@@ -172,38 +187,47 @@ impl Queue {
             }
             is_newer
         });
+        let mut restores = false;
         if let Some(step) = self.lists.get(&kind).and_then(|place| steps.get_mut(*place))
-            && let Some(Step::Replaced { version: waiting, .. }) = step
+            && let Some(Step::Replaced { version: waiting, is_restored, .. }) = step
         {
             if is_newer(waiting, &version) {
                 return Absorbed { merged: absorbed.merged, stale: 1 };
             }
+            restores = *is_restored;
             absorbed.merged += 1;
             *step = None;
         }
         self.lists.insert(kind, steps.len());
         self.advance(kind, &version);
-        self.steps.push(Some(Step::Replaced { kind, objects, version, round: self.round(kind) }));
+        let round = self.round(kind);
+        self.steps.push(Some(Step::Replaced { kind, objects, version, round, is_restored: restores }));
         absorbed
     }
 
     /// Queues the removal of everything of a kind, in place of all that waits of it.
     fn drop_kind(&mut self, kind: Kind, now: Instant) -> Absorbed {
         self.since.get_or_insert(now);
+        let merged = self.take_out(kind);
+        self.dropped.insert(kind);
+        let round = self.begin_round(kind);
+        self.steps.push(Some(Step::Dropped { kind, round }));
+        Absorbed { merged, stale: 0 }
+    }
+
+    /// Takes out all that waits of a kind, and forgets its version. Returns how many steps that were.
+    fn take_out(&mut self, kind: Kind) -> u64 {
         let steps = &mut self.steps;
-        let mut merged = 0;
+        let mut taken = 0;
         let mut take_out = |place: usize| {
             if steps.get_mut(place).and_then(Option::take).is_some() {
-                merged += 1;
+                taken += 1;
             }
         };
         self.objects.extract_if(|(of, _), _| *of == kind).for_each(|(_, place)| take_out(place));
         self.lists.remove(&kind).into_iter().for_each(take_out);
         self.versions.remove(&kind);
-        self.dropped.insert(kind);
-        let round = self.begin_round(kind);
-        self.steps.push(Some(Step::Dropped { kind, round }));
-        Absorbed { merged, stale: 0 }
+        taken
     }
 
     fn begin_round(&mut self, kind: Kind) -> Round {

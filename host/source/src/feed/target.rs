@@ -67,6 +67,8 @@ pub(super) trait Target: Send + 'static {
     }
     /// Notes that everything of a kind up to a resourceVersion has been applied.
     fn observe(&mut self, kind: Kind, version: &Arc<str>);
+    /// Forgets which version of a kind was observed: versions begin anew.
+    fn forget_version(&mut self, kind: Kind);
     /// Publishes a snapshot of everything applied so far.
     fn publish(&mut self);
 }
@@ -185,6 +187,10 @@ impl Target for Writer {
 
     fn observe(&mut self, kind: Kind, version: &Arc<str>) {
         self.observe_version(kind, version);
+    }
+
+    fn forget_version(&mut self, kind: Kind) {
+        Writer::forget_version(self, kind);
     }
 
     fn publish(&mut self) {

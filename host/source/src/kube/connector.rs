@@ -194,7 +194,8 @@ impl Connector {
         current.refresh.as_ref().map(|refresh| (refresh.end.clone(), until))
     }
 
-    /// The server has refused the credentials: they may have been replaced in a way that no file shows.
+    /// The server has refused the credentials, which may have been replaced in a way that no file shows; or it is not to be asked
+    /// again over the same connection.
     pub(super) fn refused(&self) {
         self.current.lock().refused = true;
     }

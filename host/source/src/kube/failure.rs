@@ -56,6 +56,14 @@ pub enum Failure {
     /// No complete response within a timeout.
     #[error("timeout: no complete response within {} s", .0.as_secs())]
     Silent(Duration),
+    /// A list older than what has been seen: the server lags, or the cluster was restored from a backup.
+    #[error("the API server is at resourceVersion {version}, and {newest} was seen before")]
+    Lagging {
+        /// `metadata.resourceVersion` of the list.
+        version: String,
+        /// The newest resourceVersion seen.
+        newest: String,
+    },
     /// The response is not one of an API server.
     #[error("malformed response: {0}")]
     Malformed(String),
@@ -111,6 +119,7 @@ impl Failure {
             Self::Refused { .. } => "client",
             Self::Transport(_) => "transport",
             Self::Silent(_) => "silent",
+            Self::Lagging { .. } => "lagging",
             Self::Malformed(_) => "malformed",
         }
     }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::failure::Failure;
 use super::kinds::{self, Resource};
-use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES};
+use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES, RESTORED_AFTER, RESTORED_LOG_PERIOD};
 
 /// The health of all kinds; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ struct State {
     failing: BTreeMap<Resource, Failing>,
     /// Outages that are logged and not over, with their beginning.
     outages: BTreeMap<Outage, Instant>,
+    /// When it was last logged that the cluster was restored.
+    restored: Option<Instant>,
 }
 
 /// A kind whose last request failed.
@@ -47,6 +49,7 @@ enum Cause {
     Forbidden,
     Throttled,
     NotServed,
+    Lagging,
     Errors,
 }
 
@@ -62,6 +65,7 @@ impl Cause {
             Failure::Denied { status: 401, .. } => Some(Self::Unauthorized),
             Failure::Denied { .. } => Some(Self::Forbidden),
             Failure::NotServed { .. } => Some(Self::NotServed),
+            Failure::Lagging { .. } => Some(Self::Lagging),
             Failure::Transport(_) | Failure::Silent(_) => Some(Self::Unreachable),
             Failure::Refused { .. } | Failure::Malformed(_) => Some(Self::Errors),
         }
@@ -81,6 +85,7 @@ impl fmt::Display for Cause {
             Self::Forbidden => "forbidden",
             Self::Throttled => "API server asks to wait",
             Self::NotServed => "not served",
+            Self::Lagging => "API server knows only older versions",
             Self::Errors => "API server answers with errors",
         })
     }
@@ -126,6 +131,22 @@ impl Health {
         let mut state = self.locked();
         if let Some(ended) = state.failing.remove(&resource) {
             state.end_unless_met(ended.cause.outage(resource), Instant::now());
+        }
+    }
+
+    /// The cluster was restored from a backup: the list of a kind, at `version`, replaces everything up to the versions seen. Each
+    /// kind finds that out by itself, and it is logged once.
+    pub(super) fn restored(&self, resource: impl Into<Resource>, version: &str, seen: &str) {
+        let (now, kind) = (Instant::now(), resource.into().kind);
+        let last = self.locked().restored.replace(now);
+        if last.is_none_or(|last| now.duration_since(last) >= RESTORED_LOG_PERIOD) {
+            tracing::warn!(
+                %kind, version, seen,
+                "the API server has known only older versions for {} s: the cluster was restored from a backup; its lists, of all \
+                 kinds, replace what was cached", RESTORED_AFTER.as_secs()
+            );
+        } else {
+            tracing::debug!(%kind, version, seen, "restored");
         }
     }
 
@@ -219,6 +240,11 @@ fn log_begin(cause: Cause, resource: Resource, failure: &str) {
         Cause::NotServed => {
             tracing::warn!(%kind, failure, "outage: {plural} are not served; the cache keeps those it has");
         }
+        Cause::Lagging => tracing::warn!(
+            %kind, failure,
+            "outage: the API server knows only older versions than those seen: it lags, or the cluster was restored from a \
+             backup; if it stays so for {} s, it counts as restored, and its lists replace everything", RESTORED_AFTER.as_secs()
+        ),
         Cause::Errors => tracing::warn!(
             %kind, failure,
             "outage: the API server answers with errors: the cache stays as it is, answers grow stale; retrying"

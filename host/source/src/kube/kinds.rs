@@ -152,6 +152,11 @@ impl Resource {
         uri
     }
 
+    /// Path and query of a list of at most one object, as the server knows it now: what counts is its resourceVersion.
+    pub fn probe_uri(&self, version: usize) -> String {
+        format!("{}?limit=1", self.path(version))
+    }
+
     /// Path and query of a watch from the resourceVersion `after`, which the server ends after so many `seconds`. `version` is
     /// an index into [`Resource::versions`].
     pub fn watch_uri(&self, version: usize, after: &str, seconds: u64) -> String {

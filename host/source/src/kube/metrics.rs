@@ -75,6 +75,7 @@ impl Metrics {
             End::Cut(_) => "cut",
             End::Silent => "silent",
             End::Failed(_) => "failed",
+            End::Lagging => "lagging",
         };
         self.watches.get_or_create(&[of(resource), ("end", how)]).inc();
     }

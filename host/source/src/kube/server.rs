@@ -37,6 +37,9 @@ pub trait Server: Send + Sync + 'static {
     ///
     /// A refusal or a broken connection.
     fn watch(&self, uri: &str) -> impl Future<Output = Result<Self::Chunks, Failure>> + Send;
+
+    /// Has the next requests use a new connection, where there is one: behind one address may be several servers.
+    fn reconnect(&self) {}
 }
 
 /// The request that writes.
@@ -99,6 +102,11 @@ impl Server for ApiServer {
     async fn watch(&self, uri: &str) -> Result<Self::Chunks, Failure> {
         let body = self.get(uri).await?.into_body();
         Ok(body.into_data_stream().map(|chunk| chunk.map_err(|error| Failure::Transport(chain(&error)))).boxed())
+    }
+
+    fn reconnect(&self) {
+        // A client that is made anew opens a connection of its own.
+        self.connector.refused();
     }
 }
 

@@ -88,6 +88,56 @@ fn a_recompiled_object_that_fails_is_waited_for() {
     assert_eq!(bench.turn().synced, [KIND]);
 }
 
+fn restored(objects: &[(&str, u32)], version: u32) -> Change {
+    let objects = objects.iter().map(|(uid, version)| object(uid, *version)).collect();
+    Change::Restored { kind: KIND, objects, version: Arc::from(version.to_string()) }
+}
+
+#[test]
+fn the_list_of_a_restored_cluster_replaces_what_is_held_at_any_version() {
+    let mut bench = Bench::new();
+    bench.push([list(&[("a", 50), ("b", 60), ("c", 70)], 90), deleted("c", 95)]);
+    bench.turn();
+    bench.observed();
+    // What waits is of the same history that is no more; what comes after the list is not.
+    bench.push([applied("d", 99), restored(&[("a", 50), ("b", 40), ("c", 30)], 45), applied("e", 46)]);
+    assert_eq!(bench.turn().synced, [], "it was and stays synced");
+    assert_eq!(bench.held(), held(&[("a", 50), ("b", 40), ("c", 30), ("e", 46)]));
+    let observed: Vec<String> = bench.observed().into_iter().map(|(_, version)| version).collect();
+    assert_eq!(observed, [format!("{KIND} void"), "46".to_owned()]);
+    // Versions begin anew.
+    bench.push([applied("b", 47), deleted("a", 51), applied("f", 44)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("b", 47), ("c", 30), ("e", 46)]));
+    // A later list takes the part of one that waits.
+    bench.push([restored(&[("z", 3)], 5), list(&[("z", 3), ("y", 6)], 7)]);
+    bench.turn();
+    assert_eq!(bench.held(), held(&[("y", 6), ("z", 3)]));
+}
+
+#[test]
+fn what_fails_of_a_restored_list_is_not_kept_as_it_was() {
+    for fault in [Fault::Panic, Fault::Error, Fault::PanicHalfway] {
+        let mut bench = Bench::new();
+        bench.push([list(&[("a", 50), ("b", 60)], 90)]);
+        bench.turn();
+        bench.fail("b", fault);
+        bench.push([restored(&[("a", 10), ("b", 11)], 20)]);
+        bench.turn();
+        bench.mend();
+        bench.now += Duration::from_secs(100);
+        bench.turn();
+        assert_eq!(bench.held(), held(&[("a", 10), ("b", 11)]));
+    }
+    let mut bench = Bench::new();
+    bench.push([list(&[("a", 50)], 90)]);
+    bench.turn();
+    let unreadable = Compiled { identity: identity("a", 10), record: Record::Unreadable };
+    bench.push([Change::Restored { kind: KIND, objects: vec![unreadable], version: Arc::from("20") }]);
+    bench.turn();
+    assert_eq!(bench.held(), [], "what is held of it is of a history that is no more");
+}
+
 /// Notes that it was dropped.
 struct Guard(Arc<Mutex<bool>>);
 

@@ -84,6 +84,10 @@ impl Target for Faulty {
         self.observed.push((self.tried.last().cloned().unwrap_or_default(), version.to_string()));
     }
 
+    fn forget_version(&mut self, kind: Kind) {
+        self.observed.push((self.tried.last().cloned().unwrap_or_default(), format!("{kind} void")));
+    }
+
     fn publish(&mut self) {
         self.published += 1;
         assert!(!self.publish_panics, "on purpose");

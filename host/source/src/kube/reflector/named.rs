@@ -12,7 +12,7 @@ use futures_util::future::{BoxFuture, pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::task::{Sink, Turn};
+use super::task::{Restored, Sink, Turn};
 use crate::kube::decode::{Head, Line};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::health::Health;
@@ -147,7 +147,7 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         Ok(Head { version: Arc::from(&*metadata.resource_version), next })
     }
 
-    async fn whole(&mut self, _version: Arc<str>) -> Result<(), Failure> {
+    async fn whole(&mut self, _version: Arc<str>, _restored: Restored) -> Result<(), Failure> {
         (self.deliver)(self.listed.take().map_or(Seen::Absent, Seen::Present));
         Ok(())
     }
@@ -183,6 +183,10 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
 
     fn confirm(&self) {
         self.health.recovered(self.resource);
+    }
+
+    fn restored(&self, version: &str, seen: &str) {
+        self.health.restored(self.resource, version, seen);
     }
 
     fn failed(&self, failure: &Failure) {

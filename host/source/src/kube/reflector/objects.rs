@@ -14,7 +14,7 @@ use super::events::events;
 use super::keys::{Keys, changed, covers};
 use super::outlet::Outlet;
 use super::state::RelistReason;
-use super::task::{Sink, Turn};
+use super::task::{Restored, Sink, Turn};
 use super::unreadable::UnreadableLog;
 use crate::change::{Change, Compiler, ObjectChange};
 use crate::kube::decode::{Head, Unreadable, WatchEvent};
@@ -145,7 +145,7 @@ impl Sink for Objects {
         self.pages.add(body).await
     }
 
-    async fn whole(&mut self, version: Arc<str>) -> Result<(), Failure> {
+    async fn whole(&mut self, version: Arc<str>, restored: Restored) -> Result<(), Failure> {
         self.is_recompiling = false;
         let (objects, unreadable) = self.pages.finish().await?;
         let kind = self.kind;
@@ -153,9 +153,10 @@ impl Sink for Objects {
         unreadable.iter().for_each(|unreadable| self.note_unreadable(unreadable));
         let is_recompiled = self.pages.compiler().selection() != self.compiler.selection();
         self.compiler = self.pages.compiler().clone();
-        self.outlet.deliver(vec![match is_recompiled {
-            true => Change::Recompiled { kind, objects, version },
-            false => Change::Replaced { kind, objects, version },
+        self.outlet.deliver(vec![match (restored, is_recompiled) {
+            (Restored::Yes, _) => Change::Restored { kind, objects, version },
+            (Restored::No, true) => Change::Recompiled { kind, objects, version },
+            (Restored::No, false) => Change::Replaced { kind, objects, version },
         }]);
         self.keys.delivered(&self.compiler);
         Ok(())
@@ -177,6 +178,10 @@ impl Sink for Objects {
 
     fn confirm(&self) {
         self.outlet.confirm();
+    }
+
+    fn restored(&self, version: &str, seen: &str) {
+        self.outlet.restored(version, seen);
     }
 
     fn failed(&self, failure: &Failure) {

@@ -78,6 +78,11 @@ impl Outlet {
         }
     }
 
+    /// The cluster was restored from a backup: a list at this version has replaced everything up to the versions `seen`.
+    pub(in crate::kube) fn restored(&self, version: &str, seen: &str) {
+        self.health.restored(self.kind, version, seen);
+    }
+
     /// A request has failed.
     pub(in crate::kube) fn failed(&self, failure: &Failure) {
         let mut state = self.state.lock();

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::objects::Objects;
 use super::outlet::Outlet;
-use super::task::{Sink, Turn};
+use super::task::{Restored, Sink, Turn};
 use crate::change::{Change, Compiled, Identity, ObjectChange};
 use crate::kube::decode::Head;
 use crate::kube::failure::Failure;
@@ -161,11 +161,18 @@ impl Parts {
     /// What has been read of one object.
     fn take(&self, name: &Arc<str>, changes: Vec<Change>) {
         let mut state = self.state.lock();
-        let is_delivered = state.is_delivered;
+        let (is_delivered, kind, mut restored) = (state.is_delivered, self.kind, None);
         let Some(followed) = state.objects.get_mut(name) else { return };
         let mut tell = Vec::new();
         for change in changes {
             match change {
+                // Each object finds out by itself that the cluster was restored; the list of all is delivered with the versions of
+                // the first that has, and again with those of each other.
+                Change::Restored { objects, version, .. } => {
+                    let object = objects.into_iter().find(|object| object.identity.key == *name);
+                    (followed.object, followed.version, followed.is_listed) = (object, Arc::clone(&version), true);
+                    restored = Some(version);
+                }
                 Change::Replaced { objects, version, .. } | Change::Recompiled { objects, version, .. } => {
                     // A server that does not know the selector sends others too.
                     let object = objects.into_iter().find(|object| object.identity.key == *name);
@@ -193,7 +200,10 @@ impl Parts {
                 Change::Object(_) | Change::Bookmark { .. } | Change::Dropped { .. } => {}
             }
         }
-        if is_delivered && !tell.is_empty() {
+        if let Some(version) = restored.filter(|_| is_delivered) {
+            let objects = state.objects.values().filter_map(|followed| followed.object.clone()).collect();
+            self.outlet.deliver(vec![Change::Restored { kind, objects, version }]);
+        } else if is_delivered && !tell.is_empty() {
             self.outlet.deliver(tell.into_iter().map(Change::Object).collect());
         }
         self.complete(&mut state);
@@ -267,8 +277,8 @@ impl Sink for Part {
         self.objects.page(body).await
     }
 
-    async fn whole(&mut self, version: Arc<str>) -> Result<(), Failure> {
-        self.objects.whole(version).await
+    async fn whole(&mut self, version: Arc<str>, restored: Restored) -> Result<(), Failure> {
+        self.objects.whole(version, restored).await
     }
 
     fn clear(&mut self) {
@@ -285,6 +295,10 @@ impl Sink for Part {
 
     fn confirm(&self) {
         self.parts.confirm(&self.name);
+    }
+
+    fn restored(&self, version: &str, seen: &str) {
+        self.objects.restored(version, seen);
     }
 
     fn failed(&self, failure: &Failure) {

@@ -48,6 +48,7 @@ pub(in crate::kube) enum Do {
 #[derive(Default)]
 pub(in crate::kube) struct Script {
     lists: Mutex<VecDeque<Answer>>,
+    probes: Mutex<VecDeque<Answer>>,
     watches: Mutex<VecDeque<Result<Vec<Do>, Failure>>>,
     asked: Mutex<Vec<(Instant, String)>>,
 }
@@ -73,6 +74,12 @@ impl Script {
         self
     }
 
+    /// The answer to a probe. Without one the server knows every version.
+    pub(in crate::kube) fn probe(self, answer: Answer) -> Self {
+        self.probes.lock().unwrap().push_back(answer);
+        self
+    }
+
     /// The URI of every request so far.
     pub(in crate::kube) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|(_, uri)| uri.clone()).collect()
@@ -87,8 +94,13 @@ impl Server for Script {
     type Chunks = Chunks;
 
     async fn list_page(&self, uri: &str) -> Result<Bytes, Failure> {
+        let answer = if is_probe(uri) {
+            let known = Answer::Page(page("18446744073709551615", None, &[]));
+            self.probes.lock().unwrap().pop_front().unwrap_or(known)
+        } else {
+            self.lists.lock().unwrap().pop_front().unwrap_or(Answer::Hang)
+        };
         self.note(uri);
-        let answer = self.lists.lock().unwrap().pop_front().unwrap_or(Answer::Hang);
         match answer {
             Answer::Page(text) => Ok(Bytes::from(text)),
             Answer::No(failure) => Err(failure),
@@ -154,7 +166,13 @@ impl Seen {
     }
 
     pub(in crate::kube) fn lists(&self) -> Vec<Duration> {
-        self.asked.iter().filter(|(_, uri)| !uri.contains("watch=1")).map(|(at, _)| *at).collect()
+        let lists = self.asked.iter().filter(|(_, uri)| !uri.contains("watch=1") && !is_probe(uri));
+        lists.map(|(at, _)| *at).collect()
+    }
+
+    /// When probes were sent.
+    pub(in crate::kube) fn probes(&self) -> Vec<Duration> {
+        self.asked.iter().filter(|(_, uri)| is_probe(uri)).map(|(at, _)| *at).collect()
     }
 
     pub(in crate::kube) fn told(&self) -> Vec<&str> {
@@ -238,8 +256,19 @@ fn tell(change: Change, objects: &mut BTreeMap<String, String>) -> String {
             }
             format!("replaced by {} at {version}", listed.len())
         }
+        Change::Restored { objects: listed, version, .. } => {
+            objects.clear();
+            objects.extend(
+                listed.iter().map(|object| (object.identity.key.to_string(), object.identity.version.to_string())),
+            );
+            format!("restored to {} at {version}", listed.len())
+        }
         Change::Bookmark { version, .. } => format!("bookmark {version}"),
     }
+}
+
+fn is_probe(uri: &str) -> bool {
+    uri.split_once("?limit=1").is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('&'))
 }
 
 pub(in crate::kube) fn page(version: &str, next: Option<&str>, items: &[String]) -> String {

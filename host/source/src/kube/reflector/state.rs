@@ -4,8 +4,10 @@
 //! [`Reflector::step`] takes an outcome and returns its effect; [`Reflector::state`] is what to do next.
 //!
 //! - A list counts only when all its pages have been read. A page that fails is requested again.
-//! - A list is never accepted at a resourceVersion older than one that was seen: a server that lags is asked again for as long
-//!   as it lags. A cluster that was restored from a backup looks the same, and needs a restart of the sidecar.
+//! - A list at a resourceVersion older than one that was seen is refused and requested again: the server lags. One whose lists
+//!   stay older for [`RESTORED_AFTER`] has been restored from a backup, and what was seen before is void.
+//! - A watch that brings nothing says nothing: a server that was restored keeps one open from a version that it does not know.
+//!   A list of one object, a probe, shows by its resourceVersion whether the server knows the versions that were seen.
 //! - A watch resumes at the newest resourceVersion seen, bookmarks included. Only "410 Gone", a malformed event, a version of
 //!   the API that is not served any more, or a row of refused watches over minutes lead to a relist; and the task, where a policy
 //!   reads other annotations.
@@ -20,7 +22,10 @@ use tokio::time::Instant;
 use super::backoff::Backoff;
 use crate::kube::failure::Failure;
 use crate::kube::kinds::{Resource, narrow};
-use crate::limits::{UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD, WATCH_LEAST, WATCH_REFUSALS};
+use crate::limits::{
+    LAGGING_RETRY_MOST, RESTORED_AFTER, RESTORED_LISTS, UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD, WATCH_LEAST,
+    WATCH_REFUSALS,
+};
 use nodesift_object::version;
 
 /// What a reflector does next.
@@ -63,6 +68,13 @@ pub(super) enum Outcome {
     },
     /// The wait is over.
     Waited,
+    /// A probe has been answered.
+    Probed {
+        /// The newest resourceVersion seen when it was sent.
+        asked: Arc<str>,
+        /// `metadata.resourceVersion` of its list.
+        version: Arc<str>,
+    },
 }
 
 /// How a watch ends.
@@ -76,6 +88,8 @@ pub(in crate::kube) enum End {
     Silent,
     /// The server refused it, or ended it with an error.
     Failed(Failure),
+    /// A probe has shown that the server lags.
+    Lagging,
 }
 
 /// What to do with an outcome before the next request.
@@ -85,8 +99,15 @@ pub(super) enum Effect {
     None,
     /// Keep the page: more follow.
     Keep,
-    /// The page was the last one: the list is complete, at this resourceVersion.
-    Whole(Arc<str>),
+    /// The page was the last one: the list is complete.
+    Whole {
+        /// Its resourceVersion.
+        version: Arc<str>,
+        /// The newest resourceVersion seen before, where the cluster was restored from a backup and does not know it.
+        void: Option<Arc<str>>,
+    },
+    /// The server knows every resourceVersion that was seen.
+    Confirmed,
     /// Drop all pages: relist.
     Relist(RelistReason),
     /// Drop all pages: the kind is not served and is treated as empty.
@@ -98,7 +119,7 @@ pub(super) enum Effect {
 pub(in crate::kube) enum RelistReason {
     /// 410 Gone: the server has compacted the resourceVersion of the watch, or the token of the list has expired.
     Expired,
-    /// The list was older than what had been seen.
+    /// The list, or that of a probe, was older than what had been seen.
     Lagging,
     /// The server sent something malformed.
     Malformed,
@@ -137,6 +158,10 @@ pub(super) struct Reflector {
     api_version: usize,
     /// The newest resourceVersion seen, by list, event or bookmark.
     newest: Arc<str>,
+    /// Since when, and how often, lists have been older than that, without one between them that was not.
+    lagging: Option<(Instant, u32)>,
+    /// What the list in progress makes void; see [`Effect::Whole`].
+    void: Option<Arc<str>>,
     /// The resourceVersion of the list in progress: that of its first page, so that a watch from there misses nothing.
     list_version: Arc<str>,
     /// Whether the watch in progress has brought a newer version.
@@ -162,6 +187,8 @@ impl Reflector {
             unserved: UNSERVED_KIND_PERIOD,
             api_version: 0,
             newest: Arc::default(),
+            lagging: None,
+            void: None,
             list_version: Arc::default(),
             progressed: false,
             settled: true,
@@ -215,6 +242,16 @@ impl Reflector {
         self.named(self.resource.watch_uri(self.api_version, &self.newest, seconds))
     }
 
+    /// The newest resourceVersion seen.
+    pub(super) fn newest(&self) -> &str {
+        &self.newest
+    }
+
+    /// Path and query of a probe, and the newest resourceVersion seen, which its answer is compared with.
+    pub(super) fn probe(&self) -> (String, Arc<str>) {
+        (self.named(self.resource.probe_uri(self.api_version)), Arc::clone(&self.newest))
+    }
+
     fn named(&self, mut uri: String) -> String {
         if let Some(name) = &self.name {
             narrow(&mut uri, &self.resource, name);
@@ -248,6 +285,7 @@ impl Reflector {
             }
             (Outcome::NoPage(failure), State::Listing { next }) => self.failed(failure, State::Listing { next }, now),
             (Outcome::WatchEnded { end, lasted }, State::Watching) => self.watch_ended(end, lasted, now),
+            (Outcome::Probed { asked, version }, _) => self.probed(&asked, &version, now),
             // Cannot happen: outcomes are those of what `state` asked for.
             (_, _) => Effect::None,
         }
@@ -255,9 +293,17 @@ impl Reflector {
 
     fn page(&mut self, version: Arc<str>, next: Option<Arc<str>>, is_first: bool, now: Instant) -> Effect {
         if is_first {
+            self.void = None;
             if version::compare(&version, &self.newest) == Some(Ordering::Less) {
-                self.wait(State::Listing { next: None }, "lagging", None, now);
-                return Effect::Relist(RelistReason::Lagging);
+                let (since, lists) = *self.lagging.get_or_insert((now, 0));
+                self.lagging = Some((since, lists + 1));
+                if now.duration_since(since) < RESTORED_AFTER || lists + 1 < RESTORED_LISTS {
+                    self.wait_for_server(since, now);
+                    return Effect::Relist(RelistReason::Lagging);
+                }
+                self.void = Some(Arc::clone(&self.newest));
+            } else {
+                self.lagging = None;
             }
             self.list_version = version;
         }
@@ -267,8 +313,35 @@ impl Reflector {
         }
         self.newest = Arc::clone(&self.list_version);
         self.served = true;
+        self.lagging = None;
         self.begin_watch();
-        Effect::Whole(Arc::clone(&self.newest))
+        Effect::Whole { version: Arc::clone(&self.newest), void: self.void.take() }
+    }
+
+    /// Compares what a probe has shown. Where a watch has brought something newer meanwhile, it is only out of date.
+    fn probed(&mut self, asked: &Arc<str>, version: &str, now: Instant) -> Effect {
+        if self.is_listing() {
+            return Effect::None;
+        }
+        if version::compare(version, asked) != Some(Ordering::Less) {
+            self.lagging = None;
+            self.settled = true;
+            return Effect::Confirmed;
+        }
+        if self.newest != *asked {
+            return Effect::None;
+        }
+        let (since, _) = *self.lagging.get_or_insert((now, 0));
+        self.wait_for_server(since, now);
+        Effect::Relist(RelistReason::Lagging)
+    }
+
+    /// Waits before the next list of a server that lags: not beyond the time at which it counts as restored.
+    fn wait_for_server(&mut self, since: Instant, now: Instant) {
+        let left = (since + RESTORED_AFTER).saturating_duration_since(now);
+        let most = if left.is_zero() { LAGGING_RETRY_MOST } else { left.min(LAGGING_RETRY_MOST) };
+        let wait = self.backoff.after_failure("lagging", now).min(most);
+        self.state = State::Waiting { until: now + wait, then: Box::new(State::Listing { next: None }) };
     }
 
     fn watch_ended(&mut self, end: End, lasted: Duration, now: Instant) -> Effect {
@@ -286,6 +359,8 @@ impl Reflector {
             End::Silent => self.begin_watch(),
             End::Orderly | End::Cut(_) => self.wait(State::Watching, "ended", None, now),
             End::Failed(failure) => return self.failed(failure, State::Watching, now),
+            // The probe has led on.
+            End::Lagging => {}
         }
         Effect::None
     }
@@ -311,7 +386,8 @@ impl Reflector {
             | Failure::Denied { .. }
             | Failure::Refused { .. }
             | Failure::Transport(_)
-            | Failure::Silent(_)) => {
+            | Failure::Silent(_)
+            | Failure::Lagging { .. }) => {
                 let is_refusal = matches!(failure, Failure::Refused { .. });
                 self.refusals += u32::from(is_refusal && again == State::Watching);
                 self.wait(again, cause, failure.retry_after(), now);

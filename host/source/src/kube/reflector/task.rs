@@ -2,23 +2,26 @@
 //! at [`ReflectorTask::run`].
 
 use std::cmp::Ordering;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, pending};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::lines::Lines;
 use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
-use crate::kube::decode::Head;
-use crate::kube::failure::Failure;
+use crate::kube::decode::{self, Head};
+use crate::kube::failure::{Failure, plain};
 use crate::kube::kinds::Resource;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
-use crate::limits::{RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
+use nodesift_object::version::is_newer;
 
 /// What a sink wants of its reflector beside what the server's answers decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +50,13 @@ pub(in crate::kube) trait Sink: Send {
     /// [`Failure::Malformed`] where this page, or one before it, is not a list.
     fn page(&mut self, body: Bytes) -> impl Future<Output = Result<Head, Failure>> + Send;
 
-    /// Delivers the list in progress, which is whole, at its resourceVersion.
+    /// Delivers the list in progress, which is whole, at its resourceVersion. Where that is `restored`, the cluster was restored
+    /// from a backup: the list replaces all that was delivered before, at whatever version.
     ///
     /// # Errors
     ///
     /// [`Failure::Malformed`] where a page is not a list.
-    fn whole(&mut self, version: Arc<str>) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn whole(&mut self, version: Arc<str>, restored: Restored) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Drops the list in progress.
     fn clear(&mut self);
@@ -67,8 +71,35 @@ pub(in crate::kube) trait Sink: Send {
     /// The server has just shown its newest state.
     fn confirm(&self);
 
+    /// The cluster was restored from a backup: a list at this version has replaced everything up to the versions `seen`.
+    fn restored(&self, version: &str, seen: &str);
+
     /// A request has failed in a way that matters.
     fn failed(&self, failure: &Failure);
+}
+
+/// Whether a list is that of a cluster that was restored from a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kube) enum Restored {
+    /// It is not older than what was seen before.
+    No,
+    /// Its versions are older, and the right ones.
+    Yes,
+}
+
+/// A probe on its way: the newest resourceVersion seen when it was sent, and that of its list.
+type Probe = BoxFuture<'static, Result<(Arc<str>, Arc<str>), Failure>>;
+
+/// The answer to a probe; never where there is none.
+async fn answer(probe: &mut Option<Probe>) -> Result<(Arc<str>, Arc<str>), Failure> {
+    match probe {
+        Some(sent) => {
+            let answer = sent.await;
+            *probe = None;
+            answer
+        }
+        None => pending().await,
+    }
 }
 
 /// Lists and watches one kind, or one object of it.
@@ -79,6 +110,10 @@ pub(in crate::kube) struct ReflectorTask<S, K> {
     sink: K,
     metrics: Metrics,
     random: fastrand::Rng,
+    /// When the watch in progress has last shown that the server knows the newest resourceVersion seen.
+    shown: Option<Instant>,
+    /// Beside whatever watch is in progress, so that no event waits for it.
+    probe: Option<Probe>,
 }
 
 impl<S: Server, K: Sink> ReflectorTask<S, K> {
@@ -86,7 +121,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     pub(in crate::kube) fn new(resource: Resource, server: Arc<S>, sink: K, metrics: Metrics) -> Self {
         let mut random = fastrand::Rng::new();
         let reflector = Reflector::new(resource, random.fork());
-        Self { resource, reflector, server, sink, metrics, random }
+        Self { resource, reflector, server, sink, metrics, random, shown: None, probe: None }
     }
 
     /// Reads only the object with this name.
@@ -111,6 +146,9 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                     () = sleep_until(until) => {
                         self.reflector.step(Outcome::Waited, Instant::now());
                     }
+                    answer = answer(&mut self.probe) => {
+                        self.probed(answer);
+                    }
                     () = self.sink.changed() => {}
                 },
                 State::Listing { next } => self.list_page(next.as_deref()).await,
@@ -121,6 +159,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
 
     /// Requests one page of a list.
     async fn list_page(&mut self, next: Option<&str>) {
+        // It would say less than the list.
+        self.probe = None;
         if next.is_none() {
             self.sink.begin();
         }
@@ -133,19 +173,26 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             Ok(body) => self.sink.page(body).await,
             Err(failure) => Err(failure),
         };
+        let mut lagging = None;
         let outcome = match page {
-            Ok(head) => Outcome::Page { version: head.version, next: head.next.map(Arc::from) },
+            Ok(head) => {
+                lagging = self.lagging(&head.version);
+                Outcome::Page { version: head.version, next: head.next.map(Arc::from) }
+            }
             Err(failure) => {
                 self.failed("list", &failure);
                 Outcome::NoPage(failure)
             }
         };
         match self.reflector.step(outcome, Instant::now()) {
-            Effect::None | Effect::Keep => {}
-            Effect::Whole(version) => self.deliver_list(version).await,
+            Effect::None | Effect::Keep | Effect::Confirmed => {}
+            Effect::Whole { version, void } => self.deliver_list(version, void).await,
             Effect::Relist(reason) => {
                 self.sink.clear();
                 self.note_relist(reason);
+                if let Some(failure) = lagging.filter(|_| reason == RelistReason::Lagging) {
+                    self.behind(&failure);
+                }
             }
             Effect::Absent => {
                 self.sink.clear();
@@ -156,10 +203,14 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     }
 
     /// Delivers a list of which all pages have been read.
-    async fn deliver_list(&mut self, version: Arc<str>) {
-        match self.sink.whole(version).await {
+    async fn deliver_list(&mut self, version: Arc<str>, void: Option<Arc<str>>) {
+        let restored = if void.is_some() { Restored::Yes } else { Restored::No };
+        match self.sink.whole(Arc::clone(&version), restored).await {
             Ok(()) => {
                 self.metrics.list(self.resource);
+                if let Some(seen) = void {
+                    self.sink.restored(&version, &seen);
+                }
                 self.sink.confirm();
             }
             Err(failure) => {
@@ -175,6 +226,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     /// Watches until the watch ends.
     async fn watch(&mut self) {
         let began = Instant::now();
+        self.shown = None;
         let seconds = self.random.u64(WATCH_SECONDS);
         // The server ends the watch by itself before this; a connection that is still open then is dead.
         let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
@@ -187,9 +239,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         self.metrics.watch(self.resource, &end);
         let kind = self.resource.kind;
         match &end {
-            // It was open for a while and had sent everything.
-            End::Orderly if began.elapsed() >= WATCH_LEAST => self.sink.confirm(),
-            End::Orderly => {}
+            End::Orderly | End::Lagging => {}
             End::Cut(reason) => {
                 // A connection that breaks as soon as it is open is as good as none.
                 if began.elapsed() < WATCH_LEAST {
@@ -203,18 +253,81 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             }
             End::Failed(failure) => self.failed("watch", failure),
         }
+        if end == End::Lagging {
+            return;
+        }
+        // A server keeps a watch open from a version that it does not know, and ends it in order: the end says nothing.
+        let is_shown = end == End::Orderly && self.shown.is_some_and(|at| at.elapsed() < PROBE_AFTER);
         let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
             self.note_relist(reason);
         }
+        if !is_shown && !self.reflector.is_listing() && self.probe.is_none() {
+            self.send_probe();
+        }
+    }
+
+    /// Asks for the server's resourceVersion, beside the watch that comes next.
+    fn send_probe(&mut self) {
+        let ((uri, asked), server) = (self.reflector.probe(), Arc::clone(&self.server));
+        let probe = async move {
+            let body = timeout(PROBE_TIME, server.list_page(&uri)).await.unwrap_or(Err(Failure::Silent(PROBE_TIME)))?;
+            let head = decode::head(&body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
+            Ok((asked, head.version))
+        };
+        self.probe = Some(probe.boxed());
+    }
+
+    /// Takes the answer to a probe. True where the server lags, and lists come next.
+    fn probed(&mut self, answer: Result<(Arc<str>, Arc<str>), Failure>) -> bool {
+        let (asked, version) = match answer {
+            Ok(versions) => versions,
+            Err(failure) => {
+                self.failed("probe", &failure);
+                return false;
+            }
+        };
+        let lagging = self.lagging(&version);
+        match self.reflector.step(Outcome::Probed { asked, version }, Instant::now()) {
+            Effect::Confirmed => self.sink.confirm(),
+            Effect::Relist(reason) => {
+                self.note_relist(reason);
+                lagging.iter().for_each(|failure| self.behind(failure));
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// The failure of a list at a resourceVersion, if that is older than what was seen.
+    fn lagging(&self, version: &str) -> Option<Failure> {
+        let newest = self.reflector.newest();
+        is_newer(newest, version).then(|| Failure::Lagging { version: version.to_owned(), newest: newest.to_owned() })
+    }
+
+    /// The server lags: another connection may lead to another server.
+    fn behind(&self, failure: &Failure) {
+        self.failed("list", failure);
+        self.server.reconnect();
     }
 
     /// Opens a watch, and reads it to its end.
     async fn watch_until(&mut self, seconds: u64, deadline: Instant) -> End {
-        match timeout_at(deadline, self.server.watch(&self.reflector.watch_uri(seconds))).await {
-            Ok(Ok(chunks)) => self.read_watch(chunks, deadline).await,
-            Ok(Err(failure)) => End::Failed(failure),
-            Err(_) => End::Silent,
+        let (uri, server) = (self.reflector.watch_uri(seconds), Arc::clone(&self.server));
+        let mut opened = pin!(timeout_at(deadline, server.watch(&uri)));
+        loop {
+            tokio::select! {
+                biased;
+                opened = &mut opened => return match opened {
+                    Ok(Ok(chunks)) => self.read_watch(chunks, deadline).await,
+                    Ok(Err(failure)) => End::Failed(failure),
+                    Err(_) => End::Silent,
+                },
+                answer = answer(&mut self.probe) => if self.probed(answer) {
+                    return End::Lagging;
+                },
+            }
         }
     }
 
@@ -222,7 +335,15 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     async fn read_watch(&mut self, mut chunks: S::Chunks, deadline: Instant) -> End {
         let mut lines = Lines::default();
         loop {
-            let chunk = match timeout_at(deadline, chunks.next()).await {
+            let next = tokio::select! {
+                biased;
+                next = timeout_at(deadline, chunks.next()) => next,
+                answer = answer(&mut self.probe) => match self.probed(answer) {
+                    true => return End::Lagging,
+                    false => continue,
+                },
+            };
+            let chunk = match next {
                 Ok(Some(Ok(chunk))) => chunk,
                 Ok(Some(Err(failure))) => return End::Cut(failure.to_string()),
                 Ok(None) => return End::Orderly,
@@ -255,6 +376,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             Some(_) => {}
             None => self.metrics.unordered(self.resource, "incomparable"),
         }
+        self.shown = Some(Instant::now());
         self.sink.confirm();
     }
 
@@ -262,13 +384,6 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         let kind = self.resource.kind;
         self.metrics.relist(self.resource, reason);
         tracing::info!(%kind, reason = reason.name(), "relisting");
-        if reason == RelistReason::Lagging {
-            tracing::warn!(
-                %kind,
-                "list older than the resourceVersion seen before: refused and requested again; \
-                 if the cluster was restored from a backup, restart this sidecar"
-            );
-        }
     }
 
     /// Counts and notes a failure. [`Health`](crate::kube::Health) logs those that last.

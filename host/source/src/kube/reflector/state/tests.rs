@@ -19,7 +19,7 @@ impl Walk {
     /// A reflector that has listed at version 100 and watches.
     fn watching() -> Self {
         let mut walk = Self::of(Kind::Pod);
-        assert_eq!(walk.page("100", None), Effect::Whole(Arc::from("100")));
+        assert_eq!(walk.page("100", None), whole("100"));
         walk
     }
 
@@ -29,6 +29,12 @@ impl Walk {
 
     fn no_page(&mut self, failure: Failure) -> Effect {
         self.reflector.step(Outcome::NoPage(failure), self.now)
+    }
+
+    /// The answer to a probe that is sent now.
+    fn probed(&mut self, version: &str) -> Effect {
+        let (_, asked) = self.reflector.probe();
+        self.reflector.step(Outcome::Probed { asked, version: Arc::from(version) }, self.now)
     }
 
     fn ended(&mut self, end: End, lasted: Duration) -> Effect {
@@ -67,6 +73,11 @@ fn storm() -> Failure {
     Failure::Refused { status: 500, message: String::new(), retry_after: None }
 }
 
+/// A whole list that makes nothing void.
+fn whole(version: &str) -> Effect {
+    Effect::Whole { version: Arc::from(version), void: None }
+}
+
 const LONG: Duration = Duration::from_secs(30);
 
 #[test]
@@ -75,7 +86,7 @@ fn a_watch_begins_at_the_version_of_the_first_page_whatever_later_pages_say() {
     assert_eq!(walk.page("100", Some("a")), Effect::Keep);
     assert_eq!(*walk.reflector.state(), State::Listing { next: Some(Arc::from("a")) });
     assert_eq!(walk.page("105", Some("b")), Effect::Keep);
-    assert_eq!(walk.page("110", None), Effect::Whole(Arc::from("100")));
+    assert_eq!(walk.page("110", None), whole("100"));
     assert!(walk.watch_uri().ends_with("resourceVersion=100"));
 }
 
@@ -94,7 +105,7 @@ fn expiry_leads_to_a_relist_at_once_but_not_in_a_hot_loop() {
     assert_eq!(walk.ended(End::Failed(expired()), Duration::ZERO), Effect::Relist(RelistReason::Expired));
     assert!(walk.is_listing_from_the_start());
     // Listed, and expired again before anything succeeded: now there is a wait.
-    assert_eq!(walk.page("100", None), Effect::Whole(Arc::from("100")));
+    assert_eq!(walk.page("100", None), whole("100"));
     assert_eq!(walk.ended(End::Failed(expired()), Duration::ZERO), Effect::Relist(RelistReason::Expired));
     assert!(walk.wait() > Duration::from_millis(500));
     assert!(walk.is_listing_from_the_start());
@@ -120,7 +131,7 @@ fn a_page_that_fails_is_requested_again_and_the_list_goes_on() {
     assert_eq!(walk.no_page(storm()), Effect::None);
     assert!(walk.wait() > Duration::ZERO);
     assert_eq!(*walk.reflector.state(), State::Listing { next: Some(Arc::from("a")) });
-    assert_eq!(walk.page("100", None), Effect::Whole(Arc::from("100")));
+    assert_eq!(walk.page("100", None), whole("100"));
 }
 
 #[test]
@@ -133,7 +144,76 @@ fn a_list_older_than_what_was_seen_is_refused_on_its_first_page() {
         assert!(walk.wait() > Duration::ZERO);
         assert!(walk.is_listing_from_the_start());
     }
-    assert_eq!(walk.page("250", None), Effect::Whole(Arc::from("250")));
+    assert_eq!(walk.page("250", None), whole("250"));
+}
+
+#[test]
+fn a_server_whose_lists_stay_older_is_a_restored_one_and_versions_begin_anew() {
+    let mut walk = Walk::watching();
+    walk.reached("250");
+    walk.ended(End::Orderly, LONG);
+    let began = walk.now;
+    assert_eq!(walk.probed("99"), Effect::Relist(RelistReason::Lagging));
+    let mut refused = 0;
+    let effect = loop {
+        assert!(walk.wait() <= LAGGING_RETRY_MOST && walk.is_listing_from_the_start());
+        match walk.page("99", Some("more")) {
+            Effect::Relist(RelistReason::Lagging) => refused += 1,
+            effect => break effect,
+        }
+        assert!(refused < 100);
+    };
+    assert_eq!((effect, walk.now - began >= RESTORED_AFTER), (Effect::Keep, true));
+    assert!(walk.now - began <= RESTORED_AFTER + RETRY_FIRST && refused >= RESTORED_LISTS, "{refused}");
+    // The token of the list expires; what has been found out stays.
+    walk.no_page(expired());
+    walk.wait();
+    assert_eq!(walk.page("101", None), Effect::Whole { version: Arc::from("101"), void: Some(Arc::from("250")) });
+    assert!(walk.watch_uri().ends_with("resourceVersion=101"));
+    assert_eq!(walk.reached("102"), Some(Ordering::Greater));
+    // Once only: another one has to lag for as long.
+    walk.ended(End::Failed(expired()), LONG);
+    assert_eq!(walk.page("90", None), Effect::Relist(RelistReason::Lagging));
+}
+
+#[test]
+fn a_list_that_is_not_older_ends_the_time_of_one_that_lags() {
+    let mut walk = Walk::watching();
+    walk.reached("250");
+    let lag = |walk: &mut Walk| {
+        walk.ended(End::Failed(expired()), LONG);
+        walk.wait();
+        for _ in 0..4 {
+            assert_eq!(walk.page("99", None), Effect::Relist(RelistReason::Lagging));
+            walk.wait();
+        }
+    };
+    // Each for less than the time of a restored one, and together for longer.
+    for version in ["250", "251", "252"] {
+        lag(&mut walk);
+        assert_eq!(walk.page(version, None), whole(version));
+    }
+    walk.ended(End::Orderly, LONG);
+    assert_eq!(walk.probed("252"), Effect::Confirmed);
+}
+
+#[test]
+fn a_probe_confirms_what_is_not_older_than_what_was_seen_when_it_was_sent() {
+    let mut walk = Walk::watching();
+    for version in ["100", "101", "opaque"] {
+        assert_eq!(walk.probed(version), Effect::Confirmed, "{version}");
+        assert!(walk.watch_uri().ends_with("resourceVersion=100"), "a probe shows no changes");
+    }
+    // On its way the watch has gone on: it is older than that, and says nothing.
+    let (_, asked) = walk.reflector.probe();
+    walk.reached("120");
+    let late = Outcome::Probed { asked, version: Arc::from("99") };
+    assert_eq!(walk.reflector.step(late, walk.now), Effect::None);
+    assert_eq!(*walk.reflector.state(), State::Watching);
+    // A list says more.
+    walk.ended(End::Failed(expired()), LONG);
+    assert_eq!(walk.probed("5"), Effect::None);
+    assert!(walk.is_listing_from_the_start());
 }
 
 #[test]
@@ -143,7 +223,7 @@ fn versions_that_cannot_be_compared_count_in_the_order_of_arrival() {
     walk.ended(End::Orderly, LONG);
     assert!(walk.watch_uri().ends_with("resourceVersion=abc"));
     walk.ended(End::Failed(expired()), LONG);
-    assert_eq!(walk.page("abb", None), Effect::Whole(Arc::from("abb")));
+    assert_eq!(walk.page("abb", None), whole("abb"));
 }
 
 #[test]
@@ -195,7 +275,7 @@ fn a_version_for_which_every_watch_is_refused_leads_to_a_relist_after_minutes() 
     assert_eq!(walk.ended(End::Failed(storm()), Duration::ZERO), Effect::Relist(RelistReason::Refused));
     assert!(walk.wait() > Duration::from_secs(10) && walk.is_listing_from_the_start());
     assert!(walk.now - from > Duration::from_secs(60), "not at the first sign of trouble");
-    assert_eq!(walk.page("300", None), Effect::Whole(Arc::from("300")));
+    assert_eq!(walk.page("300", None), whole("300"));
     assert!(walk.watch_uri().ends_with("resourceVersion=300"));
     // A success between them resets the count.
     (1..WATCH_REFUSALS).for_each(|_| {
@@ -271,7 +351,7 @@ fn older_versions_of_an_api_are_tried_and_a_kind_that_is_not_served_is_treated_a
     assert_eq!(walk.no_page(missing()), Effect::Relist(RelistReason::NotServed), "no page of it is kept");
     walk.wait();
     walk.no_page(missing());
-    assert_eq!(walk.page("7", None), Effect::Whole(Arc::from("7")));
+    assert_eq!(walk.page("7", None), whole("7"));
     assert!(walk.watch_uri().contains("v1beta2/"));
 }
 

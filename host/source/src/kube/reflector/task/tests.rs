@@ -101,22 +101,99 @@ async fn a_dead_connection_is_found_within_20_seconds_of_the_last_byte_and_leads
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_opens_watches_and_sends_nothing_lets_the_cache_grow_stale() {
-    let seen = reflect(Script::default().page("10", &[]), seconds(300)).await;
+    let deaf = (0..50).fold(Script::default().page("10", &[]), |script, _| script.probe(Answer::Hang));
+    let seen = reflect(deaf, seconds(300)).await;
     assert!(seen.watches().len() >= 15, "{:?}", seen.watches());
     assert_eq!(seen.staleness, Some(seconds(300)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
-    let after = |steps: Vec<Do>| async { reflect(Script::default().page("10", &[]).watch(steps), seconds(7)).await };
-    let quiet = after(vec![Do::Pause(seconds(5))]).await;
-    assert_eq!(quiet.staleness, Some(seconds(2)), "an orderly end");
+    let listed = || Script::default().page("10", &[]);
+    let after = |steps: Vec<Do>| async { reflect(listed().watch(steps), seconds(7)).await };
     let bookmarked = after(vec![Do::Pause(seconds(5)), bookmark(10), Do::Silence]).await;
     assert_eq!(bookmarked.staleness, Some(seconds(2)), "a bookmark");
     let lagging = after(vec![Do::Pause(seconds(5)), bookmark(9), event("ADDED", &pod("a", 8)), Do::Silence]).await;
     assert_eq!(lagging.staleness, Some(seconds(7)), "events of a server that lags");
-    let ended_at_once = reflect(Script::default().page("10", &[]).watch([]).watch([]), seconds(10)).await;
-    assert_eq!(ended_at_once.staleness, Some(seconds(10)), "nothing at all");
+    let ended_at_once = reflect(listed().watch([]).watch([]).probe(Answer::Hang), seconds(9)).await;
+    assert_eq!(ended_at_once.staleness, Some(seconds(9)), "nothing at all");
+    // The end of a watch that has brought nothing is followed by a probe.
+    let quiet = || listed().watch([Do::Pause(seconds(5))]);
+    assert_eq!(reflect(quiet(), seconds(7)).await.staleness, Some(seconds(2)), "a probe");
+    for (what, answer) in [
+        ("no answer", Answer::Hang),
+        ("an error", Answer::No(Failure::of_status(500, None, b""))),
+        ("an older version", Answer::Page(page("9", None, &[]))),
+        ("no list", Answer::Page("{}".to_owned())),
+    ] {
+        assert_eq!(reflect(quiet().probe(answer), seconds(7)).await.staleness, Some(seconds(7)), "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_is_sent_only_where_a_watch_has_not_said_enough() {
+    let quiet = || vec![Do::Pause(seconds(6))];
+    let bookmarked = || vec![Do::Pause(seconds(6)), bookmark(10), Do::Pause(seconds(1))];
+    let script = Script::default()
+        .page("10", &[])
+        .watch(bookmarked())
+        .watch(quiet())
+        .watch(bookmarked())
+        .watch([event("ADDED", &pod("a", 11)), Do::Pause(seconds(8))]);
+    let seen = reflect(script, seconds(30)).await;
+    assert_eq!(seen.probes(), [seconds(13), seconds(28)]);
+    assert!(seen.asked.iter().any(|(_, uri)| uri == "/api/v1/pods?limit=1"), "{:?}", seen.asked);
+    assert_eq!(seen.lists().len(), 1);
+    // A connection that breaks says that something has happened to the server.
+    let cut = Script::default().page("10", &[]).watch([Do::Pause(seconds(3)), bookmark(11), Do::Cut]);
+    assert_eq!(reflect(cut, seconds(5)).await.probes(), [seconds(3)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_do_not_wait_for_a_probe() {
+    let script = Script::default()
+        .page("10", &[])
+        .watch([Do::Pause(seconds(6))])
+        .probe(Answer::Hang)
+        .watch([event("ADDED", &pod("a", 11)), Do::Silence]);
+    let seen = reflect(script, seconds(8)).await;
+    assert_eq!(seen.changes.last(), Some(&(seconds(6), "applied ns/a 11".to_owned())));
+    assert_eq!(seen.probes(), [seconds(6)]);
+}
+
+/// A server whose etcd is restored: it knows lower versions only, and keeps a watch from a later one open.
+fn restored(script: Script) -> Script {
+    let older = || Answer::Page(page("7", None, &[pod("a", 5)]));
+    (0..50).fold(script.probe(older()), |script, _| script.list(older()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_restored_is_stale_until_its_older_lists_are_taken() {
+    let script = Script::default().page("100", &[pod("a", 90), pod("b", 95)]).watch([Do::Pause(seconds(6))]);
+    let script = restored(script);
+    let early = reflect(script, seconds(20)).await;
+    assert_eq!(early.told(), ["replaced by 2 at 100"]);
+    assert_eq!(early.staleness, Some(seconds(20)));
+
+    let script = Script::default().page("100", &[pod("a", 90), pod("b", 95)]).watch([Do::Pause(seconds(6))]);
+    let script = restored(script).watch([Do::Silence]).watch([event("ADDED", &pod("c", 8)), Do::Silence]);
+    let seen = reflect(script, seconds(30)).await;
+    assert_eq!(seen.told(), ["replaced by 2 at 100", "restored to 1 at 7", "applied ns/c 8"]);
+    let at = seen.changes[1].0;
+    assert!(at >= seconds(26) && at <= seconds(27), "{at:?}");
+    assert_eq!(seen.watches().last().unwrap().1, "7");
+    let objects: Vec<_> = seen.objects.iter().map(|(key, version)| format!("{key} {version}")).collect();
+    assert_eq!(objects, ["ns/a 5", "ns/c 8"]);
+    assert_eq!(seen.metrics.failure_count(Kind::Pod, "lagging"), seen.lists().len() as u64 - 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_lags_for_a_while_is_waited_out() {
+    let older = || Answer::Page(page("99", None, &[]));
+    let script = Script::default().page("100", &[pod("a", 90)]).watch([Do::Pause(seconds(6))]).probe(older());
+    let script = script.list(older()).list(older()).page("104", &[pod("a", 90), pod("b", 103)]);
+    let seen = reflect(script, seconds(20)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 100", "replaced by 2 at 104"]);
 }
 
 #[tokio::test(start_paused = true)]
