@@ -211,6 +211,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         return end_of(telling);
     }
 
+    let begun = position;
     let mut spoke = Instant::now();
     loop {
         if telling.expired_after == Some(telling.told) {
@@ -249,8 +250,10 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
         }
         let is_ended = shared.store().endings(place) > here.endings;
         if is_ended || Instant::now() >= end {
-            // As a real server does: the last bookmark of a watch names the version from which to resume.
-            telling.bookmark(position, false)?;
+            // As a real server does: the last bookmark of a watch names the version from which to resume, unless it began there.
+            if position > begun {
+                telling.bookmark(position, false)?;
+            }
             return end_of(telling);
         }
         if shared.is_over() || body::is_closed(stream) {

@@ -93,6 +93,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     request.verb = match request.flag("watch") {
         _ if applied.is_some() => Verb::Apply,
         true => Verb::Watch,
+        false if request.parameter("limit") == "1" && request.parameter("continue").is_empty() => Verb::Probe,
         false => Verb::List(Token::read(request.parameter("continue")).map_or(1, |token| token.page)),
     };
     Ok(Some(request))

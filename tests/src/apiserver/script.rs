@@ -15,6 +15,8 @@ use super::store::Version;
 pub enum Verb {
     /// A page of a list, by its number from 1.
     List(usize),
+    /// A list of one object, by which a client finds out the server's version.
+    Probe,
     /// A watch.
     Watch,
     /// A server-side apply of a status.

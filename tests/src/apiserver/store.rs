@@ -253,6 +253,15 @@ impl Store {
         self.history = history;
     }
 
+    /// Restores a backup of a version, as etcd does: the server knows nothing of what came after it, and its next change has the
+    /// version after that one. UIDs are not given twice.
+    pub fn restore(&mut self, version: Version) {
+        let objects = (0..self.objects.len()).map(|place| self.at(place, version)).collect();
+        self.objects = objects;
+        self.history.retain(|entry| entry.version <= version);
+        self.version = version;
+    }
+
     /// The oldest version from which a watch can start.
     pub fn compacted(&self) -> Version {
         self.compacted

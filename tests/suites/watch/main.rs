@@ -11,7 +11,7 @@
 //! | W-04, W-05 duplicates, older versions, odd versions | [`streams`] | `source/feed` |
 //! | W-06 lost deletes, recreated objects | [`deletes`] | `source/feed` |
 //! | W-07 bookmarks | [`bookmarks`] | `source/kube/state` |
-//! | W-08 lagging lists | [`expiry`] | `source/kube/state` |
+//! | W-08 lagging lists, restored backups | [`expiry`], [`restored`] | `source/kube/state` |
 //! | W-09 too large versions, 429, errors, 403, 401 | [`outage`], [`start_up`] | `source/kube`: 60 s of errors, the rate at the plateau |
 //! | W-10 server gone | [`outage`]: 30 s of it | |
 //! | W-11 not whole, not ready | [`start_up`] | |
@@ -42,6 +42,7 @@ mod outage;
 mod random;
 mod replay;
 mod restart;
+mod restored;
 mod start_up;
 mod state;
 mod storm;

@@ -21,6 +21,8 @@ pub(super) enum DriftKind {
     Outdated,
     /// It is held at this version with another content.
     Different,
+    /// It is held at a version newer than that in the list, and not newer than the list: the cluster was restored from a backup.
+    Void,
 }
 
 impl fmt::Display for DriftKind {
@@ -30,12 +32,13 @@ impl fmt::Display for DriftKind {
             Self::Extra => "held and not listed",
             Self::Outdated => "held at an older version",
             Self::Different => "held with another content",
+            Self::Void => "held at a version that the cluster does not know; was it restored from a backup?",
         })
     }
 }
 
-/// How a listed object differs from what is held of it; `None` where it does not, or where nothing can be said.
-pub(super) fn drift(object: &Compiled, ledger: &Ledger, writer: &Writer) -> Option<DriftKind> {
+/// How an object of a list at version `listed` differs from what is held of it; `None` where it does not, or where nothing can be said.
+pub(super) fn drift(object: &Compiled, listed: &str, ledger: &Ledger, writer: &Writer) -> Option<DriftKind> {
     if matches!(object.record, Record::Unreadable) {
         return None;
     }
@@ -54,6 +57,7 @@ pub(super) fn drift(object: &Compiled, ledger: &Ledger, writer: &Writer) -> Opti
     match compare(&held, version) {
         Some(Ordering::Less) => Some(DriftKind::Outdated),
         Some(Ordering::Equal) if ended || !holds(object, writer) => Some(DriftKind::Different),
+        Some(Ordering::Greater) if compare(&held, listed).is_some_and(Ordering::is_le) => Some(DriftKind::Void),
         _ => None,
     }
 }

@@ -184,8 +184,25 @@ impl Audit {
             .map(|(_, identity)| identity.clone())
             .collect();
         let has_drifted = |object: &Compiled| still.contains_key(&object.identity.uid);
-        self.feed.repair(listed.objects.into_iter().filter(has_drifted).collect(), deleted);
+        let drifted: Vec<Compiled> = listed.objects.into_iter().filter(has_drifted).collect();
+        self.void_contradicted(&drifted, &listed.version);
+        self.feed.repair(drifted, deleted);
         Ok(still.len())
+    }
+
+    /// Forgets versions that contradict the list: a repair does not replace what is newer.
+    fn void_contradicted(&self, drifted: &[Compiled], listed: &str) {
+        let mut ledger = self.feed.ledger().lock();
+        let writer = self.writer.lock();
+        for Compiled { identity, .. } in drifted {
+            let named =
+                || identity.key.split_once('/').and_then(|(namespace, name)| writer.pods().by_name(namespace, name));
+            let pod = match identity.kind {
+                Kind::Pod => writer.pods().by_uid(&identity.uid).or_else(named).filter(|pod| writer.was_shown(pod)),
+                _ => None,
+            };
+            ledger.void_where_contradicted(identity, pod.as_deref(), listed);
+        }
     }
 
     /// The server's list; `None` where it does not serve the kind: objects that it served before stay.
@@ -217,7 +234,7 @@ impl Audit {
                 let ledger = self.feed.ledger().lock();
                 let writer = self.writer.lock();
                 for object in chunk {
-                    if let Some(drift) = drift(object, &ledger, &writer) {
+                    if let Some(drift) = drift(object, &listed.version, &ledger, &writer) {
                         suspects.insert(Arc::clone(&object.identity.uid), (drift, object.identity.clone()));
                     }
                 }

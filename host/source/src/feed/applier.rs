@@ -309,6 +309,11 @@ impl<T: Target> Applier<T> {
                 }
                 continue;
             }
+            if matches!(evidence, Evidence::List | Evidence::Audit) {
+                let identity = &object.identity;
+                let pod = (kind == Kind::Pod).then(|| target.pod(&identity.uid, &identity.key)).flatten();
+                ledger.void_where_contradicted(identity, pod.as_deref(), version);
+            }
             let change = match failed_before.remove(&uid) {
                 Some(_) => ObjectChange::Repaired(object),
                 None => ObjectChange::Applied(object),

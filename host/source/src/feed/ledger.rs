@@ -79,6 +79,29 @@ impl Ledger {
         if !self.void.is_empty() && self.void.contains(&pod.uid) { "" } else { &pod.resource_version }
     }
 
+    /// Forgets the version at which an object is held, or was deleted, where a list at version `listed` shows the object at an older
+    /// one although that version is not newer than the list: in one history no list does that. So the cluster was restored from a
+    /// backup and has gone on beyond what had been seen before. `pod` is the pod that is held with the object's UID or name. Returns
+    /// whether that is so.
+    pub(crate) fn void_where_contradicted(&mut self, object: &Identity, pod: Option<&PodRecord>, listed: &str) -> bool {
+        let is_void = |known: &str| {
+            is_newer(known, &object.version) && version::compare(known, listed).is_some_and(Ordering::is_le)
+        };
+        let is_dead_void = self.tombstones.version(object).is_some_and(is_void);
+        if is_dead_void {
+            self.tombstones.remove(&object.id());
+        }
+        let is_held_void = match pod {
+            Some(pod) => is_void(self.version_of(pod)) && self.void.insert(Arc::clone(&pod.uid)),
+            None => {
+                let held = self.held.get_mut(&object.kind).and_then(|held| held.get_mut(&object.key));
+                let held = held.filter(|held| is_void(&held.version));
+                held.map(|held| held.version = Arc::default()).is_some()
+            }
+        };
+        is_dead_void || is_held_void
+    }
+
     /// A pod with this UID is held no more, or as the restored cluster has it.
     pub(super) fn renewed(&mut self, uid: &str) {
         self.void.remove(uid);
@@ -136,9 +159,10 @@ impl Ledger {
         if evidence == Evidence::Restored {
             return VersionCheck::Newer;
         }
-        if let Some(deleted) = self.tombstones.version(object) {
-            // Only a version that is known to be newer brings a deleted UID back.
-            return VersionCheck::of(version::compare(&object.version, deleted), true);
+        let deleted = self.tombstones.version(object);
+        let since_deleted = deleted.map(|deleted| VersionCheck::of(version::compare(&object.version, deleted), true));
+        if since_deleted == Some(VersionCheck::Stale) {
+            return VersionCheck::Stale;
         }
         if evidence == Evidence::Event && held.is_none_or(|(uid, _)| *uid != *object.uid) {
             // The newest list would show an object that is as old as the list and still exists, even where another object
@@ -148,7 +172,8 @@ impl Ledger {
                 return VersionCheck::Stale;
             }
         }
-        let Some((uid, held)) = held else { return VersionCheck::Newer };
+        // Only a version that is known to be newer brings a deleted UID back.
+        let Some((uid, held)) = held else { return since_deleted.unwrap_or(VersionCheck::Newer) };
         if object.version.is_empty() && held.is_empty() {
             return VersionCheck::Newer;
         }

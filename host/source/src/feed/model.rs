@@ -211,6 +211,17 @@ impl Model {
     fn replace(&mut self, kind: Kind, list: &BTreeMap<Key, State>, version: u64) {
         self.dropped.remove(&kind);
         let is_newest = self.listed.get(&kind).is_none_or(|listed| *listed <= version);
+        for (key, state) in list.iter().filter(|_| is_newest) {
+            // In one history no list shows an object as it was before a version that is not newer than the list.
+            let is_void = |known: &u64| *known > state.version && *known <= version;
+            let id = (kind, state.uid.clone());
+            if self.dead.get(&id).is_some_and(is_void) {
+                self.dead.remove(&id);
+            }
+            if self.held.get(key).is_some_and(|known| is_void(&known.version)) {
+                self.held.remove(key);
+            }
+        }
         list.iter().for_each(|(key, state)| self.apply(key, state, is_newest));
         let uids: BTreeSet<&str> = list.values().map(|state| state.uid.as_str()).collect();
         self.held.retain(|key, state| key.0 != kind || state.version > version || uids.contains(state.uid.as_str()));
@@ -362,7 +373,19 @@ fn history(seed: u64, failures: u8, when: When) {
             }
             19 if random.u8(0..4) == 0 => server.backup = (server.version, server.now.clone()),
             19 if server.backup.0 > 0 && random.u8(0..4) == 0 => {
+                let before = server.version;
                 server.restore();
+                // Nobody has looked until it has gone on beyond what had been seen.
+                if random.bool() {
+                    server.version = before;
+                    for kind in [Kind::Node, Kind::Pod] {
+                        server.version += 1;
+                        let list = server.list(kind);
+                        queue.push(replaced(kind, &list, server.version), now);
+                        model.replace(kind, &list, server.version);
+                    }
+                    continue;
+                }
                 for kind in [Kind::Node, Kind::Pod] {
                     let list = server.list(kind);
                     let Change::Replaced { objects, version, .. } = replaced(kind, &list, server.version) else {

@@ -99,6 +99,11 @@ impl Failure {
         }
     }
 
+    /// Whether the server has not reached the requested resourceVersion.
+    pub(super) fn is_behind(&self) -> bool {
+        matches!(self, Self::NotNow { status, .. } if *status != 429)
+    }
+
     /// How long the server asks to wait before the next request.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -256,13 +256,18 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         if end == End::Lagging {
             return;
         }
-        // A server keeps a watch open from a version that it does not know, and ends it in order: the end says nothing.
-        let is_shown = end == End::Orderly && self.shown.is_some_and(|at| at.elapsed() < PROBE_AFTER);
+        // A server keeps a watch open from a version that it does not know, and ends it in order, which says nothing; or it refuses
+        // such a watch. A refusal for another reason would meet a probe as well.
+        let says_enough = match &end {
+            End::Orderly => self.shown.is_some_and(|at| at.elapsed() < PROBE_AFTER),
+            End::Failed(failure) => !failure.is_behind(),
+            End::Cut(_) | End::Silent | End::Lagging => false,
+        };
         let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
             self.note_relist(reason);
         }
-        if !is_shown && !self.reflector.is_listing() && self.probe.is_none() {
+        if !says_enough && !self.reflector.is_listing() && self.probe.is_none() {
             self.send_probe();
         }
     }

@@ -188,6 +188,21 @@ async fn a_cluster_that_is_restored_is_stale_until_its_older_lists_are_taken() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_restored_server_that_refuses_watches_of_later_versions_is_found_out_as_well() {
+    let behind = || {
+        Failure::of_status(
+            504,
+            None,
+            br#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 100, current: 7"}"#,
+        )
+    };
+    let script =
+        (0..50).fold(Script::default().page("100", &[pod("a", 90)]), |script, _| script.refuse_watch(behind()));
+    let seen = reflect(restored(script), seconds(30)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 100", "restored to 1 at 7"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_replica_that_lags_for_a_while_is_waited_out() {
     let older = || Answer::Page(page("99", None, &[]));
     let script = Script::default().page("100", &[pod("a", 90)]).watch([Do::Pause(seconds(6))]).probe(older());
