@@ -1,7 +1,7 @@
 //! The sidecar beside a real etcd and a real kube-apiserver: `make e2e`.
 //!
 //! A cluster of some hundred nodes and some thousand pods changes at random while faults are injected: the API server is
-//! killed, connections are cut or stall, etcd compacts versions that the sidecar has not seen. After each part the sidecar's
+//! killed, connections are cut or stall, etcd compacts versions that the sidecar has not seen, and is restored from a backup. After each part the sidecar's
 //! state must equal a recount from the API server's lists, and its verdicts those over a dump of the cluster.
 //!
 //! Start at [`run`], which has the parts in order. [`history`] chooses changes from [`steps`]; their objects come from

@@ -24,6 +24,10 @@ pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
 /// The sidecar's user: the service account to which the manifests of deploy/ grant rights.
 pub(crate) const SIDECAR_USER: &str = "system:serviceaccount:kube-system:nodesift";
 
+/// The folder of etcd's data, and that of their backup.
+const DATA: &str = "etcd";
+const BACKUP: &str = "etcd-backup";
+
 /// Admission plugins that need controllers: one that creates service accounts, one whose taint of new nodes a controller
 /// removes, one whose finalizers a controller removes.
 const ADMISSION_LEFT_OUT: &str = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection";
@@ -77,7 +81,10 @@ impl Drop for Program {
 #[derive(Debug)]
 pub(crate) struct Etcd {
     address: SocketAddr,
-    _program: Program,
+    binary: PathBuf,
+    folder: PathBuf,
+    arguments: Vec<String>,
+    program: Option<Program>,
 }
 
 impl Etcd {
@@ -85,7 +92,7 @@ impl Etcd {
     pub(crate) fn start(binary: &Path, folder: &Path) -> anyhow::Result<Self> {
         let (clients, peers) = (free_port()?, free_port()?);
         let arguments = [
-            format!("--data-dir={}", folder.join("etcd").display()),
+            format!("--data-dir={}", folder.join(DATA).display()),
             format!("--listen-client-urls=http://{clients}"),
             format!("--advertise-client-urls=http://{clients}"),
             format!("--listen-peer-urls=http://{peers}"),
@@ -94,10 +101,34 @@ impl Etcd {
             "--unsafe-no-fsync".to_owned(),
             "--log-level=warn".to_owned(),
         ];
-        let mut program = Program::start("etcd", binary, &arguments, folder)?;
-        let endpoint = Endpoint::Tcp(clients);
+        let (binary, folder) = (binary.to_owned(), folder.to_owned());
+        let mut etcd = Self { address: clients, binary, folder, arguments: arguments.into(), program: None };
+        etcd.start_again()?;
+        Ok(etcd)
+    }
+
+    fn start_again(&mut self) -> anyhow::Result<()> {
+        let mut program = Program::start("etcd", &self.binary, &self.arguments, &self.folder)?;
+        let endpoint = Endpoint::Tcp(self.address);
         program.wait(|| http::get(&endpoint, "/health").is_ok_and(|answer| answer.status == 200))?;
-        Ok(Self { address: clients, _program: program })
+        self.program = Some(program);
+        Ok(())
+    }
+
+    /// Stops it, copies its data, and starts it again.
+    pub(crate) fn back_up(&mut self) -> anyhow::Result<()> {
+        self.program = None;
+        copy(&self.folder.join(DATA), &self.folder.join(BACKUP)).context("the data of etcd cannot be copied")?;
+        self.start_again()
+    }
+
+    /// Stops it, and starts it over the data of [`Self::back_up`]: what came after that is lost, and its revisions are given again.
+    pub(crate) fn restore(&mut self) -> anyhow::Result<()> {
+        self.program = None;
+        let data = self.folder.join(DATA);
+        std::fs::remove_dir_all(&data).context("the data of etcd cannot be removed")?;
+        copy(&self.folder.join(BACKUP), &data).context("the backup of etcd cannot be copied")?;
+        self.start_again()
     }
 
     /// Compacts all revisions before this one, as happens every few minutes in a real cluster.
@@ -190,6 +221,20 @@ impl ApiServer {
             program.wait(|| handle.block_on(api.get("/readyz")).is_ok_and(|reply| reply.status == 200))
         })
     }
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &target)?,
+            false => drop(std::fs::copy(entry.path(), target)?),
+        }
+    }
+    Ok(())
 }
 
 /// A port that is currently free.

@@ -9,11 +9,12 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use nodesift_fixtures::json::text;
 use nodesift_tests::sidecar::{self, Sidecar};
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::Args;
 use crate::api::{Api, Write};
-use crate::asker::Asker;
+use crate::asker::{self, Asker};
 use crate::claims;
 use crate::history::History;
 use crate::judge;
@@ -34,6 +35,9 @@ const STEPS_BEFORE_DEATH: usize = 100;
 /// Steps while the proxy is cut.
 const STEPS_MISSED: usize = 300;
 
+/// Steps that are lost with the data of etcd.
+const STEPS_LOST: usize = 1000;
+
 /// Steps after each fault.
 const STEPS_AFTER: usize = 200;
 
@@ -50,7 +54,7 @@ pub(crate) struct Stage<'a> {
 /// Runs it all.
 pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyhow::Result<()> {
     progress.say(format!("seed {}, folder {}", args.seed, folder.display()));
-    let etcd = Etcd::start(&args.etcd()?, folder)?;
+    let mut etcd = Etcd::start(&args.etcd()?, folder)?;
     let mut server = ApiServer::start(&args.kube_apiserver()?, folder, &etcd)?;
     server.wait_for_certificates()?;
     let wire = Wire::to(server.address).await?;
@@ -83,7 +87,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let sidecar = start_sidecar(args, &sidecars)?;
     progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
     let mut stage = Stage { args, folder, progress, api, history, sidecar };
-    let outcome = scenario(&mut stage, &etcd, &mut server, &wire).await;
+    let outcome = scenario(&mut stage, &mut etcd, &mut server, &wire).await;
     // The log matters most after a failure.
     std::fs::write(folder.join("sidecar.log"), stage.sidecar.output())
         .context("the sidecar's log cannot be written")?;
@@ -99,7 +103,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
 }
 
 /// The parts, once the sidecar runs.
-async fn scenario(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
+async fn scenario(stage: &mut Stage<'_>, etcd: &mut Etcd, server: &mut ApiServer, wire: &Wire) -> anyhow::Result<()> {
     judge::settled(stage, "the sidecar has listed an existing cluster").await?;
     let asker = Asker::start(stage.sidecar.tcp(), stage.args.nodes.saturating_sub(GONE_NODES));
     let outcome = disturbances(stage, etcd, server, wire).await;
@@ -111,6 +115,44 @@ async fn scenario(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer, wi
         report.asked,
         seconds(report.slowest)
     ));
+    // After the requests, which take versions that go back for an error.
+    restored(stage, etcd, server).await
+}
+
+/// etcd is restored from a backup, as after a disaster. What the sidecar has seen since is of a history that is no more.
+async fn restored(stage: &mut Stage<'_>, etcd: &mut Etcd, server: &mut ApiServer) -> anyhow::Result<()> {
+    server.kill();
+    etcd.back_up()?;
+    server.start_again()?;
+    server.wait(&stage.api).await?;
+    stage.history.reload().await?;
+    stage.history.go_on(STEPS_LOST).await?;
+    judge::settled(stage, "after a backup of etcd").await?;
+
+    let before = asker::version(&stage.sidecar.tcp())?;
+    server.kill();
+    etcd.restore()?;
+    server.start_again()?;
+    server.wait(&stage.api).await?;
+    let started = Instant::now();
+    let said = |text: &str| {
+        let is_said = || stage.sidecar.output().contains(text).then_some(());
+        let found = tokio::task::block_in_place(|| timeout::until(is_said));
+        found.with_context(|| format!("the sidecar does not say {text:?}"))
+    };
+    said("the API server knows only older versions")?;
+    let lagging = started.elapsed();
+    said("the cluster was restored from a backup; its lists")?;
+    stage.progress.say(format!(
+        "after the backup was restored: the sidecar says that versions are older after {}, and takes them after {}",
+        seconds(lagging),
+        seconds(started.elapsed())
+    ));
+    stage.history.reload().await?;
+    stage.history.go_on(STEPS_AFTER).await?;
+    judge::settled(stage, "after the backup was restored").await?;
+    let after = asker::version(&stage.sidecar.tcp())?;
+    ensure!(after.pods < before.pods, "the versions did not go back: {before:?} and {after:?}");
     Ok(())
 }
 
