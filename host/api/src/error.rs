@@ -202,6 +202,12 @@ pub enum Error {
         /// That of the newest snapshot.
         found: u64,
     },
+    /// `Assume` with `check`: the cache has changed while the pod was evaluated, and evaluating it again took too long.
+    #[error(
+        "the cache has changed while the pod was checked, and checking it again takes more than {} ms: try again",
+        limits::LOCKED_CHECK_TIME.as_millis()
+    )]
+    CheckInterrupted,
     /// Negotiation refuses.
     #[error(transparent)]
     Negotiation(#[from] nodesift_negotiation::Refusal),
@@ -267,7 +273,7 @@ impl Error {
             Self::Assume(AssumeError::Bound { .. } | AssumeError::OtherPod { .. })
             | Self::DoesNotFit { .. }
             | Self::Held { .. } => (Code::FailedPrecondition, StatusCode::CONFLICT),
-            Self::GenerationChanged { .. } => (Code::Aborted, StatusCode::CONFLICT),
+            Self::GenerationChanged { .. } | Self::CheckInterrupted => (Code::Aborted, StatusCode::CONFLICT),
             Self::Assume(
                 AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
             ) => (Code::NotFound, StatusCode::NOT_FOUND),

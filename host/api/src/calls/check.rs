@@ -9,13 +9,13 @@
 //! the pod without forgetting it first.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::assume::AssumePlan;
 use crate::{Error, Service, limits};
 use nodesift_cache::{Generation, Placed, Plan, Snapshot, Writer};
 use nodesift_engine::allocation::ClaimAllocation;
-use nodesift_engine::{Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
+use nodesift_engine::{self as engine, Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
 
 /// What was found for a plan.
 pub(super) struct Found {
@@ -65,7 +65,7 @@ impl Service {
         if needs.nothing() || (needs.devices && holds) {
             return Ok(None);
         }
-        match self.evaluate_plan(&plan, needs) {
+        match self.evaluate_plan(&plan, needs, limits::CHECK_TIME) {
             // On a later snapshot the pod may be another than the one of the plan.
             Ok(found) => Ok(Some(found).filter(|found| found.at.0 == planned_at)),
             Err(error) if error.is_unsettled() => Ok(None),
@@ -77,7 +77,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`Error::DoesNotFit`], and those of the engine. The pod holds then what it has held.
+    /// [`Error::DoesNotFit`], [`Error::CheckInterrupted`], and those of the engine. The pod holds then what it has held.
     pub(super) fn evaluate_locked(
         &self,
         writer: &mut Writer,
@@ -85,6 +85,21 @@ impl Service {
         plan: &Plan,
         found: Option<Found>,
     ) -> Result<Vec<ClaimAllocation>, Error> {
+        self.evaluate_locked_within(limits::LOCKED_CHECK_TIME, writer, request, plan, found)
+    }
+
+    fn evaluate_locked_within(
+        &self,
+        time: Duration,
+        writer: &mut Writer,
+        request: &AssumePlan,
+        plan: &Plan,
+        found: Option<Found>,
+    ) -> Result<Vec<ClaimAllocation>, Error> {
+        let interrupted = |error| match error {
+            Error::Engine(engine::Error::DeadlineExceeded) => Error::CheckInterrupted,
+            error => error,
+        };
         let needs = Needs::of(request, plan);
         if needs.nothing() {
             return Ok(Vec::new());
@@ -94,10 +109,12 @@ impl Service {
             return Ok(found.allocations);
         }
         let held = if needs.devices { writer.held_for_pod(&plan.pod.uid) } else { None };
-        let Some(held) = held else { return Ok(self.evaluate_plan(plan, needs)?.allocations) };
+        let Some(held) = held else {
+            return Ok(self.evaluate_plan(plan, needs, time).map_err(interrupted)?.allocations);
+        };
         writer.release_pod(&plan.pod.uid);
         writer.publish();
-        let found = self.evaluate_plan(plan, needs);
+        let found = self.evaluate_plan(plan, needs, time).map_err(interrupted);
         if found.is_err() {
             // What was held a moment ago can be held again: nobody else has had the lock.
             if let Err(error) = writer.hold_again(held) {
@@ -139,13 +156,13 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::DoesNotFit`], and those of the engine.
-    fn evaluate_plan(&self, plan: &Plan, needs: Needs) -> Result<Found, Error> {
+    fn evaluate_plan(&self, plan: &Plan, needs: Needs, time: Duration) -> Result<Found, Error> {
         let counts_already = plan.placed != Placed::Assumed;
         let removed = counts_already.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
         let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
         let policy = self.engine().policy().generation;
         let pod = PodRef::Known(Arc::clone(&plan.pod));
-        let deadline = Some(Instant::now() + limits::CHECK_TIME);
+        let deadline = Some(Instant::now() + time);
         let policy = if needs.fit { self.check_fit(&snapshot, plan, &pod, needs, deadline)? } else { policy };
         let allocations = match needs.devices {
             true => self.engine().allocate(&snapshot, &pod, &plan.node, deadline)?,

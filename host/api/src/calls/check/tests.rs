@@ -134,7 +134,13 @@ fn threads_that_race_for_the_last_device_never_both_get_it() {
         let mut won = 0;
         for _ in 0..RACES {
             barrier.wait();
-            let outcome = assume(&service, name, "n");
+            let outcome = loop {
+                match assume(&service, name, "n") {
+                    // This thread did not run for so long.
+                    Err(Error::CheckInterrupted) => {}
+                    outcome => break outcome,
+                }
+            };
             barrier.wait();
             match outcome {
                 Ok(_) => won += usize::from(service.forget_now(v1::ForgetRequest { pod: uid(name) }).is_ok()),
@@ -149,6 +155,25 @@ fn threads_that_race_for_the_last_device_never_both_get_it() {
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(won, RACES);
+}
+
+#[test]
+fn what_takes_too_long_under_the_lock_is_interrupted_and_changes_nothing() {
+    let service = service(&["NodeName", "DynamicResources"], &["a", "b"]);
+    assert_eq!(gets(&service, "a", "n"), v1::Placed::Assumed);
+    for name in ["a", "b"] {
+        let plan_of = v1::AssumeRequest { check: true, ..request(uid(name), "m") };
+        let request = service.assume_plan("", plan_of).unwrap();
+        let mut writer = service.writer().lock();
+        let plan = service.plan(&mut writer, &request).unwrap();
+        let error = service.evaluate_locked_within(Duration::ZERO, &mut writer, &request, &plan, None).unwrap_err();
+        assert_eq!(error.status().0, tonic::Code::Aborted, "{error}");
+        assert!(error.text().contains("try again"), "{error}");
+        drop(writer);
+        // What the pod has held it still holds.
+        refused(&service, "b", "n", TAKEN);
+    }
+    assert_eq!(gets(&service, "b", "m"), v1::Placed::Assumed);
 }
 
 #[test]
