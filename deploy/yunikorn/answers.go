@@ -87,35 +87,37 @@ func (k *kept) verdict(node string) (plugin string, why, err error) {
 	}
 }
 
-// ask asks about the pod and all nodes, on a snapshot that has the pod and the node as the shim has them.
+// ask asks about the pod and all nodes, on a snapshot that has the pod and the node as the shim has them. All of it, waiting for
+// placements and for the connection included, has the time of one question.
 func (s *sidecar) ask(pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) {
-	if err := s.mayAsk(); err != nil {
-		return nil, err
+	if s.isAside(pod.UID) {
+		return nil, errAside
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
+	required := versions{node.ResourceVersion, pod.ResourceVersion}
 	// The second time is for a sidecar that has been restarted: its first answer says so, and knows of no placement.
 	for range 2 {
-		err := s.deliver(ctx)
+		err := s.ready(ctx)
 		if err == nil {
 			var of *kept
-			if of, err = s.answer(ctx, pod, node, allocate); err == nil && of != nil {
-				s.answered()
+			if of, err = s.answer(ctx, pod, required, allocate); err == nil && of != nil {
+				s.answered(pod.UID)
 				return of, nil
 			}
 		}
 		if err != nil {
-			s.failed(err)
+			s.failed(pod.UID, required, err)
 			return nil, err
 		}
 	}
 	err := fmt.Errorf("%w: it was restarted twice", nodesift.ErrUnavailable)
-	s.failed(err)
+	s.failed(pod.UID, required, err)
 	return nil, err
 }
 
 // answer is nil where another process of the sidecar than before has answered, which has to be told the placements first.
-func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) {
+func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, required versions, allocate bool) (*kept, error) {
 	s.asked.Add(1)
 	s.mutex.Lock()
 	local := s.local
@@ -127,10 +129,10 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, node *v1.Node, alloca
 		options = append(options, nodesift.Reserve())
 	}
 	var err error
-	of.set, err = s.client.Feasible(ctx, nodesift.PodOf(pod), append(options, nodesift.AtLeast(node.ResourceVersion, pod.ResourceVersion))...)
+	of.set, err = s.client.Feasible(ctx, nodesift.PodOf(pod), append(options, nodesift.AtLeast(required.node, required.pod))...)
 	if errors.Is(err, nodesift.ErrNotFound) {
 		// Deleted since, or not to be seen by the sidecar: it is judged as the shim has it.
-		of.set, err = s.client.Feasible(ctx, nodesift.WholePod(pod), append(options, nodesift.AtLeast(node.ResourceVersion, ""))...)
+		of.set, err = s.client.Feasible(ctx, nodesift.WholePod(pod), append(options, nodesift.AtLeast(required.node, ""))...)
 	}
 	switch {
 	case errors.Is(err, nodesift.ErrNotFound) || errors.Is(err, nodesift.ErrInvalid):
@@ -151,15 +153,19 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, node *v1.Node, alloca
 	of.why = make(map[*string]error, len(of.set.Failures()))
 	for _, failure := range of.set.Failures() {
 		if len(failure.Reasons) > 0 {
-			of.why[&failure.Reasons[0]] = errors.New(strings.Join(failure.Reasons, ", "))
+			of.why[&failure.Reasons[0]] = errors.New(joined(failure.Reasons))
 		}
 	}
+	s.policy.follow(s.client, of.set)
 	if s.restarted(of.set.Epoch()) {
 		return nil, nil
 	}
 	s.keep(question{pod.UID, allocate}, of, local)
 	return of, nil
 }
+
+// joined are reasons as kube-scheduler joins them.
+func joined(reasons []string) string { return strings.Join(reasons, ", ") }
 
 // undecided tells whether the pod needs what no predicate of the policy evaluates, such as resource claims, and the policy does
 // not say that this is to be ignored. The shim's own plugins may know about it.
@@ -192,8 +198,9 @@ func (s *sidecar) restarted(epoch uint64) bool {
 	s.epoch, s.generation = epoch, 0
 	clear(s.kept)
 	for uid := range s.placed {
-		s.undelivered[uid] = true
+		s.post(uid)
 	}
+	s.deliver()
 	return len(s.placed) > 0
 }
 

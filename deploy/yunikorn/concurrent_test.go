@@ -44,7 +44,8 @@ func TestManyGoroutinesCanCall(t *testing.T) {
 	for text := range failed {
 		t.Error(text)
 	}
-	expect(t, "placed at the end", len(f.placed), 0)
+	untilDelivered(t, m)
+	expect(t, "placed at the end", len(f.placements()), 0)
 	expect(t, "answered by the own manager", m.Counts().Own, 0)
 }
 

@@ -2,10 +2,10 @@
 //
 // [New] makes a [Manager] from the predicate manager that the shim has, and takes its place: it has the methods of the shim's
 // interface PredicateManager. The first question about a pod asks the sidecar once for all nodes; the questions about its other
-// nodes are lookups. The shim's own manager answers where the sidecar cannot.
+// nodes are lookups. Where the sidecar cannot answer, the shim's own manager does, or the pod waits: [Options.Unavailable].
 //
 // [Manager.AssumePod] and [Manager.ForgetPod] tell the sidecar what the shim assumes and forgets. Without them it would not
-// know of pods that are placed and not yet bound.
+// know of pods that are placed and not yet bound. They wait for nothing; a question waits for what is on its way.
 //
 // [Staged] is the same for a shim whose interface has PreFilter and Filter.
 //
@@ -22,4 +22,9 @@
 //   - No node has come or gone in the node index.
 //   - The shim's Node is not newer than the newest of the answer's snapshot.
 //   - It is not older than [Options.MaxAge], whatever else may have changed.
+//
+// # What holds the locks of the shim
+//
+// A question, for [Options.Timeout] at most. After one without an answer, none is asked until one in the background has been
+// answered; placements are delivered all the while. [Options.Outages] is told of that, and [Manager.Health] has the numbers.
 package yunikorn

@@ -7,20 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	nodesift "github.com/nodesift/nodesift/sdk/core/go"
+	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
-	nodesift "github.com/nodesift/nodesift/sdk/core/go"
-	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 // fake is a sidecar whose verdicts follow from the row of a node (see verdict), and which notes what it is told.
@@ -40,10 +36,19 @@ type fake struct {
 	faults            []*nodesiftv1.Fault
 	stale             bool
 	outcome           nodesiftv1.Placed
-	// What Filter, Assume and PreemptionPredicates fail with.
-	filterError, assumeError, preemptionError error
-	// Called in Filter without the mutex.
-	delay func(context.Context)
+	// The predicates of the policy, and its generation.
+	predicates []string
+	policy     uint64
+	// Pods that fit no node on which they are asked about alone, by UID.
+	misfits map[string]bool
+	// What Filter, Assume, Forget and PreemptionPredicates fail with.
+	filterError, assumeError, forgetError, preemptionError error
+	// Called without the mutex: in Filter and PreemptionPredicates, and in Assume and Forget, which ends with its error.
+	delay     func(context.Context)
+	slow      func(ctx context.Context, uid string)
+	delivered func(ctx context.Context, uid string) error
+	// Questions that the manager has asked in the background, which are not among the filters.
+	tries, explained int
 	// Closed at the end of the test.
 	ended chan struct{}
 }
@@ -55,6 +60,7 @@ func startFake(t testing.TB, nodes int) (*fake, *nodesift.Client) {
 	f := &fake{
 		changed: make(chan struct{}), ended: make(chan struct{}), epoch: 7, table: 1, generation: 10,
 		nodesVersion: nodesVersion, placed: map[string]string{}, outcome: nodesiftv1.Placed_PLACED_ASSUMED,
+		policy: 1, predicates: []string{"NodeName", "NodeResourcesFit"}, misfits: map[string]bool{},
 	}
 	for at := range nodes {
 		f.nodes = append(f.nodes, fmt.Sprintf("node-%04d", at))
@@ -150,14 +156,21 @@ var texts = []string{
 
 func (f *fake) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
 	f.mutex.Lock()
-	delay := f.delay
+	delay, slow := f.delay, f.slow
 	f.mutex.Unlock()
 	if delay != nil {
 		delay(ctx)
 	}
+	if slow != nil {
+		slow(ctx, request.GetPods()[0].GetUid())
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.filters = append(f.filters, request)
+	if inBackground(request) {
+		f.tries++
+	} else {
+		f.filters = append(f.filters, request)
+	}
 	if f.filterError != nil {
 		return nil, f.filterError
 	}
@@ -172,7 +185,17 @@ func (f *fake) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*
 		occupied[node] = true
 	}
 	for row, node := range f.nodes {
+		if named := request.GetNodes().GetNames(); len(named) > 0 && !slices.Contains(named, node) {
+			continue
+		}
 		of := verdict(row, occupied[node], allocate)
+		if len(request.GetOverlay().GetRemovedPods()) > 0 {
+			// A pod that is placed is judged without itself.
+			of = 0
+			if f.misfits[request.GetPods()[0].GetUid()] {
+				of = 3
+			}
+		}
 		bitmaps[of][row/8] |= 1 << (row % 8)
 		counts[of]++
 	}
@@ -187,33 +210,35 @@ func (f *fake) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*
 			})
 		}
 	}
-	version := &nodesiftv1.Version{Generation: f.generation, NodesResourceVersion: f.nodesVersion, Stale: f.stale}
+	version := &nodesiftv1.Version{Generation: f.generation, PolicyGeneration: f.policy, NodesResourceVersion: f.nodesVersion, Stale: f.stale}
 	return &nodesiftv1.FilterResponse{Version: version, Pods: []*nodesiftv1.PodAnswer{answer}, Rows: f.rows()}, nil
 }
 
-func (f *fake) Assume(_ context.Context, request *nodesiftv1.AssumeRequest) (*nodesiftv1.AssumeResponse, error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if f.assumeError != nil {
-		return nil, f.assumeError
-	}
-	uid := request.GetPod().GetUid()
-	f.placed[uid] = request.GetNode()
-	f.generation++
-	return &nodesiftv1.AssumeResponse{Uid: uid, Placed: f.outcome}, nil
+// inBackground tells whether no caller under the lock of the shim waits for the answer.
+func inBackground(request *nodesiftv1.FilterRequest) bool {
+	return strings.Contains(request.GetPods()[0].GetJson(), "nodesift-question") || len(request.GetOverlay().GetRemovedPods()) > 0
 }
 
-func (f *fake) Forget(_ context.Context, request *nodesiftv1.ForgetRequest) (*nodesiftv1.ForgetResponse, error) {
+func (f *fake) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nodesiftv1.ExplainResponse, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	delete(f.placed, request.GetPod().GetUid())
-	f.forgotten = append(f.forgotten, request.GetPod().GetUid())
-	f.generation++
-	return &nodesiftv1.ForgetResponse{}, nil
+	f.explained++
+	explanation := &nodesiftv1.PodExplanation{}
+	for _, name := range f.predicates {
+		explanation.Predicates = append(explanation.Predicates, &nodesiftv1.PredicateAnswer{Predicate: name})
+	}
+	version := &nodesiftv1.Version{PolicyGeneration: f.policy}
+	return &nodesiftv1.ExplainResponse{Version: version, Pods: []*nodesiftv1.PodExplanation{explanation}}, nil
 }
 
 // PreemptionPredicates needs two victims.
-func (f *fake) PreemptionPredicates(_ context.Context, request *nodesiftv1.PreemptionPredicatesRequest) (*nodesiftv1.PreemptionPredicatesResponse, error) {
+func (f *fake) PreemptionPredicates(ctx context.Context, request *nodesiftv1.PreemptionPredicatesRequest) (*nodesiftv1.PreemptionPredicatesResponse, error) {
+	f.mutex.Lock()
+	delay := f.delay
+	f.mutex.Unlock()
+	if delay != nil {
+		delay(ctx)
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.preemptions = append(f.preemptions, request)
@@ -230,132 +255,3 @@ func (f *fake) PreemptionPredicates(_ context.Context, request *nodesiftv1.Preem
 }
 
 var unavailable = status.Error(codes.Unavailable, "not ready")
-
-// nodeInfo, hint, event and cycleState stand for the types that the shim takes from Kubernetes' scheduler.
-type nodeInfo struct{ node *v1.Node }
-
-func (n *nodeInfo) Node() *v1.Node { return n.node }
-
-type (
-	hint       func(pod *v1.Pod) error
-	event      struct{ hint hint }
-	cycleState struct{ of types.UID }
-	empty      struct{}
-)
-
-// released is the shim's interface up to YuniKorn 1.8, and newest the one after it.
-type (
-	released interface {
-		EventsToRegister(queueingHintFn hint) []event
-		Predicates(pod *v1.Pod, node *nodeInfo, allocate bool) (plugin string, error error)
-		PreemptionPredicates(pod *v1.Pod, node *nodeInfo, victims []*v1.Pod, startIndex int) (index int)
-	}
-	newest interface {
-		EventsToRegister(queueingHintFn hint) []event
-		PreFilter(pod *v1.Pod, allocate bool) (map[string]*empty, *cycleState, error)
-		Filter(pod *v1.Pod, node *nodeInfo, state *cycleState, allocate bool) (string, error)
-		PreemptionFilter(pod *v1.Pod, node *nodeInfo, state *cycleState, victims []*v1.Pod, startIndex int) int
-	}
-)
-
-// own is the shim's own manager: everything fits, and it notes who asked.
-type own struct {
-	mutex sync.Mutex
-	calls []string
-}
-
-const ownIndex = 5
-
-func (o *own) note(call string) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.calls = append(o.calls, call)
-}
-
-// taken returns the calls since the last time.
-func (o *own) taken() []string {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	calls := o.calls
-	o.calls = nil
-	return calls
-}
-
-func (o *own) EventsToRegister(of hint) []event { return []event{{of}} }
-
-func (o *own) Predicates(_ *v1.Pod, node *nodeInfo, _ bool) (string, error) {
-	o.note("Predicates " + node.node.Name)
-	return "", nil
-}
-
-func (o *own) PreemptionPredicates(_ *v1.Pod, node *nodeInfo, _ []*v1.Pod, _ int) int {
-	o.note("PreemptionPredicates " + node.node.Name)
-	return ownIndex
-}
-
-func (o *own) PreFilter(pod *v1.Pod, _ bool) (map[string]*empty, *cycleState, error) {
-	o.note("PreFilter")
-	return map[string]*empty{"named": {}}, &cycleState{pod.UID}, nil
-}
-
-func (o *own) Filter(_ *v1.Pod, node *nodeInfo, state *cycleState, _ bool) (string, error) {
-	o.note("Filter " + node.node.Name + " " + string(state.of))
-	return "", nil
-}
-
-func (o *own) PreemptionFilter(_ *v1.Pod, node *nodeInfo, state *cycleState, _ []*v1.Pod, _ int) int {
-	o.note("PreemptionFilter " + node.node.Name + " " + string(state.of))
-	return ownIndex
-}
-
-type manager = yunikorn.Manager[*nodeInfo, hint, event]
-
-// The compiler infers the types from the interface, as it does in the shim.
-func newManager(client *nodesift.Client, of released, options yunikorn.Options) *manager {
-	if options.Timeout == 0 {
-		options.Timeout = scaled(5 * time.Second)
-	}
-	return yunikorn.New(client, of, options)
-}
-
-var (
-	_ released = (*manager)(nil)
-	_ newest   = (*yunikorn.Staged[*nodeInfo, *cycleState, *empty, hint, event])(nil)
-)
-
-// aLongTime is an age that no answer of a test reaches.
-const aLongTime = time.Hour
-
-func pod(name, version string) *v1.Pod {
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: version}}
-}
-
-func info(name, version string) *nodeInfo {
-	return &nodeInfo{&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}}
-}
-
-// ask asks about a pod on a node and expects a failure, or that it fits (0).
-func ask(t testing.TB, m *manager, of *v1.Pod, node *nodeInfo, allocate bool, failure int) {
-	t.Helper()
-	plugin, err := m.Predicates(of, node, allocate)
-	switch {
-	case failure == 0 && (plugin != "" || err != nil):
-		t.Fatalf("%s does not fit %s: %q %v", of.Name, node.node.Name, plugin, err)
-	case failure > 0 && (plugin != failures[failure-1].Predicate || err == nil || err.Error() != texts[failure-1]):
-		t.Fatalf("%s on %s: %q %v, expected %q", of.Name, node.node.Name, plugin, err, texts[failure-1])
-	}
-}
-
-func expect[T comparable](t testing.TB, what string, is, expected T) {
-	t.Helper()
-	if is != expected {
-		t.Fatalf("%s: %v, expected %v", what, is, expected)
-	}
-}
-
-func expectCalls(t testing.TB, o *own, expected ...string) {
-	t.Helper()
-	if calls := o.taken(); !slices.Equal(calls, expected) {
-		t.Fatalf("the own manager was asked %q, expected %q", calls, expected)
-	}
-}

@@ -3,8 +3,8 @@ package yunikorn
 import "time"
 
 const (
-	// DefaultTimeout is the time of one question. The shim asks under its lock, so it is short: a question about 5,000 nodes
-	// takes about a millisecond.
+	// DefaultTimeout is the time of one question, all that it waits for included. The shim asks under its lock, so it is short: a
+	// question about 5,000 nodes takes about a millisecond.
 	DefaultTimeout = 20 * time.Millisecond
 
 	// DefaultMaxAge is how long an answer is used. One pass over 5,000 nodes takes a few milliseconds, and a change that only
@@ -19,10 +19,34 @@ const (
 	// The watches of both bring the same events, some milliseconds apart.
 	patienceShare = 2
 
-	// Rest after a failure, doubled with each further one. Meanwhile nothing is asked, so that a sidecar which does not answer
-	// costs the time of a question once per rest and not once per node.
+	// Placements are delivered in the background, so they have more time than a question. It is short all the same, because a
+	// call that hangs is noticed and repeated no sooner.
+	deliveryTimeout = 500 * time.Millisecond
+	// Calls that deliver placements at once. The sidecar takes one in a fraction of a millisecond; where it takes 2 ms, this is
+	// 16,000 a second, more than the shim places.
+	deliveriesInFlight = 32
+	// Placements of one call.
+	perDelivery = 1
+
+	// Time of a question in the background, by which the manager sees whether the sidecar answers.
+	tryTimeout = 500 * time.Millisecond
+	// Rest between two calls in the background that had no answer, doubled with each further one. Nobody waits for them, so the
+	// longest rest is short: with the time of a call, a sidecar that answers again is noticed within a second.
 	restMin = 50 * time.Millisecond
-	restMax = 2 * time.Second
+	restMax = 250 * time.Millisecond
+
+	// Tries that ask for a snapshot as new as the question without an answer did, some five seconds. Then any snapshot will do: a
+	// version that never comes must not keep the sidecar from being asked about all else.
+	versionedTries = 20
+	// How long a placement that the sidecar refuses, such as one on a node that it has not seen, keeps questions from being asked.
+	refusalPatience = 5 * time.Second
+
+	// How long a pod is not asked about whose question had no answer in time, doubled each time: each such question holds the
+	// lock of the shim for all of its time.
+	asideMin = 100 * time.Millisecond
+	asideMax = 10 * time.Second
+	// Pods set aside, 40 bytes each.
+	maxAside = 1024
 
 	// maxKept is the number of answers kept. The core goes through the nodes for one pod at a time, in at most two phases; the
 	// rest is for preemption, which asks for several pods at once. An answer about 5,000 nodes takes 20 kB.
@@ -30,4 +54,14 @@ const (
 
 	// minSweep is the number of placements from which on those that have expired are looked for.
 	minSweep = 1024
+
+	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
+	maxJudged = 1000
+	maxNamed  = 20
+
+	// How long the start of the shim waits for the first answer: a sidecar lists the cluster and compiles its policy in less.
+	startPatience = 30 * time.Second
+
+	// Time to learn which predicates the policy has.
+	policyTimeout = 500 * time.Millisecond
 )

@@ -9,7 +9,7 @@ import (
 // NodeInfo is *framework.NodeInfo of k8s.io/kubernetes, or the interface NodeInfo of k8s.io/kube-scheduler.
 type NodeInfo interface{ Node() *v1.Node }
 
-// PredicateManager is the shim's interface of that name, up to YuniKorn 1.8: N is the shim's NodeInfo, H its QueueingHintFn and
+// PredicateManager is the shim's interface of that name, up to YuniKorn 1.9 at least: N is the shim's NodeInfo, H its QueueingHintFn and
 // E its ClusterEventWithHint.
 type PredicateManager[N NodeInfo, H, E any] interface {
 	EventsToRegister(queueingHintFn H) []E
@@ -23,7 +23,8 @@ type Manager[N NodeInfo, H, E any] struct {
 	own PredicateManager[N, H, E]
 }
 
-// New makes a manager that asks the sidecar of the client, and the shim's own manager where the sidecar cannot answer.
+// New makes a manager that asks the sidecar of the client, and where that cannot answer the shim's own manager, or nobody:
+// see [Options.Unavailable]. It begins at once, in the background, and ends with the client.
 func New[N NodeInfo, H, E any](client *nodesift.Client, own PredicateManager[N, H, E], options Options) *Manager[N, H, E] {
 	return &Manager[N, H, E]{sidecar: newSidecar(client, options), own: own}
 }
@@ -40,7 +41,7 @@ func (m *Manager[N, H, E]) Predicates(pod *v1.Pod, node N, allocate bool) (plugi
 	if err == nil {
 		return plugin, why
 	}
-	if m.options.Unavailable == Reject {
+	if m.waits() {
 		return pluginName, rejection(err)
 	}
 	m.countOwn()
@@ -54,7 +55,7 @@ func (m *Manager[N, H, E]) PreemptionPredicates(pod *v1.Pod, node N, victims []*
 	if err == nil {
 		return index
 	}
-	if m.options.Unavailable == Reject {
+	if m.waits() {
 		return -1
 	}
 	m.countOwn()

@@ -142,7 +142,7 @@ func TestNothingIsAskedBeforeEveryPlacementIsDelivered(t *testing.T) {
 		plugin, _ := m.Predicates(web, node, true)
 		return plugin == "InterPodAffinity"
 	})
-	expect(t, "placed", f.placed["uid-b"], "node-0003")
+	expect(t, "placed", f.placements()["uid-b"], "node-0003")
 }
 
 func TestARestartedSidecarIsToldEveryPlacementBeforeItsAnswerCounts(t *testing.T) {
@@ -159,7 +159,7 @@ func TestARestartedSidecarIsToldEveryPlacementBeforeItsAnswerCounts(t *testing.T
 	ask(t, m, web, info("node-0003", "900"), true, 3)
 	ask(t, m, web, info("node-0006", "900"), true, 3)
 	ask(t, m, web, info("node-0000", "900"), true, 0)
-	expect(t, "placed", fmt.Sprint(f.placed), "map[uid-b:node-0003 uid-c:node-0006]")
+	expect(t, "placed", fmt.Sprint(f.placements()), "map[uid-b:node-0003 uid-c:node-0006]")
 	expectCalls(t, of)
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // Options of [New] and [NewStaged]. The zero value is a good one.
 type Options struct {
-	// Timeout of one question; [DefaultTimeout] unless given.
+	// Timeout of one question, and the longest that one holds the lock of the shim; [DefaultTimeout] unless given.
 	Timeout time.Duration
 	// MaxAge is how long an answer is used; [DefaultMaxAge] unless given. Negative: every call asks.
 	MaxAge time.Duration
@@ -12,8 +12,11 @@ type Options struct {
 	TimeToLive time.Duration
 	// Unavailable says who answers where the sidecar cannot.
 	Unavailable Unavailable
-	// Log is told, in one call each, when the sidecar stops giving answers, with the reason, and when it answers again, with
-	// nil. It is called under the locks of the shim, and must not wait.
+	// Outages is told of each outage when it begins and when it ends, and of the pods that were placed in it once they are judged.
+	// It is called in the background, one call at a time, under no lock of the shim.
+	Outages func(Outage)
+	// Log is told the same in short: the reason when the sidecar stops giving answers, and nil when it answers again. It is called
+	// as Outages is.
 	Log func(reason error)
 }
 
@@ -21,9 +24,12 @@ type Options struct {
 type Unavailable int
 
 const (
+	// ByPolicy is Reject where the policy has predicates that the shim lacks, and Own otherwise. Before the first answer the policy
+	// is not known, and it is Own: [Manager.Wait] waits for that answer.
+	ByPolicy Unavailable = iota
 	// Own asks the shim's own manager. It knows nothing of custom predicates.
-	Own Unavailable = iota
-	// Reject rejects the node. Nothing is scheduled meanwhile. For policies with predicates that must not be left out.
+	Own
+	// Reject rejects the node. Nothing is scheduled meanwhile.
 	Reject
 )
 
@@ -36,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TimeToLive == 0 {
 		o.TimeToLive = DefaultTimeToLive
+	}
+	if o.Outages == nil {
+		o.Outages = func(Outage) {}
 	}
 	if o.Log == nil {
 		o.Log = func(error) {}

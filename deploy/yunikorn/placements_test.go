@@ -23,6 +23,11 @@ func TestAPodThatHasEndedNeedsNoPlacement(t *testing.T) {
 	expectCalls(t, of)
 }
 
+func untilDelivered(t testing.TB, m *manager) {
+	t.Helper()
+	until(t, "all placements are delivered", func() bool { return m.Health().Waiting == 0 })
+}
+
 func TestAPlacementOnANodeThatTheSidecarHasNotSeenWaitsForIt(t *testing.T) {
 	f, client := startFake(t, 6)
 	of := &own{}
@@ -36,7 +41,7 @@ func TestAPlacementOnANodeThatTheSidecarHasNotSeenWaitsForIt(t *testing.T) {
 		plugin, _ := m.Predicates(pod("web", "5"), info("node-0001", "900"), true)
 		return plugin == "NodeResourcesFit"
 	})
-	expect(t, "placed", f.placed["uid-b"], "late")
+	expect(t, "placed", f.placements()["uid-b"], "late")
 }
 
 func TestABoundPodIsPlacedOnce(t *testing.T) {
@@ -45,26 +50,31 @@ func TestABoundPodIsPlacedOnce(t *testing.T) {
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
 	f.change(func() { f.outcome = nodesiftv1.Placed_PLACED_ALREADY_BOUND })
 	m.AssumePod(pod("b", "5"), "node-0003")
+	untilDelivered(t, m)
 	f.change(func() { f.epoch, f.placed = 8, map[string]string{} })
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
-	expect(t, "told again", len(f.placed), 0)
+	expect(t, "told again", len(f.placements()), 0)
 }
 
 func TestPlacementsThatHaveExpiredAreDropped(t *testing.T) {
 	f, client := startFake(t, 6)
 	m := newManager(client, &own{}, yunikorn.Options{MaxAge: time.Nanosecond, TimeToLive: time.Nanosecond})
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
-	const pods = 1100
+	const pods, atOnce = 1100, 50
 	for at := range pods {
 		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+		if at%atOnce == 0 {
+			untilDelivered(t, m)
+		}
 	}
-	// The newest has expired by the time of the sweep, too.
-	if placed := len(f.placed); placed < pods-1 {
+	untilDelivered(t, m)
+	// Those that had not been delivered at the time of the sweep have expired, too.
+	if placed := len(f.placements()); placed < pods-atOnce {
 		t.Fatalf("%d placed", placed)
 	}
 	f.change(func() { f.epoch, f.placed = 8, map[string]string{} })
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
-	if again := len(f.placed); again == 0 || again > pods-1000 {
+	if again := len(f.placements()); again == 0 || again > pods-1000 {
 		t.Fatalf("%d placements told again", again)
 	}
 }
@@ -76,12 +86,12 @@ func TestVictimsAreNotCountedBeforeEveryPlacementIsDelivered(t *testing.T) {
 	victims := []*v1.Pod{pod("v", "5"), pod("w", "5")}
 	f.change(func() { f.assumeError = unavailable })
 	m.AssumePod(pod("b", "5"), "node-0003")
+	expect(t, "the own manager's", m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0), ownIndex)
 	f.change(func() { f.assumeError = nil })
-	expect(t, "the own manager's, in the rest", m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0), ownIndex)
 	until(t, "the sidecar is told and asked", func() bool {
 		return m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0) == 1
 	})
-	expect(t, "placed", f.placed["uid-b"], "node-0003")
+	expect(t, "placed", f.placements()["uid-b"], "node-0003")
 }
 
 func TestVictimsAreTheSidecarsToCountWhereItsAnswerIsWhole(t *testing.T) {

@@ -20,13 +20,14 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 		// Nothing is left to remove.
 		return -1, nil
 	}
-	if err := s.mayAsk(); err != nil {
-		return -1, err
+	if s.isAside(pod.UID) {
+		return -1, errAside
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
-	if err := s.deliver(ctx); err != nil {
-		s.failed(err)
+	required := versions{node.ResourceVersion, pod.ResourceVersion}
+	if err := s.ready(ctx); err != nil {
+		s.failed(pod.UID, required, err)
 		return -1, err
 	}
 	// The empty UID is that of no pod, and keeps the place.
@@ -37,16 +38,16 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 		}
 	}
 	index, err := s.client.PreemptionPredicates(ctx, string(pod.UID), node.Name, uids, startIndex,
-		nodesift.AtLeast(node.ResourceVersion, pod.ResourceVersion), nodesift.Patience(s.options.Timeout/patienceShare))
+		nodesift.AtLeast(required.node, required.pod), nodesift.Patience(s.options.Timeout/patienceShare))
 	var fault *nodesift.FaultError
 	switch {
 	case errors.As(err, &fault) && undecided(fault.Faults):
 		return -1, errUndecided
 	case err == nil || errors.Is(err, nodesift.ErrFault) && !errors.Is(err, nodesift.ErrStale):
-		s.answered()
+		s.answered(pod.UID)
 		return index, nil
 	case !errors.Is(err, nodesift.ErrNotFound) && !errors.Is(err, nodesift.ErrInvalid):
-		s.failed(err)
+		s.failed(pod.UID, required, err)
 	}
 	return -1, err
 }

@@ -1,7 +1,9 @@
 package yunikorn
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +24,10 @@ var (
 
 	// errUndecided: the pod needs what no predicate evaluates.
 	errUndecided = errors.New("predicates were not run because no predicate evaluates what the pod needs")
-	// errResting: nothing is asked for a while after a failure.
-	errResting = errors.New("nodesift is not asked for now")
+	// errHeld: nothing is asked until a question in the background has been answered.
+	errHeld = errors.New("nodesift is not asked for now")
+	// errAside: nothing is asked about this pod for a while.
+	errAside = errors.New("nodesift is not asked about this pod for now")
 	// errNoReason stands for a rejection without reasons.
 	errNoReason = errors.New("rejected without a reason")
 )
@@ -38,6 +42,17 @@ func rejection(err error) error {
 	return errNoAnswer
 }
 
+// stance is whether questions are asked.
+type stance int
+
+const (
+	// beginning: the first question is asked in the background, and those under the lock of the shim wait for its answer.
+	beginning stance = iota
+	answering
+	// away: questions are held back until one in the background has been answered.
+	away
+)
+
 // sidecar is what the managers have in common: answers, placements, and when to ask.
 type sidecar struct {
 	client  *nodesift.Client
@@ -50,30 +65,46 @@ type sidecar struct {
 	epoch, generation uint64
 	// Rises with every placement.
 	local uint64
-	// Where the shim counts pods, and which of that the sidecar has yet to be told.
-	placed      map[types.UID]*placement
-	undelivered map[types.UID]bool
+	// Where the shim counts pods.
+	placed map[types.UID]*placement
 	// The number of placements from which on expired ones are looked for.
-	sweepAt int
-	// Failures in a row, and until when nothing is asked.
-	failures  int
-	restUntil time.Time
+	sweepAt    int
+	deliveries deliveries
+	stance     stance
+	outage     *outage
+	history    history
+	// Pods that are not asked about for a while.
+	aside map[types.UID]aside
+	// The versions that the last question without an answer has required.
+	required versions
+	policy   policy
+	// Closed when the stance is another one, or nothing waits for its delivery any more. Nil where nobody waits for that.
+	changed chan struct{}
+	// Outages to be logged, in their order.
+	unsaid []Outage
 
-	// Held while placements are delivered, so that those of one pod arrive in order.
-	delivering sync.Mutex
+	// Held while outages are logged.
+	saying sync.Mutex
+	// Has a value where the sidecar has taken a placement in after it had not.
+	revived chan struct{}
 
 	asked, own atomic.Uint64
 }
 
+// newSidecar connects and asks a first question in the background, so that those of the shim find both sides warm.
 func newSidecar(client *nodesift.Client, options Options) *sidecar {
-	return &sidecar{
-		client:      client,
-		options:     options.withDefaults(),
-		kept:        map[question]*kept{},
-		placed:      map[types.UID]*placement{},
-		undelivered: map[types.UID]bool{},
-		sweepAt:     minSweep,
+	s := &sidecar{
+		client:  client,
+		options: options.withDefaults(),
+		kept:    map[question]*kept{},
+		placed:  map[types.UID]*placement{},
+		sweepAt: minSweep,
+		aside:   map[types.UID]aside{},
+		revived: make(chan struct{}, 1),
 	}
+	s.deliveries.waiting = map[types.UID]*waiting{}
+	go s.comeBack()
+	return s
 }
 
 // Counts are numbers of calls since the manager was made.
@@ -89,39 +120,116 @@ func (s *sidecar) Counts() Counts { return Counts{Asked: s.asked.Load(), Own: s.
 
 func (s *sidecar) countOwn() { s.own.Add(1) }
 
-// mayAsk fails while the sidecar rests.
-func (s *sidecar) mayAsk() error {
+// Wait waits until the sidecar has answered for the first time. Then it is also known whether the policy has predicates that the
+// shim lacks. It is for the start of the shim; the error says why there is no answer yet. A context without a deadline gets 30 s.
+func (s *sidecar) Wait(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, startPatience)
+		defer cancel()
+	}
+	for {
+		s.mutex.Lock()
+		stance, outage, changed := s.stance, s.outage, s.change()
+		s.mutex.Unlock()
+		if stance == answering {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-s.client.Done():
+			return fmt.Errorf("%w: the client is closed", nodesift.ErrUnavailable)
+		case <-ctx.Done():
+			if outage != nil {
+				return errors.Join(ctx.Err(), outage.Last)
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+// change is closed with the next change that somebody may wait for. It is called with the mutex.
+func (s *sidecar) change() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// announce wakes those who wait for a change. It is called with the mutex.
+func (s *sidecar) announce() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// ready waits until a question may be asked: the sidecar answers, and has been told every placement. The context is that of the
+// question, so that waiting and asking share its time.
+func (s *sidecar) ready(ctx context.Context) error {
+	for {
+		s.mutex.Lock()
+		stance, blocking, changed := s.stance, s.deliveries.blocking, s.change()
+		s.mutex.Unlock()
+		switch {
+		case stance == away:
+			return errHeld
+		case stance == answering && blocking == 0:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if stance == beginning {
+				return fmt.Errorf("%w: the first question is not answered yet", nodesift.ErrDeadline)
+			}
+			return fmt.Errorf("%w: %d placements are not delivered yet", nodesift.ErrDeadline, blocking)
+		}
+	}
+}
+
+// versions are the resourceVersions of a node and a pod that a question requires.
+type versions struct{ node, pod string }
+
+// aside is a pod whose questions had no answer in time.
+type aside struct {
+	times int
+	until time.Time
+}
+
+// isAside tells whether a pod is not asked about.
+func (s *sidecar) isAside(uid types.UID) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.failures > 0 && time.Now().Before(s.restUntil) {
-		return errResting
-	}
-	return nil
+	return len(s.aside) > 0 && time.Now().Before(s.aside[uid].until)
 }
 
-// failed begins a rest.
-func (s *sidecar) failed(reason error) {
+// failed notes that a question about a pod had no answer.
+func (s *sidecar) failed(uid types.UID, required versions, reason error) {
+	if errors.Is(reason, errHeld) {
+		return
+	}
 	s.mutex.Lock()
-	first := s.failures == 0
-	rest := restMax
-	if s.failures < 16 {
-		rest = min(restMin<<s.failures, restMax)
+	defer s.mutex.Unlock()
+	if errors.Is(reason, nodesift.ErrDeadline) && s.deliveries.blocking == 0 && s.stance != beginning {
+		if len(s.aside) >= maxAside {
+			clear(s.aside)
+		}
+		times := s.aside[uid].times
+		s.aside[uid] = aside{times + 1, time.Now().Add(doubled(asideMin, times, asideMax))}
 	}
-	s.failures++
-	s.restUntil = time.Now().Add(rest)
-	s.mutex.Unlock()
-	if first {
-		s.options.Log(reason)
-	}
+	s.required = required
+	s.giveUp(reason)
 }
 
-// answered ends the failures in a row.
-func (s *sidecar) answered() {
+// answered notes that a question about a pod had an answer.
+func (s *sidecar) answered(uid types.UID) {
 	s.mutex.Lock()
-	again := s.failures > 0
-	s.failures = 0
-	s.mutex.Unlock()
-	if again {
-		s.options.Log(nil)
-	}
+	defer s.mutex.Unlock()
+	delete(s.aside, uid)
+}
+
+// doubled is a time after so many failures.
+func doubled(first time.Duration, times int, most time.Duration) time.Duration {
+	return min(first<<min(times, 16), most)
 }

@@ -6,7 +6,7 @@ import (
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
 
-// StagedPredicateManager is the shim's interface PredicateManager after YuniKorn 1.8: N is the shim's NodeInfo, S its CycleState,
+// StagedPredicateManager is the shim's interface PredicateManager with PreFilter and Filter, as YUNIKORN-3300 proposes: N is the shim's NodeInfo, S its CycleState,
 // M the value of its map of nodes (*si.Empty), H its QueueingHintFn and E its ClusterEventWithHint.
 type StagedPredicateManager[N NodeInfo, S, M, H, E any] interface {
 	EventsToRegister(queueingHintFn H) []E
@@ -25,7 +25,7 @@ type Staged[N NodeInfo, S, M, H, E any] struct {
 	own StagedPredicateManager[N, S, M, H, E]
 }
 
-// NewStaged makes a manager that asks the sidecar of the client, and the shim's own manager where the sidecar cannot answer.
+// NewStaged makes a manager that asks the sidecar of the client, as [New] does.
 func NewStaged[N NodeInfo, S, M, H, E any](
 	client *nodesift.Client, own StagedPredicateManager[N, S, M, H, E], options Options,
 ) *Staged[N, S, M, H, E] {
@@ -49,7 +49,7 @@ func (m *Staged[N, S, M, H, E]) Filter(pod *v1.Pod, node N, state S, allocate bo
 	switch {
 	case err == nil && (why != nil || !hasClaims(pod)):
 		return plugin, why
-	case err != nil && m.options.Unavailable == Reject:
+	case err != nil && m.waits():
 		return pluginName, rejection(err)
 	case err != nil:
 		m.countOwn()
@@ -63,7 +63,7 @@ func (m *Staged[N, S, M, H, E]) PreemptionFilter(pod *v1.Pod, node N, state S, v
 	if err == nil {
 		return index
 	}
-	if m.options.Unavailable == Reject {
+	if m.waits() {
 		return -1
 	}
 	m.countOwn()

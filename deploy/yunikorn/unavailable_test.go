@@ -2,7 +2,7 @@ package yunikorn_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
-	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
@@ -73,33 +72,27 @@ func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 	}
 }
 
-func TestASidecarThatFailsIsAskedOncePerRest(t *testing.T) {
+func TestASidecarThatFailsIsAskedInTheBackgroundAlone(t *testing.T) {
 	f, client := startFake(t, 6)
-	f.change(func() { f.filterError = unavailable })
-	var log []error
 	of := &own{}
-	m := newManager(client, of, yunikorn.Options{Log: func(reason error) { log = append(log, reason) }})
-	for range 1000 {
-		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
+	m := newManager(client, of, yunikorn.Options{})
+	ask(t, m, pod("a", "5"), info("node-0001", "900"), true, 2)
+	f.change(func() { f.filterError = unavailable })
+	for at := range 1000 {
+		ask(t, m, pod(fmt.Sprint(at), "5"), info("node-0000", "900"), true, 0)
 	}
-	counts := m.Counts()
-	// 1,000 calls take some milliseconds, and the first rest 50.
-	if counts.Own != 1000 || counts.Asked > 100 {
-		t.Fatalf("%+v", counts)
+	expect(t, "questions", m.Counts(), yunikorn.Counts{Asked: 2, Own: 1000})
+	tries := func() int {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		return f.tries
 	}
-	until(t, "it is asked again after a rest", func() bool {
-		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
-		return m.Counts().Asked > counts.Asked
-	})
-	expect(t, "told of failures in a row", len(log), 1)
+	before := tries()
+	until(t, "it is tried again and again", func() bool { return tries() > before+2 })
 	f.change(func() { f.filterError = nil })
-	until(t, "it answers again", func() bool {
-		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
-		return len(log) > 1
-	})
-	if len(log) != 2 || !errors.Is(log[0], nodesift.ErrUnavailable) || log[1] != nil {
-		t.Fatalf("%v", log)
-	}
+	until(t, "it answers again", func() bool { return m.Health().Answers })
+	ask(t, m, pod("a", "5"), info("node-0001", "900"), true, 2)
+	expect(t, "questions", m.Counts(), yunikorn.Counts{Asked: 3, Own: 1000})
 }
 
 func TestAPodWithoutAVerdictIsNotAskedAboutPerNode(t *testing.T) {

@@ -44,6 +44,8 @@ type fakeSidecar struct {
 	reprieve   func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
 	reprieves  int
 	paused     atomic.Bool
+	// Time that it takes for each placement, in nanoseconds.
+	perPlacement atomic.Int64
 }
 
 func startFake(t testing.TB, nodes ...string) *fakeSidecar {
@@ -126,6 +128,7 @@ func (f *fakeSidecar) answer(request *nodesiftv1.FilterRequest) (*nodesiftv1.Fil
 	for f.paused.Load() {
 		time.Sleep(time.Millisecond)
 	}
+	time.Sleep(time.Duration(f.perPlacement.Load()) * time.Duration(len(request.GetAssume())))
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	response := &nodesiftv1.FilterResponse{Version: &nodesiftv1.Version{Generation: 1, PolicyGeneration: 1, PodsResourceVersion: "100"}}

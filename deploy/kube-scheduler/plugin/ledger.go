@@ -90,6 +90,25 @@ func (l *ledger) replace(uid types.UID, next *entry) {
 // counts tells whether this is a placement that a stream has taken in.
 func (e *entry) counts(stream uint64) bool { return e.node != "" && e.stream == stream && stream != 0 }
 
+// isOwed tells whether the sidecar has to be told this, where it answers on a stream.
+func (e *entry) isOwed(stream uint64) bool {
+	old := stream != 0 && e.stream != stream || time.Since(e.at) > placementRenewal
+	return !e.sent && (e.stream == 0 || old)
+}
+
+// owed is the number of changes that [ledger.unsent] would send without a limit.
+func (l *ledger) owed(stream uint64) int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	owed := 0
+	for _, entry := range l.entries {
+		if entry.isOwed(stream) {
+			owed++
+		}
+	}
+	return owed
+}
+
 // unsent are the changes to send now: those that were never sent or were refused, and, where a stream is given, those that were
 // not taken in on it. At most [maxChanges].
 func (l *ledger) unsent(stream uint64) ([]nodesift.FeasibleOption, []sending) {
@@ -101,8 +120,7 @@ func (l *ledger) unsent(stream uint64) ([]nodesift.FeasibleOption, []sending) {
 		if len(changes) == maxChanges {
 			break
 		}
-		old := stream != 0 && entry.stream != stream || time.Since(entry.at) > placementRenewal
-		if entry.sent || entry.stream != 0 && !old {
+		if !entry.isOwed(stream) {
 			continue
 		}
 		pod := nodesift.PodUID(string(uid))

@@ -27,6 +27,10 @@ const (
 	placementRenewal = 30 * time.Minute
 	// Changes in one request; the sidecar takes 1,000.
 	maxChanges = 1000
+	// Changes that a question takes along, at some 10 µs each a small part of its time. More are told beside the cycles.
+	maxChangesWithQuestion = 100
+	// Time for a request with changes beside the cycles: that of the sidecar for a request.
+	catchUpTimeout = 2 * time.Second
 
 	// kube-scheduler's own defaults, of DefaultPreemptionArgs.
 	defaultMinCandidateNodesPercentage = 10

@@ -91,7 +91,9 @@ func (p *Plugin) preFilterInTree(
 func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error) {
 	logger := klog.FromContext(ctx)
 	opened, closed := false, false
-	if !errors.Is(err, errBreaker) {
+	// Neither says whether the sidecar answers.
+	held := errors.Is(err, errBreaker) || errors.Is(err, errCatchingUp)
+	if !held {
 		opened, closed = p.sidecar.breaker.note(err)
 	}
 	switch {
@@ -99,7 +101,7 @@ func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error) {
 		logger.Error(err, "nodesift does not answer", "address", p.args.Address, "onUnavailable", p.args.OnUnavailable)
 	case closed:
 		logger.Info("nodesift answers again", "address", p.args.Address)
-	case err != nil && !silent(err) && !errors.Is(err, errBreaker):
+	case err != nil && !silent(err) && !held:
 		logger.Error(err, "nodesift has no answer for this pod", "pod", klog.KObj(pod), "onUnavailable", p.args.OnUnavailable)
 	case err != nil:
 		logger.V(4).Info("nodesift has no answer for this pod", "pod", klog.KObj(pod), "err", err)
@@ -147,6 +149,10 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 		if !c.known {
 			c.named = nodesift.WholePod(c.pod)
 		}
+		if p.sidecar.catchingUp.Load() || p.sidecar.ledger.owed(stream) > maxChangesWithQuestion {
+			p.sidecar.catchUp(stream)
+			return nodesift.Set{}, errCatchingUp
+		}
 		changes, sent := p.sidecar.ledger.unsent(stream)
 		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, changes)...)
 		p.sidecar.ledger.settle(sent, nodesift.Changes{Assumed: set.Assumed(), Forgotten: set.Forgotten(), Stream: set.Stream()}, err)
@@ -159,7 +165,7 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 			return set, rejectingFaults(set)
 		case stream == set.Stream() && len(sent) == 0:
 			return nodesift.Set{}, errPlacement
-		case stream == set.Stream() && len(sent) > 0 && allRefused(set):
+		case stream == set.Stream() && len(sent) > 0 && allRefused(set.Assumed(), set.Forgotten()):
 			return nodesift.Set{}, errPlacement
 		default:
 			// Another process than the one that has taken in the placements before, or one that has refused some.
@@ -169,9 +175,9 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 }
 
 // allRefused tells whether the sidecar has taken in none of the changes.
-func allRefused(set nodesift.Set) bool {
-	return !slices.ContainsFunc(set.Assumed(), func(outcome nodesift.AssumeOutcome) bool { return outcome.Err == nil }) &&
-		!slices.ContainsFunc(set.Forgotten(), func(outcome nodesift.ForgetOutcome) bool { return outcome.Err == nil })
+func allRefused(assumed []nodesift.AssumeOutcome, forgotten []nodesift.ForgetOutcome) bool {
+	return !slices.ContainsFunc(assumed, func(outcome nodesift.AssumeOutcome) bool { return outcome.Err == nil }) &&
+		!slices.ContainsFunc(forgotten, func(outcome nodesift.ForgetOutcome) bool { return outcome.Err == nil })
 }
 
 // situation are the options of all requests of a cycle.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -89,6 +90,42 @@ func TestAProcessThatHasRestartedIsToldOfAllPlacementsBeforeItsAnswerCounts(t *t
 	})
 	if placed := fake.placements(); !maps.Equal(placed, map[string]string{"uid-first": "a", "uid-second": "b"}) {
 		t.Errorf("%v", placed)
+	}
+}
+
+// All of them take ten times as long as a question may.
+func TestMorePlacementsThanAQuestionCanCarryAreToldBesideTheCycles(t *testing.T) {
+	fake := startFake(t, "a")
+	w := newWorld(t, full, patient(fake.address(), hasty), node("a"))
+	const placements = 5 * maxChangesWithQuestion
+	fake.perPlacement.Store(int64(10 * w.plugin().args.CallTimeout.Duration / placements))
+	wanted := map[string]string{}
+	for at := range placements {
+		name := fmt.Sprint("placed-", at)
+		w.plugin().sidecar.ledger.reserve(pod(name).Obj(), "a", false)
+		wanted["uid-"+name] = "a"
+	}
+	answers := func() bool {
+		status, _, state := w.cycle(ours, pod("web").Obj())
+		if !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		of, err := stateOf(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of.inTree == nil
+	}
+	for _, when := range []string{"at first", "after a restart"} {
+		until(t, "the sidecar answers "+when, answers)
+		if placed := fake.placements(); !maps.Equal(placed, wanted) {
+			t.Errorf("%s: %d of %d placements", when, len(placed), placements)
+		}
+		if w.plugin().sidecar.breaker.open() {
+			t.Error("the breaker is open")
+		}
+		fake.server.Stop()
+		fake.start(t)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
@@ -17,6 +18,8 @@ type sidecar struct {
 	ledger  ledger
 	breaker breaker
 	users   int
+	// Whether placements are being told beside the cycles.
+	catchingUp atomic.Bool
 }
 
 var (
@@ -70,6 +73,13 @@ func (b *breaker) allows() bool {
 	}
 	b.until = now.Add(breakerPause)
 	return true
+}
+
+// retry lets the next call through, because the sidecar has answered otherwise.
+func (b *breaker) retry() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.until = time.Time{}
 }
 
 // open tells whether calls are held back.

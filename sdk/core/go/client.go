@@ -23,6 +23,7 @@ type Client struct {
 	parties     nodesiftv1.PartiesClient
 	index       *Index
 	timeout     time.Duration
+	closed      context.Context
 	stop        context.CancelFunc
 	following   sync.WaitGroup
 }
@@ -86,6 +87,7 @@ func Dial(target string, options ...DialOption) (*Client, error) {
 		parties:     nodesiftv1.NewPartiesClient(connection),
 		index:       newIndex(),
 		timeout:     d.timeout,
+		closed:      ctx,
 		stop:        stop,
 	}
 	client.following.Go(func() { client.index.follow(ctx, client.stub) })
@@ -99,6 +101,16 @@ func (c *Client) Close() error {
 	c.following.Wait()
 	return err
 }
+
+// Connect begins to connect where there is no connection, also where the client would wait for a while after a failure. It does not
+// wait. For cores that try in the background whether a sidecar has come back.
+func (c *Client) Connect() {
+	c.connection.ResetConnectBackoff()
+	c.connection.Connect()
+}
+
+// Done is closed by [Client.Close], for what a core does with the client in the background.
+func (c *Client) Done() <-chan struct{} { return c.closed.Done() }
 
 // Index is the node index, which the client follows from [Dial] on.
 func (c *Client) Index() *Index { return c.index }

@@ -24,6 +24,8 @@ type Stream struct {
 	client *Client
 	ctx    context.Context
 	stop   context.CancelFunc
+	// Full while a request is being sent, or a stream begun, for which nobody waits longer than the time of its own request.
+	turn   chan struct{}
 	mutex  sync.Mutex
 	on     *conversation
 	number uint64
@@ -48,7 +50,7 @@ type waiting struct {
 // Stream makes a stream, which begins with its first call.
 func (c *Client) Stream() *Stream {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Stream{client: c, ctx: ctx, stop: stop}
+	return &Stream{client: c, ctx: ctx, stop: stop, turn: make(chan struct{}, 1)}
 }
 
 // Close ends the stream. Calls on it fail.
@@ -145,31 +147,29 @@ func (s *Stream) send(
 func (s *Stream) sendOn(
 	ctx context.Context, request *nodesiftv1.FilterRequest, before func(*conversation), done func(*nodesiftv1.FilterResponse, error),
 ) *conversation {
-	s.mutex.Lock()
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		done(nil, late(ctx))
+		return &conversation{cancel: func() {}}
+	}
 	on, err := s.current(ctx)
+	if err == nil {
+		err = s.enqueue(on, before, done)
+	}
 	if err != nil {
-		s.mutex.Unlock()
+		<-s.turn
 		if of := (*Error)(nil); !errors.As(err, &of) {
 			err = failure(err)
 		}
 		done(nil, err)
 		return on
 	}
-	if len(on.waiting) >= maxStreamRequests {
-		s.mutex.Unlock()
-		err := lost(fmt.Sprintf("%d requests on it are not answered", maxStreamRequests))
-		s.end(on, err)
-		done(nil, err)
-		return on
-	}
-	before(on)
-	on.last++
-	on.waiting = append(on.waiting, waiting{on.last, done})
-	// Where the other side does not read, Send blocks, with the lock.
+	// Where the other side does not read, Send blocks.
 	inTime := context.AfterFunc(ctx, on.cancel)
 	err = on.stream.Send(&nodesiftv1.FilterStreamRequest{Id: on.last, Filter: request})
 	inTime()
-	s.mutex.Unlock()
+	<-s.turn
 	if err != nil {
 		// Send tells only that the stream is over. The reader is told why, and tells those who wait.
 		on.cancel()
@@ -177,10 +177,34 @@ func (s *Stream) sendOn(
 	return on
 }
 
-// current is called with the lock.
+// enqueue notes who waits for the answer to the request that is sent next. Where there is an error, nobody does.
+func (s *Stream) enqueue(on *conversation, before func(*conversation), done func(*nodesiftv1.FilterResponse, error)) error {
+	s.mutex.Lock()
+	if on.err != nil {
+		defer s.mutex.Unlock()
+		return on.err
+	}
+	if len(on.waiting) >= maxStreamRequests {
+		s.mutex.Unlock()
+		err := lost(fmt.Sprintf("%d requests on it are not answered", maxStreamRequests))
+		s.end(on, err)
+		return err
+	}
+	defer s.mutex.Unlock()
+	before(on)
+	on.last++
+	on.waiting = append(on.waiting, waiting{on.last, done})
+	return nil
+}
+
+// current is the stream that there is, or a new one. It is called by whoever has the turn.
 func (s *Stream) current(within context.Context) (*conversation, error) {
-	if s.on != nil && s.on.err == nil {
-		return s.on, nil
+	s.mutex.Lock()
+	on := s.on
+	alive := on != nil && on.err == nil
+	s.mutex.Unlock()
+	if alive {
+		return on, nil
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	// While gRPC connects, this waits.
@@ -194,6 +218,8 @@ func (s *Stream) current(within context.Context) (*conversation, error) {
 		cancel()
 		return &conversation{cancel: func() {}}, err
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.number++
 	s.on = &conversation{number: s.number, stream: stream, cancel: cancel}
 	go s.listen(s.on)

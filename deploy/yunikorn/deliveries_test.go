@@ -1,0 +1,237 @@
+package yunikorn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
+)
+
+func TestManyPlacementsAreDeliveredAtOnce(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	const atOnce, pods = 10, 100
+	var mutex sync.Mutex
+	enough, calls := make(chan struct{}), 0
+	f.change(func() {
+		f.delivered = func(ctx context.Context, _ string) error {
+			mutex.Lock()
+			if calls++; calls == atOnce {
+				close(enough)
+			}
+			mutex.Unlock()
+			select {
+			case <-enough:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	untilDelivered(t, m)
+	expect(t, "placed", len(f.placements()), pods)
+	expect(t, "outages", m.Health().Outages, 0)
+}
+
+// A question waits for a placement as long as it has time, and its end is not that of the delivery.
+func TestAPlacementHasATimeOfItsOwn(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	m := newManager(client, of, yunikorn.Options{Timeout: 20 * time.Millisecond})
+	if err := m.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	arrived, let, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	f.change(func() {
+		f.delivered = func(ctx context.Context, _ string) error {
+			close(arrived)
+			select {
+			case <-let:
+				ended <- nil
+			case <-ctx.Done():
+				ended <- ctx.Err()
+			}
+			return nil
+		}
+	})
+	m.AssumePod(pod("b", "5"), "node-0003")
+	<-arrived
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
+	expectCalls(t, of, "Predicates node-0001")
+	close(let)
+	if err := <-ended; err != nil {
+		t.Fatalf("the delivery ends with the question: %v", err)
+	}
+	until(t, "the sidecar is asked again", func() bool {
+		plugin, _ := m.Predicates(pod("web", "5"), info("node-0001", "900"), true)
+		return plugin == "NodeResourcesFit"
+	})
+	expect(t, "placed", f.placements()["uid-b"], "node-0003")
+}
+
+func TestPlacementsOfOnePodArriveInTheirOrder(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	random := seeded(t)
+	var mutex sync.Mutex
+	on := map[string]int{}
+	f.change(func() {
+		f.delivered = func(_ context.Context, uid string) error {
+			mutex.Lock()
+			on[uid]++
+			if on[uid] > 1 {
+				t.Errorf("two calls about %s are on their way", uid)
+			}
+			wait, fails := time.Duration(random.IntN(1000))*time.Microsecond, random.IntN(20) == 0
+			mutex.Unlock()
+			time.Sleep(wait)
+			mutex.Lock()
+			on[uid]--
+			mutex.Unlock()
+			if fails {
+				return unavailable
+			}
+			return nil
+		}
+	})
+	shim := map[string]string{}
+	for range 1000 {
+		mutex.Lock()
+		of, row, placed := pod(fmt.Sprint(random.IntN(20)), "5"), random.IntN(6), random.IntN(2) == 0
+		mutex.Unlock()
+		if placed {
+			shim[string(of.UID)] = f.nodes[row]
+			m.AssumePod(of, f.nodes[row])
+		} else {
+			delete(shim, string(of.UID))
+			m.ForgetPod(string(of.UID))
+		}
+	}
+	untilDelivered(t, m)
+	// Maps are printed in the order of their keys.
+	expect(t, "placed", fmt.Sprint(f.placements()), fmt.Sprint(shim))
+}
+
+// Nothing is asked in this test: neither a question nor a further placement carries what waits.
+func TestWhatCannotBeDeliveredIsDeliveredOnItsOwn(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	const pods = 200
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	untilDelivered(t, m)
+	f.change(func() { f.forgetError, f.assumeError = unavailable, unavailable })
+	for at := range pods {
+		m.ForgetPod(string(pod(fmt.Sprint(at), "5").UID))
+	}
+	m.AssumePod(pod("last", "5"), "node-0000")
+	until(t, "it is known that the sidecar does not answer", func() bool { return !m.Health().Answers })
+	expect(t, "waiting", m.Health().Waiting, pods+1)
+	f.change(func() { f.forgetError, f.assumeError = nil, nil })
+	untilDelivered(t, m)
+	expect(t, "placed", fmt.Sprint(f.placements()), "map[uid-last:node-0000]")
+	until(t, "questions are asked again", func() bool { return m.Health().Answers })
+}
+
+// The sidecar answers no question and takes placements in.
+func TestPlacementsAreDeliveredWhileNothingIsAsked(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.filterError = unavailable })
+	ask(t, m, pod("web2", "5"), info("node-0001", "900"), true, 0)
+	expect(t, "answers", m.Health().Answers, false)
+	const pods = 200
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	untilDelivered(t, m)
+	expect(t, "placed", len(f.placements()), pods)
+	expect(t, "answers", m.Health().Answers, false)
+}
+
+// What the sidecar has not taken in in the time of a question is no reason to rest longer: it is asked again as soon as it has.
+func TestASidecarThatTakesPlacementsInIsAskedAgainOnceItHasAll(t *testing.T) {
+	f, client := startFake(t, 6)
+	of := &own{}
+	var mutex sync.Mutex
+	var outages []yunikorn.Outage
+	m := newManager(client, of, yunikorn.Options{Timeout: 20 * time.Millisecond, Outages: func(outage yunikorn.Outage) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		outages = append(outages, outage)
+	}})
+	if err := m.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	let := make(chan struct{})
+	f.change(func() { f.delivered = func(context.Context, string) error { <-let; return nil } })
+	const pods = 500
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
+	expectCalls(t, of, "Predicates node-0001")
+	f.mutex.Lock()
+	tries := f.tries
+	f.mutex.Unlock()
+	close(let)
+	until(t, "it is asked again", func() bool { return m.Health().Answers })
+	expect(t, "placed", len(f.placements()), pods)
+	f.mutex.Lock()
+	expect(t, "tried before all were delivered", f.tries > tries, true)
+	f.mutex.Unlock()
+	until(t, "the outage is logged", func() bool {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return len(outages) > 1 && outages[1].Stage == yunikorn.Ended
+	})
+	expect(t, "waited", outages[1].Waited, pods)
+}
+
+func TestAPlacementThatIsRefusedForLongKeepsNothingFromBeingAsked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes five seconds")
+	}
+	t.Parallel()
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	f.change(func() { f.assumeError = status.Error(codes.NotFound, "node gone is not in the cache") })
+	m.AssumePod(pod("b", "5"), "gone")
+	until(t, "questions are held back", func() bool { return !m.Health().Answers })
+	until(t, "questions are asked again", func() bool { return m.Health().Answers })
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 2)
+	expect(t, "waiting", m.Health().Waiting, 1)
+	f.change(func() { f.assumeError = nil })
+	untilDelivered(t, m)
+	expect(t, "placed", f.placements()["uid-b"], "gone")
+}
+
+func TestAClosedClientEndsWhatIsDoneInTheBackground(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.assumeError = unavailable })
+	m.AssumePod(pod("b", "5"), "node-0003")
+	until(t, "questions are held back", func() bool { return !m.Health().Answers })
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
+	if err := m.Wait(t.Context()); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+}

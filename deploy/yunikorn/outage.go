@@ -1,0 +1,218 @@
+package yunikorn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Stage is what an [Outage] tells.
+type Stage int
+
+const (
+	// Began: the sidecar gives no answers from now on.
+	Began Stage = iota
+	// Ended: it answers again.
+	Ended
+	// Judged: what the sidecar says, now that it answers again, of the pods that were placed in the outage. Only where there were any.
+	Judged
+)
+
+// Outage is a time in which the sidecar gives no answers. Its String is one line for a log.
+type Outage struct {
+	Stage Stage
+	// When it began, and how long it was, or has been so far.
+	Since  time.Time
+	Length time.Duration
+	// Why it began, and the last reason.
+	First, Last error
+	// Placements and ends of placements that had to wait for the sidecar.
+	Waited int
+	// Pods that the shim has placed in the outage and not forgotten in it, and the names of the first of them, as namespace/name.
+	Placed int
+	Names  []string
+	// Of Judged: how many pods were judged, and how many of these do not fit their nodes beside all others that are there now; the
+	// first of them, with node, predicate and reasons.
+	Judged, Misfits int
+	Misfitting      []string
+}
+
+func (o Outage) String() string {
+	switch o.Stage {
+	case Began:
+		return fmt.Sprintf("nodesift gives no answers for now: %v", o.First)
+	case Ended:
+		text := fmt.Sprintf("nodesift answers again after %s; it began with: %v", o.Length.Round(time.Millisecond), o.First)
+		if o.Last.Error() != o.First.Error() {
+			text += fmt.Sprintf("; the last failure: %v", o.Last)
+		}
+		return text + fmt.Sprintf("; %d placements waited; %d pods were placed meanwhile%s", o.Waited, o.Placed, listed(o.Names, o.Placed))
+	default:
+		return fmt.Sprintf("of %d pods that were placed while nodesift gave no answers, %d were judged since, and %d do not fit%s",
+			o.Placed, o.Judged, o.Misfits, listed(o.Misfitting, o.Misfits))
+	}
+}
+
+// listed is the end of a line that names the first of some.
+func listed(names []string, of int) string {
+	if len(names) == 0 {
+		return ""
+	}
+	text := ": " + strings.Join(names, ", ")
+	if more := of - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// outage is an [Outage] that goes on.
+type outage struct {
+	Outage
+	// Pods that were placed in it, up to [maxJudged] of them.
+	placed map[types.UID]*placement
+}
+
+// note notes that a pod was placed, or forgotten, and whether that is a further one to wait for the sidecar.
+func (o *outage) note(uid types.UID, at *placement, further bool) {
+	if further {
+		o.Waited++
+	}
+	_, known := o.placed[uid]
+	switch {
+	case at == nil && known:
+		delete(o.placed, uid)
+		o.Placed--
+	case at != nil && known:
+		o.placed[uid] = at
+	case at != nil:
+		if o.Placed++; len(o.placed) < maxJudged {
+			o.placed[uid] = at
+		}
+	}
+}
+
+// oldest are the pods that were placed in it, the first ones first.
+func (o *outage) oldest() []*placement {
+	all := make([]*placement, 0, len(o.placed))
+	for _, at := range o.placed {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, func(a, b *placement) int { return a.since.Compare(b.since) })
+	return all
+}
+
+func nameOf(at *placement) string { return at.pod.Namespace + "/" + at.pod.Name }
+
+// history is what has been since the manager was made.
+type history struct {
+	outages, placed, misfits uint64
+	away                     time.Duration
+}
+
+// Health is how the sidecar has answered since the manager was made, for metrics.
+type Health struct {
+	// Whether questions are asked at present.
+	Answers bool
+	// Outages that have begun, and the length of all.
+	Outages uint64
+	Away    time.Duration
+	// Pods that were placed in outages which have ended, and of those judged since, how many do not fit.
+	Placed, Misfits uint64
+	// Placements and ends of placements that were delivered, those that wait, and how long the first of them has waited.
+	Delivered uint64
+	Waiting   int
+	Oldest    time.Duration
+}
+
+// Health says how the sidecar has answered.
+func (s *sidecar) Health() Health {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	health := Health{
+		Answers: s.stance == answering,
+		Outages: s.history.outages,
+		Away:    s.history.away,
+		Placed:  s.history.placed, Misfits: s.history.misfits,
+		Delivered: s.deliveries.delivered,
+		Waiting:   len(s.deliveries.waiting),
+	}
+	if s.stance == away {
+		health.Away += time.Since(s.outage.Since)
+	}
+	for _, of := range s.deliveries.waiting {
+		health.Oldest = max(health.Oldest, time.Since(of.since))
+	}
+	return health
+}
+
+// giveUp begins an outage, or notes the last reason of the one that there is. It is called with the mutex.
+func (s *sidecar) giveUp(reason error) {
+	if s.stance == away {
+		s.outage.Last = reason
+		return
+	}
+	asking := s.stance == beginning
+	s.stance = away
+	s.outage = &outage{
+		Outage: Outage{Since: time.Now(), First: reason, Last: reason, Waited: len(s.deliveries.waiting)},
+		placed: map[types.UID]*placement{},
+	}
+	s.history.outages++
+	s.unsaid = append(s.unsaid, s.outage.Outage)
+	s.announce()
+	if !asking {
+		go s.comeBack()
+	}
+}
+
+// resume has questions asked again, and returns the outage that has ended, if there was one.
+func (s *sidecar) resume(ownFault bool) *outage {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	ended := s.outage
+	s.stance, s.outage, s.required = answering, nil, versions{}
+	if !ownFault {
+		// Whatever was slow, it was not those pods.
+		clear(s.aside)
+	}
+	if ended != nil {
+		ended.Stage, ended.Length = Ended, time.Since(ended.Since)
+		for _, at := range ended.oldest() {
+			if len(ended.Names) == maxNamed {
+				break
+			}
+			ended.Names = append(ended.Names, nameOf(at))
+		}
+		s.history.away += ended.Length
+		s.history.placed += uint64(ended.Placed)
+		s.unsaid = append(s.unsaid, ended.Outage)
+	}
+	s.announce()
+	return ended
+}
+
+// say logs what is to be logged, in its order. It is never called under the locks of the shim.
+func (s *sidecar) say() {
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	for {
+		s.mutex.Lock()
+		if len(s.unsaid) == 0 {
+			s.mutex.Unlock()
+			return
+		}
+		next := s.unsaid[0]
+		s.unsaid = s.unsaid[1:]
+		s.mutex.Unlock()
+		s.options.Outages(next)
+		switch next.Stage {
+		case Began:
+			s.options.Log(next.First)
+		case Ended:
+			s.options.Log(nil)
+		}
+	}
+}
