@@ -141,6 +141,11 @@ fn whoever_is_set_aside_is_named_with_the_fault_and_the_time_of_the_next_call() 
     let aside = &policy["predicates"][0]["breaker"]["setAside"][0];
     assert_eq!(aside["pod"], "tenant/heavy", "{policy}");
     assert!(aside["retryInMs"].as_u64().unwrap() <= 60_000, "{policy}");
+    let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
+    let aside = &state["setAside"][0];
+    assert_eq!((&aside["predicate"], &aside["pod"]), (&json!("NodeResourcesFit"), &json!("tenant/heavy")), "{state}");
+    assert!(aside["lastFault"].as_str().unwrap().contains("Memory") && aside["retryInMs"].is_u64(), "{aside}");
+    assert!(aside["since"].as_str().is_some_and(|since| since.ends_with('Z')), "{aside}");
     let metrics = get(&sidecar.unix(), "/metrics").unwrap().body;
     assert!(metrics.contains("nodesift_predicate_set_aside{predicate=\"NodeResourcesFit\"} 1"), "{metrics}");
     assert!(!metrics.contains("tenant"), "names in metrics");

@@ -1,9 +1,9 @@
-//! Whether a module is called, in `GET /v1/policy`. Start at [`Breaker::of`].
+//! Whether a module is called, in `GET /v1/policy`, and about which pods it is not, there and in `GET /v1/state`. Start at [`Breaker::of`].
 
 use serde::Serialize;
 
 use super::time::{microseconds, rfc3339};
-use nodesift_engine::{Aside, Quarantine};
+use nodesift_engine::{ActivePolicy, ActivePredicate, Aside, Quarantine};
 
 /// Whether a module is called.
 #[derive(Serialize)]
@@ -30,6 +30,28 @@ pub(super) struct SetAside {
     faults: u32,
     since: String,
     retry_in_ms: u64,
+}
+
+/// A pod template, with the predicate that is not called about it for now.
+#[derive(Serialize)]
+pub(super) struct SetAsideBy {
+    predicate: String,
+    #[serde(flatten)]
+    template: SetAside,
+}
+
+impl SetAsideBy {
+    /// Those of all predicates of a policy, predicate by predicate.
+    pub(super) fn all(policy: &ActivePolicy) -> Vec<Self> {
+        let of = |predicate: &ActivePredicate| {
+            let name = predicate.name.to_string();
+            let asides = predicate.breaker.set_aside().into_iter();
+            asides
+                .map(move |aside| Self { predicate: name.clone(), template: SetAside::from(aside) })
+                .collect::<Vec<_>>()
+        };
+        policy.predicates.iter().flat_map(of).collect()
+    }
 }
 
 impl From<Aside> for SetAside {

@@ -1,4 +1,5 @@
-//! GET /v1/state: nodes, allocations, devices and pending pods as the cache has them, in the names of YuniKorn's REST API.
+//! GET /v1/state: nodes, allocations, devices and pending pods as the cache has them, in the names of YuniKorn's REST API; and which pods
+//! predicates are not called about for now.
 //!
 //! The cache's lock is held only while references are collected. The document is encoded afterwards and sent in chunks, so
 //! memory does not grow with the cluster. Resources of amount zero are left out. Start at [`state`].
@@ -17,6 +18,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
+use super::breaker::SetAsideBy;
 use super::devices::{DeviceCounts, PoolCounts};
 use super::partition::{Partition, named_sums};
 use crate::admission::scope::RequestScope;
@@ -50,7 +52,8 @@ pub(crate) async fn state(
             let version = response::version(&state.snapshot, policy.generation, service.staleness().age());
             // Nothing is known of devices where no predicate reads them.
             let has_devices = policy.selectors.is_some();
-            Ok((version, Dump::new(state, node.as_deref(), has_devices)))
+            let set_aside = node.is_none().then(|| SetAsideBy::all(&policy));
+            Ok((version, Dump { set_aside, ..Dump::new(state, node.as_deref(), has_devices) }))
         })
         .await?;
     let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
@@ -130,6 +133,8 @@ struct Dump {
     /// Whether it has all nodes.
     is_whole: bool,
     has_devices: bool,
+    /// Pods that predicates are not called about for now; none where only one node is asked for.
+    set_aside: Option<Vec<SetAsideBy>>,
 }
 
 impl Dump {
@@ -154,7 +159,7 @@ impl Dump {
         };
         let of_row = |row: &Row| (*row, by_row.get_mut(row.index()).map(std::mem::take).unwrap_or_default());
         let nodes = rows.iter().map(of_row).collect();
-        Self { state, nodes, pending, orphans, is_whole: node.is_none(), has_devices }
+        Self { state, nodes, pending, orphans, is_whole: node.is_none(), has_devices, set_aside: None }
     }
 
     fn is_assumed(&self, pod: &PodRecord) -> bool {
@@ -192,6 +197,9 @@ impl Serialize for Dump {
         map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::of(pod))))?;
         let orphan = |pod| Allocation::of(pod, self.is_assumed(pod));
         map.serialize_entry("orphans", &Lazy(|| self.orphans.iter().map(|pod| orphan(pod))))?;
+        if let Some(set_aside) = &self.set_aside {
+            map.serialize_entry("setAside", set_aside)?;
+        }
         map.end()
     }
 }
