@@ -362,7 +362,7 @@ pub const ASSUME_TTL: Duration = Duration::from_secs(30);
 pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 
 /// Time for the evaluation of an `Assume` with `check`, without the lock of the cache's writer: one pod on one node, which takes a
-/// millisecond.
+/// millisecond. Also under the lock for a pod that holds devices of an earlier `Assume`.
 pub const CHECK_TIME: Duration = Duration::from_millis(500);
 
 /// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it. All

@@ -107,6 +107,9 @@ pub const RESTORED_AFTER: Duration = Duration::from_secs(20);
 /// Lists that have to be older as well: one that was delayed on its way says nothing of now.
 pub const RESTORED_LISTS: u32 = 3;
 
+/// Time without an older list after which a server has not lagged all the time: longer than one list takes.
+pub const LAG_GAP: Duration = Duration::from_secs(90);
+
 /// Longest backoff of the lists of a server that lags.
 pub const LAGGING_RETRY_MOST: Duration = Duration::from_secs(5);
 

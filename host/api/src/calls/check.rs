@@ -85,7 +85,12 @@ impl Service {
         plan: &Plan,
         found: Option<Found>,
     ) -> Result<Vec<ClaimAllocation>, Error> {
-        self.evaluate_locked_within(limits::LOCKED_CHECK_TIME, writer, request, plan, found)
+        // What holds devices is evaluated nowhere else, and would be interrupted each time.
+        let time = match request.allocate && writer.held_for_pod(&plan.pod.uid).is_some() {
+            true => limits::CHECK_TIME,
+            false => limits::LOCKED_CHECK_TIME,
+        };
+        self.evaluate_locked_within(time, writer, request, plan, found)
     }
 
     fn evaluate_locked_within(

@@ -52,7 +52,7 @@ pub(super) fn drift(object: &Compiled, listed: &str, ledger: &Ledger, writer: &W
     };
     let ended = matches!(object.record, Record::EndedPod);
     let Some(held) = held else {
-        return (!ended && !ledger.is_deleted(&object.identity)).then_some(DriftKind::Missing);
+        return (!ended && !ledger.is_deleted(&object.identity, listed)).then_some(DriftKind::Missing);
     };
     match compare(&held, version) {
         Some(Ordering::Less) => Some(DriftKind::Outdated),

@@ -224,7 +224,10 @@ async fn what_is_held_of_a_history_that_is_no_more_is_found_and_replaced() {
     // Restored from a backup of version 9, and beyond 17 by now: no list of one history shows an object older than it was.
     bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b")], 30);
     bench.set(Kind::Node, vec![node("a", 1, 10), node("b", 2, 10)], 30);
-    assert_eq!(bench.audit.once().await.differences, 2);
+    // Deleted in that history, and there again.
+    let deleted = Identity { version: Arc::from("18"), ..pod("q", 4, "b").identity };
+    bench.deliver(Change::Object(ObjectChange::Deleted(deleted))).await;
+    assert_eq!(bench.audit.once().await.differences, 3);
     bench.settled().await;
     assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(1), Some(1)));
     assert_eq!(bench.reader.snapshot().pod_limit().get(Row(0)), Some(&10));

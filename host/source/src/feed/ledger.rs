@@ -84,9 +84,7 @@ impl Ledger {
     /// backup and has gone on beyond what had been seen before. `pod` is the pod that is held with the object's UID or name. Returns
     /// whether that is so.
     pub(crate) fn void_where_contradicted(&mut self, object: &Identity, pod: Option<&PodRecord>, listed: &str) -> bool {
-        let is_void = |known: &str| {
-            is_newer(known, &object.version) && version::compare(known, listed).is_some_and(Ordering::is_le)
-        };
+        let is_void = |known: &str| contradicts(known, object, listed);
         let is_dead_void = self.tombstones.version(object).is_some_and(is_void);
         if is_dead_void {
             self.tombstones.remove(&object.id());
@@ -117,9 +115,11 @@ impl Ledger {
         self.held.get(&kind).map_or(0, FxHashMap::len)
     }
 
-    /// Whether a tombstone shows that this object was deleted at this version or later.
-    pub(crate) fn is_deleted(&self, object: &Identity) -> bool {
-        self.tombstones.version(object).is_some_and(|deleted| !is_newer(&object.version, deleted))
+    /// Whether a tombstone shows that this object of a list at version `listed` was deleted at this version or later; not where the
+    /// list contradicts it, as in [`Self::void_where_contradicted`].
+    pub(crate) fn is_deleted(&self, object: &Identity, listed: &str) -> bool {
+        let Some(deleted) = self.tombstones.version(object) else { return false };
+        !is_newer(&object.version, deleted) && !contradicts(deleted, object, listed)
     }
 
     /// The resourceVersion of the newest list that was applied.
@@ -208,6 +208,12 @@ impl Ledger {
             held.remove(&deleted.key);
         }
     }
+}
+
+/// Whether a list at version `listed` shows an object as it was before the version at which it is known, although that is not newer
+/// than the list.
+fn contradicts(known: &str, object: &Identity, listed: &str) -> bool {
+    is_newer(known, &object.version) && version::compare(known, listed).is_some_and(Ordering::is_le)
 }
 
 /// The last [`FEED_TOMBSTONES`] deleted objects, each with the resourceVersion of its deletion.

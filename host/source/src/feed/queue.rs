@@ -132,6 +132,8 @@ impl Queue {
             }
             Change::Restored { kind, objects, version } => {
                 let waited = self.take_out(kind);
+                // Whoever waits for objects that are compiled otherwise waits for this list.
+                self.begin_round(kind);
                 let absorbed = self.replace(kind, objects, version, now);
                 if let Some(Step::Replaced { is_restored, .. }) = self.steps.last_mut().and_then(Option::as_mut) {
                     *is_restored = true;

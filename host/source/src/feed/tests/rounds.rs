@@ -101,7 +101,7 @@ fn the_list_of_a_restored_cluster_replaces_what_is_held_at_any_version() {
     bench.observed();
     // What waits is of the same history that is no more; what comes after the list is not.
     bench.push([applied("d", 99), restored(&[("a", 50), ("b", 40), ("c", 30)], 45), applied("e", 46)]);
-    assert_eq!(bench.turn().synced, [], "it was and stays synced");
+    assert_eq!(bench.turn().synced, [KIND], "a list that is waited for");
     assert_eq!(bench.held(), held(&[("a", 50), ("b", 40), ("c", 30), ("e", 46)]));
     let observed: Vec<String> = bench.observed().into_iter().map(|(_, version)| version).collect();
     assert_eq!(observed, [format!("{KIND} void"), "46".to_owned()]);

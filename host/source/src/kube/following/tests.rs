@@ -161,7 +161,7 @@ async fn what_a_task_says_after_its_end_goes_nowhere_and_a_kind_can_come_back_at
     let outlet = Arc::clone(&bench.following.shared.state.lock().tasks[&Kind::StorageClass].outlet);
     drop(classes);
     outlet.deliver(vec![Change::Bookmark { kind: Kind::StorageClass, version: Arc::from("99") }]);
-    outlet.confirm();
+    outlet.confirm_at(tokio::time::Instant::now());
     outlet.failed(&Failure::Transport("late".to_owned()));
     outlet.count();
     assert_eq!((bench.freshness.staleness_of(Kind::StorageClass), bench.health.report()), (None, None));

@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::task::{Restored, Sink, Turn};
 use crate::kube::decode::{Head, Line};
@@ -181,7 +182,7 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         (versions, failure)
     }
 
-    fn confirm(&self) {
+    fn confirm(&self, _at: Instant) {
         self.health.recovered(self.resource);
     }
 

@@ -176,8 +176,8 @@ impl Sink for Objects {
         (self.deliver_events(events), failure)
     }
 
-    fn confirm(&self) {
-        self.outlet.confirm();
+    fn confirm(&self, at: Instant) {
+        self.outlet.confirm_at(at);
     }
 
     fn restored(&self, version: &str, seen: &str) {

@@ -62,12 +62,7 @@ impl Outlet {
         }
     }
 
-    /// The server has just shown its newest state of the kind.
-    pub(in crate::kube) fn confirm(&self) {
-        self.confirm_at(Instant::now());
-    }
-
-    /// The same at an earlier time.
+    /// At this time the server has shown its newest state of the kind.
     pub(in crate::kube) fn confirm_at(&self, at: Instant) {
         let mut state = self.state.lock();
         state.confirmed = Some(at);

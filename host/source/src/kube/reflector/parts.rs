@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use nodesift_object::version::is_newer;
 use nodesift_object::{Kind, version};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
@@ -57,12 +58,22 @@ struct Followed {
     /// What has been said of it; none where it does not exist.
     object: Option<Compiled>,
     version: Arc<str>,
+    /// The resourceVersion of what was said last: of the object, of its deletion, or of a list without it.
+    said: Arc<str>,
     /// When the server last showed its newest state.
     confirmed: Option<Instant>,
     /// Why the last request failed; none where none has failed since the server last showed its newest state.
     failure: Option<String>,
     /// Whether a policy that lists it has become active since it is wanted.
     is_counted: bool,
+}
+
+impl Followed {
+    /// What a list says.
+    fn list(&mut self, object: Option<Compiled>, version: &Arc<str>) {
+        self.said = Arc::clone(object.as_ref().map_or(version, |object| &object.identity.version));
+        (self.object, self.version, self.is_listed) = (object, Arc::clone(version), true);
+    }
 }
 
 impl State {
@@ -170,15 +181,18 @@ impl Parts {
                 // the first that has, and again with those of each other.
                 Change::Restored { objects, version, .. } => {
                     let object = objects.into_iter().find(|object| object.identity.key == *name);
-                    (followed.object, followed.version, followed.is_listed) = (object, Arc::clone(&version), true);
+                    followed.list(object, &version);
                     restored = Some(version);
                 }
                 Change::Replaced { objects, version, .. } | Change::Recompiled { objects, version, .. } => {
                     // A server that does not know the selector sends others too.
                     let object = objects.into_iter().find(|object| object.identity.key == *name);
+                    let is_older = |object: &Compiled| is_newer(&followed.said, &object.identity.version);
                     match (&followed.object, &object) {
                         // It will be in the list of all.
                         _ if !followed.is_listed => {}
+                        // The list is not older, and shows an object as it was before: the cluster was restored from a backup.
+                        (_, Some(object)) if is_older(object) => restored = Some(Arc::clone(&version)),
                         (_, Some(object)) => tell.push(ObjectChange::Applied(object.clone())),
                         (Some(gone), None) => {
                             let identity = Identity { version: Arc::clone(&version), ..gone.identity.clone() };
@@ -186,14 +200,15 @@ impl Parts {
                         }
                         (None, None) => {}
                     }
-                    (followed.object, followed.version, followed.is_listed) = (object, version, true);
+                    followed.list(object, &version);
                 }
                 Change::Object(ObjectChange::Applied(object)) if object.identity.key == *name => {
+                    followed.said = Arc::clone(&object.identity.version);
                     followed.object = Some(object.clone());
                     tell.push(ObjectChange::Applied(object));
                 }
                 Change::Object(ObjectChange::Deleted(gone)) if gone.key == *name => {
-                    followed.object = None;
+                    (followed.object, followed.said) = (None, Arc::clone(&gone.version));
                     tell.push(ObjectChange::Deleted(gone));
                 }
                 // What is said of the kind as a whole is said of one object alone here.
@@ -201,6 +216,12 @@ impl Parts {
             }
         }
         if let Some(version) = restored.filter(|_| is_delivered) {
+            // What is not followed is of a history that is no more.
+            state
+                .objects
+                .values_mut()
+                .filter(|followed| followed.task.is_none())
+                .for_each(|followed| followed.object = None);
             let objects = state.objects.values().filter_map(|followed| followed.object.clone()).collect();
             self.outlet.deliver(vec![Change::Restored { kind, objects, version }]);
         } else if is_delivered && !tell.is_empty() {
@@ -209,11 +230,11 @@ impl Parts {
         self.complete(&mut state);
     }
 
-    /// The server has just shown its newest state of an object.
-    fn confirm(&self, name: &str) {
+    /// At this time the server has shown its newest state of an object.
+    fn confirm(&self, name: &str, at: Instant) {
         let mut state = self.state.lock();
         if let Some(followed) = state.objects.get_mut(name) {
-            (followed.confirmed, followed.failure) = (Some(Instant::now()), None);
+            (followed.confirmed, followed.failure) = (Some(at), None);
         }
         self.weigh(&state);
     }
@@ -293,12 +314,12 @@ impl Sink for Part {
         self.objects.lines(lines).await
     }
 
-    fn confirm(&self) {
-        self.parts.confirm(&self.name);
+    fn confirm(&self, at: Instant) {
+        self.parts.confirm(&self.name, at);
     }
 
     fn restored(&self, version: &str, seen: &str) {
-        self.objects.restored(version, seen);
+        self.parts.outlet.restored(version, seen);
     }
 
     fn failed(&self, failure: &Failure) {

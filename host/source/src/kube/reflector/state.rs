@@ -23,8 +23,8 @@ use super::backoff::Backoff;
 use crate::kube::failure::Failure;
 use crate::kube::kinds::{Resource, narrow};
 use crate::limits::{
-    LAGGING_RETRY_MOST, RESTORED_AFTER, RESTORED_LISTS, UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD, WATCH_LEAST,
-    WATCH_REFUSALS,
+    LAG_GAP, LAGGING_RETRY_MOST, RESTORED_AFTER, RESTORED_LISTS, UNSERVED_KIND_PERIOD, UNSERVED_NAME_PERIOD,
+    WATCH_LEAST, WATCH_REFUSALS,
 };
 use nodesift_object::version;
 
@@ -145,6 +145,14 @@ impl RelistReason {
     }
 }
 
+/// Lists older than what was seen.
+#[derive(Debug, Clone, Copy)]
+struct Lag {
+    since: Instant,
+    last: Instant,
+    lists: u32,
+}
+
 /// The state of listing and watching one kind.
 #[derive(Debug)]
 pub(super) struct Reflector {
@@ -158,8 +166,8 @@ pub(super) struct Reflector {
     api_version: usize,
     /// The newest resourceVersion seen, by list, event or bookmark.
     newest: Arc<str>,
-    /// Since when, and how often, lists have been older than that, without one between them that was not.
-    lagging: Option<(Instant, u32)>,
+    /// Lists that were older than that, without one between them, or an event, that was not.
+    lagging: Option<Lag>,
     /// What the list in progress makes void; see [`Effect::Whole`].
     void: Option<Arc<str>>,
     /// The resourceVersion of the list in progress: that of its first page, so that a watch from there misses nothing.
@@ -263,6 +271,9 @@ impl Reflector {
     /// the two cannot be compared, and the order of arrival decides.
     pub(super) fn reached(&mut self, seen: &Arc<str>) -> Option<Ordering> {
         let order = version::compare(seen, &self.newest);
+        if order != Some(Ordering::Less) {
+            self.lagging = None;
+        }
         if seen != &self.newest && order != Some(Ordering::Less) && !seen.is_empty() {
             version::advance(&mut self.newest, seen);
             self.progressed = true;
@@ -295,9 +306,10 @@ impl Reflector {
         if is_first {
             self.void = None;
             if version::compare(&version, &self.newest) == Some(Ordering::Less) {
-                let (since, lists) = *self.lagging.get_or_insert((now, 0));
-                self.lagging = Some((since, lists + 1));
-                if now.duration_since(since) < RESTORED_AFTER || lists + 1 < RESTORED_LISTS {
+                let lag = self.lag(now);
+                lag.lists += 1;
+                let Lag { since, lists, .. } = *lag;
+                if now.duration_since(since) < RESTORED_AFTER || lists < RESTORED_LISTS {
                     self.wait_for_server(since, now);
                     return Effect::Relist(RelistReason::Lagging);
                 }
@@ -331,9 +343,24 @@ impl Reflector {
         if self.newest != *asked {
             return Effect::None;
         }
-        let (since, _) = *self.lagging.get_or_insert((now, 0));
+        let since = self.lag(now).since;
         self.wait_for_server(since, now);
         Effect::Relist(RelistReason::Lagging)
+    }
+
+    /// The lag that goes on now. One of long ago says nothing of now.
+    fn lag(&mut self, now: Instant) -> &mut Lag {
+        self.lagging = self.lagging.filter(|lag| now.duration_since(lag.last) <= LAG_GAP);
+        let lag = self.lagging.get_or_insert(Lag { since: now, last: now, lists: 0 });
+        lag.last = now;
+        lag
+    }
+
+    /// A list that makes versions up to `seen` void could not be delivered: the next one counts as it.
+    pub(super) fn not_restored(&mut self, seen: Arc<str>, now: Instant) {
+        self.newest = seen;
+        let since = now.checked_sub(RESTORED_AFTER).unwrap_or(now);
+        self.lagging = Some(Lag { since, last: now, lists: RESTORED_LISTS });
     }
 
     /// Waits before the next list of a server that lags: not beyond the time at which it counts as restored.
@@ -341,7 +368,12 @@ impl Reflector {
         let left = (since + RESTORED_AFTER).saturating_duration_since(now);
         let most = if left.is_zero() { LAGGING_RETRY_MOST } else { left.min(LAGGING_RETRY_MOST) };
         let wait = self.backoff.after_failure("lagging", now).min(most);
-        self.state = State::Waiting { until: now + wait, then: Box::new(State::Listing { next: None }) };
+        // A server that asks to wait is not asked sooner.
+        let until = match self.state {
+            State::Waiting { until, .. } => until.max(now + wait),
+            _ => now + wait,
+        };
+        self.state = State::Waiting { until, then: Box::new(State::Listing { next: None }) };
     }
 
     fn watch_ended(&mut self, end: End, lasted: Duration, now: Instant) -> Effect {

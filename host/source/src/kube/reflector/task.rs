@@ -20,7 +20,7 @@ use crate::kube::failure::{Failure, plain};
 use crate::kube::kinds::Resource;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
-use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_FIRST, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::version::is_newer;
 
 /// What a sink wants of its reflector beside what the server's answers decide.
@@ -68,8 +68,8 @@ pub(in crate::kube) trait Sink: Send {
     /// that failure.
     fn lines(&mut self, lines: Vec<u8>) -> impl Future<Output = (Vec<Arc<str>>, Option<Failure>)> + Send;
 
-    /// The server has just shown its newest state.
-    fn confirm(&self);
+    /// At this time the server has shown its newest state, and all of it was delivered.
+    fn confirm(&self, at: Instant);
 
     /// The cluster was restored from a backup: a list at this version has replaced everything up to the versions `seen`.
     fn restored(&self, version: &str, seen: &str);
@@ -87,11 +87,22 @@ pub(in crate::kube) enum Restored {
     Yes,
 }
 
-/// A probe on its way: the newest resourceVersion seen when it was sent, and that of its list.
-type Probe = BoxFuture<'static, Result<(Arc<str>, Arc<str>), Failure>>;
+/// The answer to a probe.
+struct Probed {
+    /// The newest resourceVersion seen when it was sent.
+    asked: Arc<str>,
+    /// That of its list.
+    version: Arc<str>,
+    /// When everything up to `asked` had been delivered, if that is known: the end of a watch that the server has ended in order.
+    /// Beside one that broke or brings nothing a probe shows only whether the server lags.
+    proves: Option<Instant>,
+}
+
+/// A probe on its way.
+type Probe = BoxFuture<'static, Result<Probed, Failure>>;
 
 /// The answer to a probe; never where there is none.
-async fn answer(probe: &mut Option<Probe>) -> Result<(Arc<str>, Arc<str>), Failure> {
+async fn answer(probe: &mut Option<Probe>) -> Result<Probed, Failure> {
     match probe {
         Some(sent) => {
             let answer = sent.await;
@@ -114,6 +125,8 @@ pub(in crate::kube) struct ReflectorTask<S, K> {
     shown: Option<Instant>,
     /// Beside whatever watch is in progress, so that no event waits for it.
     probe: Option<Probe>,
+    /// When the sink was told last that the state is the newest.
+    confirmed: Option<Instant>,
 }
 
 impl<S: Server, K: Sink> ReflectorTask<S, K> {
@@ -121,7 +134,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     pub(in crate::kube) fn new(resource: Resource, server: Arc<S>, sink: K, metrics: Metrics) -> Self {
         let mut random = fastrand::Rng::new();
         let reflector = Reflector::new(resource, random.fork());
-        Self { resource, reflector, server, sink, metrics, random, shown: None, probe: None }
+        Self { resource, reflector, server, sink, metrics, random, shown: None, probe: None, confirmed: None }
     }
 
     /// Reads only the object with this name.
@@ -211,13 +224,16 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 if let Some(seen) = void {
                     self.sink.restored(&version, &seen);
                 }
-                self.sink.confirm();
+                self.confirm(Instant::now());
             }
             Err(failure) => {
                 // The versions up to that of the list count as seen, so that no watch could go on from before.
                 self.sink.clear();
                 self.failed("list", &failure);
                 let end = End::Failed(failure);
+                if let Some(seen) = void {
+                    self.reflector.not_restored(seen, Instant::now());
+                }
                 self.reflector.step(Outcome::WatchEnded { end, lasted: Duration::ZERO }, Instant::now());
             }
         }
@@ -263,30 +279,43 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             End::Failed(failure) => !failure.is_behind(),
             End::Cut(_) | End::Silent | End::Lagging => false,
         };
+        let proves = (end == End::Orderly && began.elapsed() >= WATCH_LEAST).then(Instant::now);
         let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
             self.note_relist(reason);
         }
         if !says_enough && !self.reflector.is_listing() && self.probe.is_none() {
-            self.send_probe();
+            self.send_probe(proves);
         }
     }
 
     /// Asks for the server's resourceVersion, beside the watch that comes next.
-    fn send_probe(&mut self) {
+    fn send_probe(&mut self, proves: Option<Instant>) {
         let ((uri, asked), server) = (self.reflector.probe(), Arc::clone(&self.server));
         let probe = async move {
-            let body = timeout(PROBE_TIME, server.list_page(&uri)).await.unwrap_or(Err(Failure::Silent(PROBE_TIME)))?;
+            let ask = || async {
+                let body = timeout(PROBE_TIME, server.list_page(&uri)).await;
+                body.unwrap_or(Err(Failure::Silent(PROBE_TIME)))
+            };
+            let body = match ask().await {
+                Ok(body) => body,
+                // Lists may be throttled where watches are not.
+                Err(failure) => {
+                    sleep(failure.retry_after().map_or(RETRY_FIRST, |asked| asked.clamp(RETRY_FIRST, PROBE_TIME)))
+                        .await;
+                    ask().await?
+                }
+            };
             let head = decode::head(&body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
-            Ok((asked, head.version))
+            Ok(Probed { asked, version: head.version, proves })
         };
         self.probe = Some(probe.boxed());
     }
 
     /// Takes the answer to a probe. True where the server lags, and lists come next.
-    fn probed(&mut self, answer: Result<(Arc<str>, Arc<str>), Failure>) -> bool {
-        let (asked, version) = match answer {
-            Ok(versions) => versions,
+    fn probed(&mut self, answer: Result<Probed, Failure>) -> bool {
+        let Probed { asked, version, proves } = match answer {
+            Ok(probed) => probed,
             Err(failure) => {
                 self.failed("probe", &failure);
                 return false;
@@ -294,7 +323,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         };
         let lagging = self.lagging(&version);
         match self.reflector.step(Outcome::Probed { asked, version }, Instant::now()) {
-            Effect::Confirmed => self.sink.confirm(),
+            Effect::Confirmed => proves.into_iter().for_each(|at| self.confirm(at)),
             Effect::Relist(reason) => {
                 self.note_relist(reason);
                 lagging.iter().for_each(|failure| self.behind(failure));
@@ -382,7 +411,15 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             None => self.metrics.unordered(self.resource, "incomparable"),
         }
         self.shown = Some(Instant::now());
-        self.sink.confirm();
+        self.confirm(Instant::now());
+    }
+
+    /// Tells the sink, unless it knows of a later time.
+    fn confirm(&mut self, at: Instant) {
+        if self.confirmed.is_none_or(|confirmed| confirmed < at) {
+            self.confirmed = Some(at);
+            self.sink.confirm(at);
+        }
     }
 
     fn note_relist(&self, reason: RelistReason) {

@@ -198,6 +198,31 @@ fn a_list_that_is_not_older_ends_the_time_of_one_that_lags() {
 }
 
 #[test]
+fn lists_that_were_older_long_ago_or_before_an_event_say_nothing_of_now() {
+    for is_long_ago in [true, false] {
+        let mut walk = Walk::watching();
+        walk.reached("250");
+        walk.ended(End::Failed(expired()), LONG);
+        walk.wait();
+        for _ in 0..4 {
+            assert_eq!(walk.page("99", None), Effect::Relist(RelistReason::Lagging));
+            walk.wait();
+        }
+        // The watch goes on, as where annotations are not wanted any more.
+        walk.reflector.watch_on();
+        if is_long_ago {
+            walk.now += 2 * LAG_GAP;
+        } else {
+            walk.reached("260");
+            walk.now += RESTORED_AFTER;
+        }
+        walk.ended(End::Failed(expired()), LONG);
+        walk.wait();
+        assert_eq!(walk.page("99", None), Effect::Relist(RelistReason::Lagging), "{is_long_ago}");
+    }
+}
+
+#[test]
 fn a_probe_confirms_what_is_not_older_than_what_was_seen_when_it_was_sent() {
     let mut walk = Walk::watching();
     for version in ["100", "101", "opaque"] {
