@@ -19,6 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use kube::client::AuthError;
 use kube::config::{
     AuthInfo, Cluster, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
 };
@@ -30,6 +31,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::failure::plain;
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
 use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
@@ -78,6 +80,19 @@ pub enum ConnectError {
     /// The client's library has panicked over the credentials.
     #[error("the kubeconfig's credentials, or those of its plugin, cannot be used: {0}")]
     Panicked(String),
+    /// A credential plugin cannot be started, most often because it is not installed.
+    #[error("kubeconfig: the credential plugin {command:?} {}: {source}{hint}", match source.kind() {
+        io::ErrorKind::NotFound => "was not found",
+        _ => "cannot be started",
+    })]
+    Plugin {
+        /// The command.
+        command: String,
+        /// What the system reports.
+        source: io::Error,
+        /// What the kubeconfig says of how to install it, behind a semicolon; empty where it says nothing.
+        hint: String,
+    },
     /// A credential plugin has not ended.
     #[error("no credentials within {} s: the credential plugin hangs", KUBE_PREPARE_TIME.as_secs())]
     Slow,
@@ -272,10 +287,22 @@ async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError>
     read_token(&mut used.auth_info)?;
     check_headers(&mut used.auth_info)?;
     used.headers.push((USER_AGENT, HeaderValue::from_static(concat!("nodesift/", env!("CARGO_PKG_VERSION")))));
-    let client = transport::client(&used, proxy.as_ref()).map_err(|error| ConnectError::Client(Box::new(error)))?;
+    let client = transport::client(&used, proxy.as_ref()).map_err(|error| named(error, &used.auth_info))?;
     // Only its address and the names of its files are needed from here on.
     config.auth_info.token = None;
     Ok((config, client))
+}
+
+/// An error of the library, which does not name the plugin that it cannot find.
+fn named(error: kube::Error, auth: &AuthInfo) -> ConnectError {
+    match (error, auth.exec.as_ref().and_then(|plugin| Some((plugin.command.clone()?, plugin)))) {
+        (kube::Error::Auth(AuthError::AuthExecStart(source)), Some((command, plugin))) => {
+            let hint = plugin.install_hint.iter().map(|hint| plain(hint)).filter(|hint| !hint.is_empty());
+            let hint = hint.map(|hint| format!("; to install it: {hint}")).collect();
+            ConnectError::Plugin { command, source, hint }
+        }
+        (error, _) => ConnectError::Client(Box::new(error)),
+    }
 }
 
 /// Reads what a kubeconfig says, and the proxy that it names.

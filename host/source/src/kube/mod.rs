@@ -14,6 +14,7 @@
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | the connection to a server, as it is opened |
 //! | `connector` | kubeconfig or service account → a client, again where files change |
+//! | `own_certificate` | a server's own certificate in the place of an authority |
 //! | `proxy` | which proxy leads to the server |
 //! | `transport` | connections, directly or through a proxy, and the client above them |
 //! | `metrics` | counters of the reflectors |
@@ -32,6 +33,7 @@ pub mod kinds;
 mod list;
 mod metrics;
 mod named;
+mod own_certificate;
 mod proxy;
 mod reflector;
 mod server;

@@ -1,6 +1,8 @@
 //! Connections to an API server, directly or through a proxy, and the client above them. It is put together here from kube's parts,
 //! because kube's own has rules for proxies that are not kubectl's (see [`super::proxy`]). Start at [`client`].
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
@@ -11,9 +13,11 @@ use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, ConfigExt as _, RustlsTlsError};
 use kube::{Client, Config, Error};
+use rustls::ClientConfig;
 use secrecy::{ExposeSecret as _, SecretString};
 use tower::{BoxError, Service, ServiceBuilder};
 
+use super::own_certificate::Accepting;
 use super::proxy::{Protocol, Proxy};
 use crate::limits::KUBE_CONNECT;
 
@@ -55,12 +59,26 @@ fn tunnel<C>(proxy: &Uri, connector: C, user: Option<&(String, SecretString)>) -
 
 /// A connector that encrypts what goes to `https` over another one.
 fn with_tls<C>(connector: C, config: &Config) -> Result<HttpsConnector<C>, Error> {
-    let mut builder = HttpsConnectorBuilder::new().with_tls_config(config.rustls_client_config()?).https_or_http();
+    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls(config)?).https_or_http();
     if let Some(name) = config.tls_server_name.clone() {
         let name = name.try_into().map_err(|error| Error::RustlsTls(RustlsTlsError::InvalidServerName(error)))?;
         builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
     Ok(builder.enable_http1().wrap_connector(connector))
+}
+
+/// Who is trusted, and who the client is. Certificates of a kubeconfig may be the server's own; that of a service account's volume is
+/// an authority, which kube reads again by itself.
+fn tls(config: &Config) -> Result<ClientConfig, Error> {
+    let mut tls = config.rustls_client_config()?;
+    if let Some(listed) =
+        config.root_cert.as_ref().filter(|_| !config.accept_invalid_certs && config.root_cert_file.is_none())
+    {
+        let verifier = Accepting::new(listed)
+            .map_err(|error| Error::RustlsTls(RustlsTlsError::AddRootCertificate(Box::new(error))))?;
+        tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    }
+    Ok(tls)
 }
 
 /// The client whose connections to the server are made by a connector.

@@ -219,3 +219,84 @@ async fn a_credential_plugin_is_told_the_proxy_of_the_kubeconfig() {
         assert_eq!(told["spec"]["cluster"]["proxy-url"].as_str(), proxy.as_deref(), "{told}");
     }
 }
+
+/// A certificate that an authority has signed which the client does not have, with changes.
+async fn of_unknown_authority(change: impl FnOnce(&mut CertificateParams)) -> Served {
+    let (authority, key) = (authority(), KeyPair::generate().unwrap());
+    let mut params = names();
+    change(&mut params);
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    Served::with(&certificate, &key, &certificate.pem()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_servers_own_certificate_is_as_good_as_that_of_its_authority() {
+    let served = of_unknown_authority(|_| {}).await;
+    let answer = |served: Served, cluster: Value| async move {
+        served.answer(&cluster, &json!({}), Environment::default()).await
+    };
+    let cluster = json!({"server": served.by_address()});
+    assert_eq!(answer(served, cluster).await.as_deref(), Ok("fine"));
+
+    // As `openssl req -x509` makes it: its own authority.
+    let key = KeyPair::generate().unwrap();
+    let mut params = names();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap();
+    let served = Served::with(&certificate, &key, &certificate.pem()).await;
+    let cluster = json!({"server": served.by_address()});
+    assert_eq!(answer(served, cluster).await.as_deref(), Ok("fine"));
+
+    // Among others, and with `tls-server-name`.
+    let served = of_unknown_authority(|_| {}).await;
+    let ca = served.folder.path().join("ca");
+    fs::write(&ca, authority().pem() + &fs::read_to_string(&ca).unwrap()).unwrap();
+    let cluster = json!({"server": served.by_address(), "tls-server-name": NAME});
+    assert_eq!(answer(served, cluster).await.as_deref(), Ok("fine"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_own_certificate_must_be_the_listed_one_for_its_name_for_servers_and_valid_now() {
+    let refused = |served: Served, more: Value| async move {
+        let mut cluster = json!({"server": served.by_address()});
+        cluster.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let error = served.answer(&cluster, &json!({}), Environment::default()).await.unwrap_err();
+        assert_eq!(*served.asked.lock(), Vec::<String>::new());
+        error
+    };
+    let other = of_unknown_authority(|_| {}).await;
+    let served = of_unknown_authority(|_| {}).await;
+    fs::copy(other.folder.path().join("ca"), served.folder.path().join("ca")).unwrap();
+    let error = refused(served, json!({})).await;
+    assert!(error.contains("UnknownIssuer"), "{error}");
+
+    let served = of_unknown_authority(|_| {}).await;
+    let error = refused(served, json!({"tls-server-name": "other.invalid"})).await;
+    assert!(error.contains("NotValidForName"), "{error}");
+
+    let served = of_unknown_authority(|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1)).await;
+    assert!(refused(served, json!({})).await.contains("Expired"));
+
+    let served = of_unknown_authority(|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1)).await;
+    assert!(refused(served, json!({})).await.contains("NotValidYet"));
+
+    let clients = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    let served = of_unknown_authority(|params| params.extended_key_usages = clients).await;
+    let error = refused(served, json!({})).await;
+    assert!(error.contains("InvalidPurpose"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_plugin_that_is_missing_is_named_with_how_to_install_it() {
+    let served = Served::start().await;
+    let error = |hint: Option<&'static str>| {
+        let exec = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin",
+            "interactiveMode": "Never", "installHint": hint});
+        let (served, cluster) = (&served, json!({"server": served.by_address()}));
+        async move { served.answer(&cluster, &json!({"exec": exec}), Environment::default()).await.unwrap_err() }
+    };
+    let text =
+        r#"kubeconfig: the credential plugin "no-such-plugin" was not found: No such file or directory (os error 2)"#;
+    assert_eq!(error(None).await, text);
+    assert_eq!(error(Some("brew install\nit\n")).await, format!("{text}; to install it: brew install it"));
+}
