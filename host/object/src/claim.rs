@@ -1,4 +1,5 @@
-//! Claims on devices: ResourceClaims of `resource.k8s.io/v1`, with only the fields that DynamicResources reads to filter nodes.
+//! Claims on devices: ResourceClaims of `resource.k8s.io/v1`, with only the fields that DynamicResources reads to filter nodes. Those
+//! of `v1beta1`, whose requests have no `exactly` and its fields beside the name, become the same.
 //!
 //! Start with [`ResourceClaim`]. What is only copied into an allocation is kept as text.
 
@@ -16,7 +17,7 @@ use crate::time::Timestamp;
 /// The annotation of a claim that kube-scheduler made for extended resources, where its value is `true`.
 pub const EXTENDED_RESOURCE_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
 
-/// A resource.k8s.io/v1 ResourceClaim.
+/// A resource.k8s.io ResourceClaim.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ResourceClaim {
     /// Name, identity, owners, and whether it is being deleted.
@@ -53,17 +54,66 @@ pub struct DeviceClaim {
 
 /// A request: exactly one kind of devices, or the first of several that is available.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "WrittenRequest")]
 pub struct DeviceRequest {
     /// Unique within the claim.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
     /// The one kind.
-    #[serde(default)]
     pub exactly: Option<DeviceFields>,
     /// Alternatives, best first.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub first_available: Vec<DeviceFields>,
+}
+
+/// A request in the form of any version.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenRequest {
+    #[serde(default, deserialize_with = "null_is_default")]
+    name: String,
+    #[serde(default)]
+    exactly: Option<DeviceFields>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    first_available: Vec<DeviceFields>,
+    // The rest is of `v1beta1`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    device_class_name: String,
+    #[serde(default)]
+    selectors: Option<Vec<DeviceSelector>>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    allocation_mode: String,
+    #[serde(default, deserialize_with = "null_is_default")]
+    count: i64,
+    #[serde(default)]
+    admin_access: Option<bool>,
+    #[serde(default)]
+    tolerations: Option<Vec<DeviceToleration>>,
+    #[serde(default)]
+    capacity: Option<CapacityRequests>,
+}
+
+impl From<WrittenRequest> for DeviceRequest {
+    /// As the API server converts `v1beta1`: any of the fields beside the name makes an `exactly`.
+    fn from(written: WrittenRequest) -> Self {
+        let WrittenRequest { name, exactly, first_available, .. } = written;
+        let is_inline = !written.device_class_name.is_empty()
+            || written.selectors.is_some()
+            || !written.allocation_mode.is_empty()
+            || written.count != 0
+            || written.admin_access.is_some()
+            || written.tolerations.is_some()
+            || written.capacity.is_some();
+        let inline = is_inline.then(|| DeviceFields {
+            name: String::new(),
+            device_class_name: written.device_class_name,
+            selectors: written.selectors.unwrap_or_default(),
+            allocation_mode: written.allocation_mode,
+            count: written.count,
+            admin_access: written.admin_access.unwrap_or_default(),
+            tolerations: written.tolerations.unwrap_or_default(),
+            capacity: written.capacity.unwrap_or_default(),
+        });
+        Self { name, exactly: exactly.or(inline), first_available }
+    }
 }
 
 impl DeviceRequest {

@@ -1,6 +1,9 @@
-//! Devices that drivers offer: ResourceSlices of `resource.k8s.io/v1`, with only the fields that DynamicResources reads.
+//! Devices that drivers offer: ResourceSlices of `resource.k8s.io/v1`, with only the fields that DynamicResources reads. Those of
+//! `v1beta1`, whose devices have all but their name in `basic`, become the same.
 //!
 //! Start with [`ResourceSlice`]. The claims on devices are in [`crate::claim`].
+
+use std::mem;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -11,7 +14,7 @@ use crate::quantity::Quantity;
 use crate::selector::NodeSelector;
 use crate::storage::Metadata;
 
-/// A resource.k8s.io/v1 ResourceSlice: part of a pool of devices.
+/// A resource.k8s.io ResourceSlice: part of a pool of devices.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ResourceSlice {
     /// Name and identity. Within a pool, devices are tried in the order of their slices' names.
@@ -32,7 +35,7 @@ pub struct ResourceSliceSpec {
     #[serde(default, deserialize_with = "null_is_default")]
     pub pool: Pool,
     /// The one node; none where it is not said by name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "empty_is_none")]
     pub node_name: Option<String>,
     /// Whether all nodes can use its devices.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -44,7 +47,7 @@ pub struct ResourceSliceSpec {
     #[serde(default, deserialize_with = "null_is_default")]
     pub per_device_node_selection: bool,
     /// The devices, in the order in which they are tried.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "devices")]
     pub devices: Vec<Device>,
     /// Counters on which devices of the pool draw; a slice has these or devices.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -106,6 +109,26 @@ pub struct Device {
     /// Whether several claims may share the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allow_multiple_allocations: bool,
+    /// In `v1beta1` all of the above but the name; taken apart as soon as it is read.
+    #[serde(default)]
+    basic: Option<Box<Device>>,
+}
+
+/// Devices in the form of any version.
+fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Device>, D::Error> {
+    let mut devices: Vec<Device> = null_is_default(deserializer)?;
+    for device in &mut devices {
+        if let Some(basic) = device.basic.take() {
+            let name = mem::take(&mut device.name);
+            *device = Device { name, basic: None, ..*basic };
+        }
+    }
+    Ok(devices)
+}
+
+/// Reads a text that `v1beta1` writes empty where there is none.
+fn empty_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()))
 }
 
 /// The value of an attribute.

@@ -131,7 +131,8 @@ impl Kind {
     ];
 
     /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these. The fields of a DeviceClass that
-    /// are read are the same in all versions of `resource.k8s.io`; those of ResourceSlices and ResourceClaims are since `v1beta2`.
+    /// are read are the same in all versions of `resource.k8s.io`; those of ResourceSlices and ResourceClaims have two forms, which
+    /// are both read: that of `v1beta1`, and that of `v1beta2` and `v1`.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         match kind {
             "Node" if api_version == "v1" => Some(Self::Node),
@@ -139,8 +140,8 @@ impl Kind {
             "Namespace" if api_version == "v1" => Some(Self::Namespace),
             "ConfigMap" if api_version == "v1" => Some(Self::ConfigMap),
             "DeviceClass" if api_version.starts_with("resource.k8s.io/") => Some(Self::DeviceClass),
-            "ResourceSlice" if is_flat(api_version) => Some(Self::ResourceSlice),
-            "ResourceClaim" if is_flat(api_version) => Some(Self::ResourceClaim),
+            "ResourceSlice" if is_read(api_version) => Some(Self::ResourceSlice),
+            "ResourceClaim" if is_read(api_version) => Some(Self::ResourceClaim),
             "PersistentVolume" if api_version == "v1" => Some(Self::PersistentVolume),
             "PersistentVolumeClaim" if api_version == "v1" => Some(Self::PersistentVolumeClaim),
             "Service" if api_version == "v1" => Some(Self::Service),
@@ -182,9 +183,9 @@ impl Kind {
     }
 }
 
-/// Whether a version of `resource.k8s.io` has devices and requests in the form that is read here: `v1beta1` nests them in `basic`.
-fn is_flat(api_version: &str) -> bool {
-    matches!(api_version, "resource.k8s.io/v1" | "resource.k8s.io/v1beta2")
+/// Whether a version of `resource.k8s.io` has devices and requests in a form that is read here.
+fn is_read(api_version: &str) -> bool {
+    matches!(api_version, "resource.k8s.io/v1" | "resource.k8s.io/v1beta2" | "resource.k8s.io/v1beta1")
 }
 
 impl fmt::Display for Kind {

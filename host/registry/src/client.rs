@@ -63,6 +63,8 @@ impl Client {
         let client = |policy| {
             let client =
                 reqwest::Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT).read_timeout(SILENCE);
+            // A proxy that the environment names cannot reach what is on this machine.
+            let client = if address.is_on_this_machine() { client.no_proxy() } else { client };
             client.redirect(policy).build().map_err(|error| RegistryError::Prepare(words_of(&error)))
         };
         let to = address.clone();
@@ -329,8 +331,56 @@ fn words(body: &[u8]) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::env;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::process::Command;
+    use std::thread;
+
     use super::*;
+
+    /// Answers one request, and returns its head.
+    fn answer_one(listener: &TcpListener) -> String {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+        String::from_utf8_lossy(&head).into_owned()
+    }
+
+    /// The environment cannot be changed within a process: the test runs itself in another one, which has a proxy.
+    #[test]
+    fn a_registry_on_this_machine_is_asked_without_the_proxy_of_the_environment_and_others_through_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let Ok(registry) = env::var("NODESIFT_TEST_REGISTRY") else {
+            let test = thread::current().name().unwrap().to_owned();
+            let own = listener.local_addr().unwrap();
+            // What listens there is at once the proxy for other registries and the registry on this machine.
+            let run = |registry: &str, proxy: &str| {
+                let mut command = Command::new(env::current_exe().unwrap());
+                command.args(["--exact", &test]).env_remove("NO_PROXY").env_remove("no_proxy");
+                command.env("NODESIFT_TEST_REGISTRY", registry).env("HTTP_PROXY", proxy);
+                let child = command.spawn().unwrap();
+                let head = answer_one(&listener);
+                assert!(child.wait_with_output().unwrap().status.success(), "{registry}");
+                head
+            };
+            assert!(run(&own.to_string(), "http://127.0.0.1:1").starts_with("GET /v2/a/tags/list "));
+            assert!(run("registry.invalid", &format!("http://{own}")).starts_with("GET http://registry.invalid/v2/a/"));
+            return;
+        };
+        let address = Address::parse(&format!("{registry}/a:1"), true).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut client = Client::new(&address, "pull").unwrap();
+        let url = address.url("tags", "list");
+        assert!(runtime.block_on(client.send("lists tags", &|http| http.get(url.clone()))).is_ok());
+    }
 
     #[test]
     fn a_registrys_words_are_one_line_of_bounded_length() {

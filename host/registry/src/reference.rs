@@ -73,6 +73,11 @@ impl Address {
         url.origin() == self.base.origin()
     }
 
+    /// Whether the registry is on this machine itself.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        is_loopback(&self.base)
+    }
+
     /// Whether a request may go to an address that the registry has named: a redirect, a server of tokens, an upload. Without TLS only to
     /// this machine itself, or to the registry where it is spoken to so. To an address of this machine or its network only where the
     /// registry has one of the same kind: else it could have this program ask servers that it cannot reach itself.

@@ -1,8 +1,8 @@
 //! Tests of reading devices and claims on them.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use nodesift_object::claim::ResourceClaim;
 use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice, WrittenQuantity};
@@ -155,4 +155,117 @@ fn configurations_stay_as_they_are_written() {
     assert_eq!(class.spec.config[0].opaque.as_ref().map(|opaque| opaque.0.as_str()), Some(opaque));
     let wrong = r#"{"metadata":{"name":"c"},"spec":{"config":[{"opaque":{}},{"requests":7}]}}"#;
     assert_eq!(decode::decode(Kind::DeviceClass, wrong).unwrap_err().field, "spec.config[1].requests");
+}
+
+/// `value` in one of several cases, nothing in the others.
+fn maybe(random: &mut fastrand::Rng, fields: &mut Map<String, Value>, name: &str, value: Value) {
+    if random.bool() {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+fn object(fields: Map<String, Value>) -> Value {
+    Value::Object(fields)
+}
+
+/// What a request or an alternative of `v1` may hold.
+fn random_fields(random: &mut fastrand::Rng) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let count = random.i64(1..4);
+    maybe(random, &mut fields, "selectors", json!([{"cel": {"expression": format!("device.driver == 'd{count}'")}}]));
+    maybe(random, &mut fields, "allocationMode", json!("All"));
+    maybe(random, &mut fields, "count", json!(count));
+    maybe(random, &mut fields, "adminAccess", json!(count > 1));
+    maybe(random, &mut fields, "tolerations", json!([{"key": "k", "operator": "Exists", "tolerationSeconds": count}]));
+    maybe(random, &mut fields, "capacity", json!({"requests": {"memory": format!("{count}Gi")}}));
+    fields.insert("deviceClassName".to_owned(), json!("class"));
+    fields
+}
+
+/// A request of `v1`, and the same of `v1beta1`.
+fn random_request(random: &mut fastrand::Rng) -> (Value, Value) {
+    if random.bool() {
+        let fields = random_fields(random);
+        let mut inline = fields.clone();
+        inline.insert("name".to_owned(), json!("r"));
+        return (json!({"name": "r", "exactly": fields}), object(inline));
+    }
+    let alternatives = [random_fields(random), random_fields(random)].map(|mut fields| {
+        fields.remove("adminAccess");
+        fields.insert("name".to_owned(), json!(format!("a{}", random.u8(..))));
+        fields
+    });
+    let request = json!({"name": "r", "firstAvailable": alternatives});
+    (request.clone(), request)
+}
+
+/// A device of `v1`, and the same of `v1beta1`.
+fn random_device(random: &mut fastrand::Rng) -> (Value, Value) {
+    let mut fields = Map::new();
+    let number = random.i64(1..9);
+    let terms =
+        json!({"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]});
+    maybe(
+        random,
+        &mut fields,
+        "attributes",
+        json!({"a": {"int": number}, "d.io/b": {"string": "s"}, "c": {"bool": true}}),
+    );
+    maybe(
+        random,
+        &mut fields,
+        "capacity",
+        json!({"memory": {"value": format!("{number}Gi"), "requestPolicy": {"default": "1Gi"}}}),
+    );
+    maybe(random, &mut fields, "consumesCounters", json!([{"counterSet": "c", "counters": {"m": {"value": number}}}]));
+    maybe(random, &mut fields, "nodeName", json!("n"));
+    maybe(random, &mut fields, "nodeSelector", terms);
+    maybe(random, &mut fields, "allNodes", json!(true));
+    maybe(random, &mut fields, "taints", json!([{"key": "k", "value": "v", "effect": "NoSchedule"}]));
+    maybe(random, &mut fields, "bindsToNode", json!(true));
+    maybe(random, &mut fields, "bindingConditions", json!(if number > 4 { vec!["C"] } else { vec![] }));
+    maybe(random, &mut fields, "bindingFailureConditions", json!(["F"]));
+    maybe(random, &mut fields, "allowMultipleAllocations", json!(true));
+    let nested = json!({"name": "d", "basic": fields});
+    fields.insert("name".to_owned(), json!("d"));
+    (object(fields), nested)
+}
+
+/// Against the types and conversions of Kubernetes: requests of `v1beta1` have the fields of `exactly` beside their name, devices
+/// have theirs in `basic`. `NODESIFT_SEED` repeats a run.
+#[test]
+fn what_is_written_in_the_form_of_v1beta1_is_read_as_the_same_in_v1() {
+    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("NODESIFT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for kind in ["ResourceClaim", "ResourceSlice", "DeviceClass"] {
+        for version in ["v1", "v1beta2", "v1beta1"] {
+            let known = Kind::of(&format!("resource.k8s.io/{version}"), kind);
+            assert_eq!(known.map(Kind::name), Some(kind), "{version}");
+        }
+    }
+    for _ in 0..2_000 {
+        let (new, old): (Vec<_>, Vec<_>) = (0..random.usize(0..4)).map(|_| random_request(&mut random)).unzip();
+        let claim = |requests: &[Value]| {
+            let config = json!([{"requests": ["r"], "opaque": {"driver": "d.io", "parameters": {"a": 1}}}]);
+            let results = json!([{"request": "r", "driver": "d.io", "pool": "p", "device": "d"}]);
+            read::<ResourceClaim>(&json!({"metadata": {"name": "c", "namespace": "ns"},
+                "spec": {"devices": {"requests": requests, "constraints": [{"matchAttribute": "d.io/a"}], "config": config}},
+                "status": {"allocation": {"devices": {"results": results}}}}))
+        };
+        assert_eq!(claim(&new), claim(&old), "{new:?}");
+
+        let (new, old): (Vec<_>, Vec<_>) = (0..random.usize(0..4)).map(|_| random_device(&mut random)).unzip();
+        let slice = |devices: &[Value], node: Value| {
+            let pool = json!({"name": "p", "generation": 1, "resourceSliceCount": 1});
+            let spec = json!({"driver": "d.io", "pool": pool, "nodeName": node, "devices": devices});
+            read::<ResourceSlice>(&json!({"metadata": {"name": "s"}, "spec": spec}))
+        };
+        assert_eq!(slice(&new, Value::Null), slice(&old, json!("")), "{new:?}");
+    }
+    // Requests that say nothing have no `exactly` in either form.
+    let empty: ResourceClaim =
+        read(&json!({"metadata": {"name": "c"}, "spec": {"devices": {"requests": [{"name": "r"}]}}}));
+    assert_eq!(empty.spec.devices.requests.unwrap()[0].exactly, None);
 }

@@ -2,6 +2,7 @@
 
 use super::connector::Connector;
 pub use super::connector::{ConnectError, Origin};
+pub use super::proxy::ProxyError;
 use super::server::ApiServer;
 
 /// A prepared connection. Nothing has been sent yet.

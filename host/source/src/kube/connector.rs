@@ -19,7 +19,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::config::{AuthInfo, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::client::AuthError;
+use kube::config::{
+    AuthInfo, Cluster, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
+};
 use kube::{Client, Config};
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -28,7 +31,10 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::limits::{KUBE_CONNECT, KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
+use super::failure::plain;
+use super::proxy::{Environment, Proxy, ProxyError};
+use super::transport;
+use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
 
 /// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,6 +55,9 @@ pub enum ConnectError {
     /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
+    /// The proxy that the kubeconfig names cannot be used.
+    #[error("kubeconfig: the proxy-url of the cluster cannot be used: {0}")]
+    Proxy(#[source] ProxyError),
     /// The file with the bearer token cannot be read.
     #[error("token file {path}: {source}")]
     Token {
@@ -71,6 +80,19 @@ pub enum ConnectError {
     /// The client's library has panicked over the credentials.
     #[error("the kubeconfig's credentials, or those of its plugin, cannot be used: {0}")]
     Panicked(String),
+    /// A credential plugin cannot be started, most often because it is not installed.
+    #[error("kubeconfig: the credential plugin {command:?} {}: {source}{hint}", match source.kind() {
+        io::ErrorKind::NotFound => "was not found",
+        _ => "cannot be started",
+    })]
+    Plugin {
+        /// The command.
+        command: String,
+        /// What the system reports.
+        source: io::Error,
+        /// What the kubeconfig says of how to install it, behind a semicolon; empty where it says nothing.
+        hint: String,
+    },
     /// A credential plugin has not ended.
     #[error("no credentials within {} s: the credential plugin hangs", KUBE_PREPARE_TIME.as_secs())]
     Slow,
@@ -92,6 +114,7 @@ struct Pinned {
     /// With the context that was current.
     origin: Origin,
     source: Source,
+    environment: Environment,
 }
 
 /// What describes the cluster.
@@ -104,13 +127,15 @@ enum Source {
 impl Pinned {
     async fn of(origin: &Origin) -> Result<Self, ConnectError> {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
-        let source = if is_named || Config::from_kubeconfig(&KubeConfigOptions::default()).await.is_ok() {
+        let is_kubeconfig =
+            || async { matches!(read_kubeconfig(&Origin::default()).await, Ok(_) | Err(ConnectError::Proxy(_))) };
+        let source = if is_named || is_kubeconfig().await {
             Source::Kubeconfig
         } else {
             Config::infer().await.map_err(|error| ConnectError::Nowhere(Box::new(error)))?;
             Source::ServiceAccount
         };
-        Ok(Self { origin: with_context(origin, source), source })
+        Ok(Self { origin: with_context(origin, source), source, environment: Environment::of_process() })
     }
 }
 
@@ -247,25 +272,70 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 
 /// As [`prepare`], on this thread.
 async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError> {
-    let origin = &pinned.origin;
-    let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match (&origin.kubeconfig, pinned.source) {
-        (_, Source::ServiceAccount) => {
-            Config::incluster().map_err(|error| ConnectError::ServiceAccount(Box::new(error)))?
+    let (mut config, proxy) = match pinned.source {
+        Source::ServiceAccount => {
+            let config = Config::incluster().map_err(|error| ConnectError::ServiceAccount(Box::new(error)))?;
+            (config, None)
         }
-        (Some(file), Source::Kubeconfig) => {
-            let kubeconfig = Kubeconfig::read_from(file).map_err(ConnectError::Kubeconfig)?;
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?
-        }
-        (None, Source::Kubeconfig) => Config::from_kubeconfig(&options).await.map_err(ConnectError::Kubeconfig)?,
+        Source::Kubeconfig => read_kubeconfig(&pinned.origin).await?,
     };
+    let proxy = proxy.or_else(|| pinned.environment.proxy(&config.cluster_url));
+    if let Some(proxy) = &proxy {
+        tracing::info!(%proxy, "the API server is asked through a proxy");
+    }
     let mut used = config.clone();
     read_token(&mut used.auth_info)?;
     check_headers(&mut used.auth_info)?;
-    let client = Client::try_from(within_our_limits(used)).map_err(|error| ConnectError::Client(Box::new(error)))?;
+    used.headers.push((USER_AGENT, HeaderValue::from_static(concat!("nodesift/", env!("CARGO_PKG_VERSION")))));
+    let client = transport::client(&used, proxy.as_ref()).map_err(|error| named(error, &used.auth_info))?;
     // Only its address and the names of its files are needed from here on.
     config.auth_info.token = None;
     Ok((config, client))
+}
+
+/// An error of the library, which does not name the plugin that it cannot find.
+fn named(error: kube::Error, auth: &AuthInfo) -> ConnectError {
+    match (error, auth.exec.as_ref().and_then(|plugin| Some((plugin.command.clone()?, plugin)))) {
+        (kube::Error::Auth(AuthError::AuthExecStart(source)), Some((command, plugin))) => {
+            let hint = plugin.install_hint.iter().map(|hint| plain(hint)).filter(|hint| !hint.is_empty());
+            let hint = hint.map(|hint| format!("; to install it: {hint}")).collect();
+            ConnectError::Plugin { command, source, hint }
+        }
+        (error, _) => ConnectError::Client(Box::new(error)),
+    }
+}
+
+/// Reads what a kubeconfig says, and the proxy that it names.
+async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), ConnectError> {
+    let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
+    let read = origin.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let mut kubeconfig = read.map_err(ConnectError::Kubeconfig)?;
+    let proxy = take_proxy(&mut kubeconfig, &options);
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;
+    if let Some(told) = config.auth_info.exec.as_mut().and_then(|plugin| plugin.cluster.as_mut()) {
+        told.proxy_url.clone_from(&proxy);
+    }
+    Ok((config, proxy.map(|url| Proxy::parse(&url)).transpose().map_err(ConnectError::Proxy)?))
+}
+
+/// What stands in a kubeconfig for proxies, so that the library looks for none in the environment; it is never asked.
+const NO_PROXY_OF_THE_LIBRARY: &str = "http://none.invalid";
+
+/// Takes the proxy of the cluster that is chosen out of a kubeconfig.
+fn take_proxy(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Option<String> {
+    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
+    let context = kubeconfig.contexts.iter().find(|named| Some(&named.name) == context);
+    let chosen = context.and_then(|named| Some(named.context.as_ref()?.cluster.clone()));
+    let mut proxy = None;
+    for named in kubeconfig.clusters.iter_mut().rev() {
+        let Some(Cluster { proxy_url, .. }) = &mut named.cluster else { continue };
+        let own = proxy_url.replace(NO_PROXY_OF_THE_LIBRARY.to_owned());
+        // The first of a name counts.
+        if Some(&named.name) == chosen.as_ref() {
+            proxy = own.filter(|url| !url.is_empty());
+        }
+    }
+    proxy
 }
 
 /// Reads the token's file as client-go does: without white space around it, and before a token in the kubeconfig itself.
@@ -296,16 +366,6 @@ fn check_headers(auth: &mut AuthInfo) -> Result<(), ConnectError> {
         }
     }
     Ok(())
-}
-
-/// Timeouts and retries are the reflector's, not the client's.
-fn within_our_limits(mut config: Config) -> Config {
-    config.connect_timeout = Some(KUBE_CONNECT);
-    config.read_timeout = None;
-    config.default_retry = false;
-    let name = concat!("nodesift/", env!("CARGO_PKG_VERSION"));
-    config.headers.push((USER_AGENT, HeaderValue::from_static(name)));
-    config
 }
 
 /// Files, and what they were when they were looked at.
@@ -377,6 +437,10 @@ fn state(path: &Path) -> Option<State> {
     let file = fs::metadata(path).ok()?;
     Some((file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.size()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod served;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -471,7 +535,11 @@ mod tests {
             "contexts": [{"name": "other", "context": {"cluster": "other", "user": ""}}],
         });
         fs::write(&file, kubeconfig.to_string()).unwrap();
-        let pinned = |source| Pinned { origin: Origin { kubeconfig: Some(file.clone()), context: None }, source };
+        let pinned = |source| Pinned {
+            origin: Origin { kubeconfig: Some(file.clone()), context: None },
+            source,
+            environment: Environment::default(),
+        };
         let preparing = Arc::new(Semaphore::new(1));
         let (config, _) = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
         assert_eq!(config.cluster_url.port_u16(), Some(1));
@@ -489,7 +557,8 @@ mod tests {
     #[tokio::test]
     async fn no_more_than_a_few_plugins_hang() {
         let preparing = Arc::new(Semaphore::new(0));
-        let pinned = Pinned { origin: Origin::default(), source: Source::Kubeconfig };
+        let pinned =
+            Pinned { origin: Origin::default(), source: Source::Kubeconfig, environment: Environment::default() };
         assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
     }
 
@@ -508,6 +577,7 @@ mod tests {
         let mut files = Files::of(&Pinned {
             origin: Origin { kubeconfig: Some(path("kubeconfig")), context: None },
             source: Source::Kubeconfig,
+            environment: Environment::default(),
         });
         assert!(!files.have_changed());
         // One is replaced by a rename, as Kubernetes updates volumes; one appears; one goes.

@@ -125,8 +125,7 @@ impl Resource {
             Kind::StatefulSet => ("apps", "statefulsets", true),
         };
         let versions: &[&str] = match kind {
-            Kind::DeviceClass => &["v1", "v1beta2", "v1beta1"],
-            Kind::ResourceSlice | Kind::ResourceClaim => &["v1", "v1beta2"],
+            Kind::DeviceClass | Kind::ResourceSlice | Kind::ResourceClaim => &["v1", "v1beta2", "v1beta1"],
             _ => &["v1"],
         };
         // Kinds that have been stable for longer than any supported release are served by every API server. Where one of those

@@ -14,6 +14,9 @@
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | the connection to a server, as it is opened |
 //! | `connector` | kubeconfig or service account → a client, again where files change |
+//! | `own_certificate` | a server's own certificate in the place of an authority |
+//! | `proxy` | which proxy leads to the server |
+//! | `transport` | connections, directly or through a proxy, and the client above them |
 //! | `metrics` | counters of the reflectors |
 //!
 //! kube's own runtime is not used, because it does not give three guarantees that are needed: a server that lags never takes
@@ -30,9 +33,12 @@ pub mod kinds;
 mod list;
 mod metrics;
 mod named;
+mod own_certificate;
+mod proxy;
 mod reflector;
 mod server;
 mod status;
+mod transport;
 
 pub use failure::Failure;
 pub use following::{Following, Lease};

@@ -83,6 +83,7 @@ fn paths_are_those_of_the_api() {
     assert_eq!(list(Kind::CsiStorageCapacity, 0), "/apis/storage.k8s.io/v1/csistoragecapacities?limit=500");
     assert_eq!(list(Kind::DeviceClass, 1), "/apis/resource.k8s.io/v1beta2/deviceclasses?limit=500");
     assert_eq!(list(Kind::ResourceClaim, 0), "/apis/resource.k8s.io/v1/resourceclaims?limit=500");
+    assert_eq!(list(Kind::ResourceSlice, 2), "/apis/resource.k8s.io/v1beta1/resourceslices?limit=500");
     let next = Resource::of(Kind::Node).list_uri(0, Some("eyJ2 +/=ü"));
     assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
     let watch = Resource::of(Kind::Node).watch_uri(0, "42", 30);
