@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileError};
 use crate::limits::{PULLED_BYTES, PULLED_RECORD_BYTES};
+use crate::reach::NamedPath;
 use crate::spec::{Key, RegistryModule};
 use nodesift_registry::limits::{COMPONENT_BYTES, KEY_BYTES};
 use nodesift_registry::{
@@ -48,18 +49,18 @@ pub enum PullError {
         source: io::Error,
     },
     /// A key of the policy cannot be read.
-    #[error("key {}: {source}", .path.display())]
+    #[error("key {path}: {source}")]
     KeyFile {
         /// The key's file.
-        path: PathBuf,
+        path: NamedPath,
         /// Why not.
         source: FileError,
     },
     /// A key of the policy cannot be used.
-    #[error("key {}: {source}", .path.display())]
+    #[error("key {path}: {source}")]
     Key {
         /// The key's file.
-        path: PathBuf,
+        path: NamedPath,
         /// Why not.
         source: KeyError,
     },
@@ -174,7 +175,7 @@ fn keys(module: &RegistryModule) -> Result<Vec<PublicKey>, PullError> {
     let read = |key: &Key| match key {
         Key::Inline(key) => Ok(key.clone()),
         Key::Path(path) => {
-            let bytes = file::read(path, KEY_BYTES);
+            let bytes = path.read(KEY_BYTES);
             let bytes = bytes.map_err(|source| PullError::KeyFile { path: path.clone(), source })?;
             let key = PublicKey::from_pem(&String::from_utf8_lossy(&bytes));
             key.map_err(|source| PullError::Key { path: path.clone(), source })

@@ -8,6 +8,7 @@
 //! artifact     a module as an OCI artifact
 //! sign         keys and signatures, in cosign's format
 //! reference    where a module is
+//! hosts        the hosts that may be connected to, where an operator lists them
 //! error        why something fails, and what to do
 //! limits       every limit
 //! ```
@@ -20,6 +21,7 @@ mod challenge;
 mod client;
 mod credentials;
 mod error;
+mod hosts;
 pub mod limits;
 mod reference;
 mod sign;
@@ -32,6 +34,7 @@ pub use artifact::{
 pub use client::Progress;
 pub use credentials::CredentialsError;
 pub use error::RegistryError;
+pub use hosts::{Host, HostError, Hosts};
 pub use reference::{Address, AddressError, SCHEME};
 pub use sign::{KeyError, PublicKey, Signature, SigningKey, VerifyError, verify};
 pub use transfer::{Pulled, Pushed, Wanted, pull, push};

@@ -11,6 +11,7 @@ use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
 use crate::pulled::{PullError, PulledFolder};
+use crate::reach::NamedPath;
 use crate::spec::{InstanceLife, ModuleSource, NamedModule, PredicateSpec};
 use nodesift_registry::digest_text;
 use nodesift_sandbox::Lifetime;
@@ -58,9 +59,9 @@ impl Module {
             ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
             ModuleSource::Path { path, digest } => (path, digest),
         };
-        let shown = || path.display().to_string();
+        let shown = || path.to_string();
         let read = |source| ActivateError::Read { name: spec.name.to_owned(), path: shown(), source };
-        let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
+        let bytes = path.read(COMPONENT_BYTES as u64).map_err(read)?;
         let digest: Digest = Sha256::digest(&bytes).into();
         match expected {
             Some(expected) if *expected != digest => {
@@ -100,7 +101,7 @@ impl Module {
 
 fn from_layout(
     spec: NamedModule<'_>,
-    layout: &Path,
+    layout: &NamedPath,
     reference: &str,
     digest: &Digest,
 ) -> Result<Module, ActivateError> {

@@ -9,16 +9,15 @@
 //! Everything that is read has the digest by which it is named, and the manifest or the component has the one of the policy. Start
 //! at [`component`].
 
-use std::path::{Path, PathBuf};
-
 use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, ImageIndex, ImageManifest, OciLayout};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::digest::Digest;
-use crate::file::{self, FileError};
+use crate::file::FileError;
 use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
+use crate::reach::NamedPath;
 use crate::spec::{OCI_INDEX, blob};
 use nodesift_registry::{COMPONENT, MANIFEST, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
@@ -33,18 +32,18 @@ const NAMES: [&str; 2] = ["org.opencontainers.image.ref.name", "io.containerd.im
 #[derive(Debug, thiserror::Error)]
 pub enum OciError {
     /// A file of the layout cannot be read.
-    #[error("{}: {source}", .path.display())]
+    #[error("{path}: {source}")]
     Read {
         /// The file.
-        path: PathBuf,
+        path: NamedPath,
         /// Why not.
         source: FileError,
     },
     /// A file of the layout is not what it should be.
-    #[error("{}: {reason}", .path.display())]
+    #[error("{path}: {reason}")]
     Malformed {
         /// The file.
-        path: PathBuf,
+        path: NamedPath,
         /// What is wrong.
         reason: String,
     },
@@ -58,8 +57,8 @@ pub enum OciError {
     #[error("its manifest has {0} layers that are components; expected one, of media type application/wasm")]
     Components(usize),
     /// A blob does not have the digest by which it is named.
-    #[error("{}: the content does not have the digest of its name", .0.display())]
-    Corrupt(PathBuf),
+    #[error("{0}: the content does not have the digest of its name")]
+    Corrupt(NamedPath),
     /// Neither the manifest nor the component has the digest of the policy.
     #[error("neither its manifest nor its component has the digest in the policy, sha256:{0}")]
     Digest(String),
@@ -70,7 +69,7 @@ pub enum OciError {
 /// # Errors
 ///
 /// One variant of [`OciError`] per step that can fail.
-pub(super) fn component(layout: &Path, reference: &str, expected: &Digest) -> Result<Vec<u8>, OciError> {
+pub(super) fn component(layout: &NamedPath, reference: &str, expected: &Digest) -> Result<Vec<u8>, OciError> {
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
     if mark.image_layout_version() != LAYOUT_VERSION {
@@ -129,30 +128,30 @@ fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, O
 }
 
 /// The file and the digest of a descriptor in the document at `from`.
-fn place(layout: &Path, from: &Path, descriptor: &Descriptor) -> Result<(PathBuf, Digest), OciError> {
+fn place(layout: &NamedPath, from: &NamedPath, descriptor: &Descriptor) -> Result<(NamedPath, Digest), OciError> {
     let digest = read_digest(descriptor.digest().as_ref()).ok_or_else(|| OciError::Malformed {
-        path: from.to_owned(),
+        path: from.clone(),
         reason: format!("digest {} is not a SHA-256", descriptor.digest()),
     })?;
-    Ok((blob(layout, &digest), digest))
+    Ok((layout.join(blob(&digest)), digest))
 }
 
-fn verified(path: &Path, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
+fn verified(path: &NamedPath, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
     let bytes = read(path, limit)?;
     let found: Digest = Sha256::digest(&bytes).into();
     if found != *digest || bytes.len() as u64 != size {
-        return Err(OciError::Corrupt(path.to_owned()));
+        return Err(OciError::Corrupt(path.clone()));
     }
     Ok(bytes)
 }
 
-fn read(path: &Path, limit: u64) -> Result<Vec<u8>, OciError> {
-    file::read(path, limit).map_err(|source| OciError::Read { path: path.to_owned(), source })
+fn read(path: &NamedPath, limit: u64) -> Result<Vec<u8>, OciError> {
+    path.read(limit).map_err(|source| OciError::Read { path: path.clone(), source })
 }
 
-fn document<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, OciError> {
+fn document<T: DeserializeOwned>(path: &NamedPath, bytes: &[u8]) -> Result<T, OciError> {
     serde_json::from_slice(bytes)
-        .map_err(|error| OciError::Malformed { path: path.to_owned(), reason: error.to_string() })
+        .map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -210,7 +209,7 @@ mod tests {
 
         fn component(&self, digest: &Value) -> Result<Vec<u8>, String> {
             let digest = read_digest(digest.as_str().unwrap()).unwrap();
-            component(self.0.path(), REFERENCE, &digest).map_err(|error| error.to_string())
+            component(&self.0.path().into(), REFERENCE, &digest).map_err(|error| error.to_string())
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::reach::NamedPath;
 use nodesift_engine::{Mode, OnAccountError, OnError, Phases, PolicyParty};
 use nodesift_registry::{Address, PublicKey, hex};
 use nodesift_sandbox::Interface;
@@ -180,14 +181,14 @@ pub enum ModuleSource {
     /// In a file.
     Path {
         /// The file; a relative path has been joined to the folder of the policy.
-        path: PathBuf,
+        path: NamedPath,
         /// The SHA-256 that the file must have; `None` accepts any content.
         digest: Option<[u8; 32]>,
     },
     /// In a folder with an OCI image layout.
     Oci {
         /// The folder; a relative path has been joined to the folder of the policy.
-        layout: PathBuf,
+        layout: NamedPath,
         /// The reference by which the layout's index names the artifact.
         reference: String,
         /// The SHA-256 that the artifact's manifest or its component must have.
@@ -212,18 +213,18 @@ pub struct RegistryModule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     /// In this file; a relative path has been joined to the folder of the policy.
-    Path(PathBuf),
+    Path(NamedPath),
     /// In the document.
     Inline(PublicKey),
 }
 
 impl ModuleSource {
     /// The files on which it depends: where one of them changes, the module may.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<NamedPath> {
         match self {
             Self::Builtin => Vec::new(),
             Self::Path { path, .. } => vec![path.clone()],
-            Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), blob(layout, digest)],
+            Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), layout.join(blob(digest))],
             Self::Registry(RegistryModule { keys, .. }) => {
                 let path = |key: &Key| match key {
                     Key::Path(path) => Some(path.clone()),
@@ -239,9 +240,9 @@ impl fmt::Display for ModuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builtin => f.write_str("built in"),
-            Self::Path { path, .. } => write!(f, "{}", path.display()),
+            Self::Path { path, .. } => write!(f, "{path}"),
             Self::Registry(RegistryModule { address, .. }) => write!(f, "{address}"),
-            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {}", layout.display()),
+            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {layout}"),
         }
     }
 }
@@ -250,6 +251,6 @@ impl fmt::Display for ModuleSource {
 pub(crate) const OCI_INDEX: &str = "index.json";
 
 /// The file of an OCI image layout that holds the content with this digest.
-pub(crate) fn blob(layout: &Path, digest: &[u8; 32]) -> PathBuf {
-    layout.join("blobs").join("sha256").join(hex(digest))
+pub(crate) fn blob(digest: &[u8; 32]) -> PathBuf {
+    Path::new("blobs").join("sha256").join(hex(digest))
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::artifact::TITLE;
+use crate::hosts::{Host, Hosts};
 
 /// What is sent in answer to a request.
 #[derive(Clone)]
@@ -280,4 +281,45 @@ fn signatures_are_read_and_bounded() {
     let signatures = server.pull(wanted).unwrap().signatures;
     assert_eq!(signatures.len(), SIGNATURES);
     assert_eq!(signatures[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
+}
+
+#[test]
+fn with_listed_hosts_nothing_leads_to_another_one() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let stranger = Server::start();
+    stranger.put("/elsewhere", Answer::new(200, &b"component"[..]));
+    stranger.put("/token", Answer::new(200, r#"{"token": "secret"}"#));
+    let own = format!("127.0.0.1:{}", server.port);
+    let other = format!("localhost:{}", stranger.port);
+    let limited = |hosts: &[&str]| {
+        let hosts: Vec<Host> = hosts.iter().map(|host| host.parse().unwrap()).collect();
+        server.address.clone().limited_to(&Hosts::new(&hosts))
+    };
+    for hosts in [&[][..], &["127.0.0.1"], &[other.as_str()], &["localhost"]] {
+        assert_eq!(limited(hosts), None, "{hosts:?}");
+    }
+    let blob = format!("blobs/{}", artifact.component.digest);
+    let content = Answer::new(200, &b"component"[..]);
+    let (away, good) = (format!("http://{other}/elsewhere"), Answer::new(200, artifact.manifest));
+    let challenge = format!("Bearer realm=\"http://{other}/token\"");
+    let refused = Answer::new(401, "").with("www-authenticate", challenge);
+    for leads in ["redirect", "token"] {
+        let lead = || match leads {
+            "redirect" => server.put(&blob, Answer::new(307, "").with("location", away.clone())),
+            _ => {
+                server.put(&blob, content.clone());
+                server.put_all("manifests/1", vec![refused.clone(), good.clone()]);
+            }
+        };
+        lead();
+        let address = limited(&[&own]).unwrap();
+        let error = pull(&address, Wanted::default(), None, &|| false).unwrap_err();
+        assert!(matches!(&error, RegistryError::Unlisted { host, .. } if *host == other), "{leads}: {error}");
+        assert_eq!(stranger.asked(), Vec::<String>::new(), "{leads}");
+        lead();
+        let address = limited(&[&own, &other]).unwrap();
+        assert!(pull(&address, Wanted::default(), None, &|| false).is_ok(), "{leads}");
+        assert_eq!(stranger.asked().len(), 1, "{leads}");
+        stranger.asked.lock().unwrap().clear();
+    }
 }
