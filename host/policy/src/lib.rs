@@ -20,6 +20,7 @@
 //! - [`import()`] makes a policy of a configuration of kube-scheduler.
 //! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
 //! - [`PulledFolder`] keeps modules that were pulled from registries.
+//! - `keys` reads the keys that may sign modules.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`Reach`] is what a policy may name: files below one folder, and some registries.
 //! - [`limits`] holds every limit of a policy document and of its reload.
@@ -30,6 +31,7 @@ mod activate;
 pub mod document;
 mod file;
 mod import;
+mod keys;
 pub mod limits;
 pub mod object;
 mod parts;
@@ -49,6 +51,7 @@ pub use activate::{
 };
 pub use file::{FileError, read_text};
 pub use import::{Imported, import};
+pub use keys::KeysError;
 pub use problem::Problem;
 pub use pulled::{PullError, PulledFolder};
 pub use reach::{Folder, NamedPath, Reach, ReachError};

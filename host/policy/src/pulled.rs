@@ -18,13 +18,13 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use serde::{Deserialize, Serialize};
 
-use crate::file::{self, FileError};
+use crate::file;
+use crate::keys::{self, KeysError};
 use crate::limits::{PULLED_BYTES, PULLED_RECORD_BYTES};
-use crate::reach::NamedPath;
-use crate::spec::{Key, RegistryModule};
-use nodesift_registry::limits::{COMPONENT_BYTES, KEY_BYTES};
+use crate::spec::RegistryModule;
+use nodesift_registry::limits::COMPONENT_BYTES;
 use nodesift_registry::{
-    self as registry, Artifact, KeyError, PublicKey, Pulled, RegistryError, Signature, VerifyError, Wanted, digest_of,
+    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signature, VerifyError, Wanted, digest_of,
     hex,
 };
 
@@ -48,22 +48,9 @@ pub enum PullError {
         /// Why not.
         source: io::Error,
     },
-    /// A key of the policy cannot be read.
-    #[error("key {path}: {source}")]
-    KeyFile {
-        /// The key's file.
-        path: NamedPath,
-        /// Why not.
-        source: FileError,
-    },
-    /// A key of the policy cannot be used.
-    #[error("key {path}: {source}")]
-    Key {
-        /// The key's file.
-        path: NamedPath,
-        /// Why not.
-        source: KeyError,
-    },
+    /// A key of the policy is not known.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
     /// The registry does not give it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -104,7 +91,7 @@ impl PulledFolder {
     ///
     /// [`PullError::NotHere`] where it is not there, or not signed by a key of the policy; or what is wrong with these keys.
     pub(crate) fn component(&self, module: &RegistryModule) -> Result<Vec<u8>, PullError> {
-        let keys = keys(module)?;
+        let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let record = file::read(&path, PULLED_RECORD_BYTES).ok();
         let record: Option<Record> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -127,7 +114,7 @@ impl PulledFolder {
     ///
     /// All of [`PullError`] but [`PullError::NotHere`].
     pub(crate) fn pull(&self, module: &RegistryModule, is_over: &dyn Fn() -> bool) -> Result<Vec<u8>, PullError> {
-        let keys = keys(module)?;
+        let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let wanted = Wanted { digest: Some(module.digest), signatures: !keys.is_empty() };
         let Pulled { artifact, component, signatures } = registry::pull(&module.address, wanted, None, is_over)?;
@@ -168,20 +155,6 @@ fn check(
         [] => Ok(()),
         keys => Ok(registry::verify(signatures, &artifact.digest(), keys)?),
     }
-}
-
-/// The keys of the policy.
-fn keys(module: &RegistryModule) -> Result<Vec<PublicKey>, PullError> {
-    let read = |key: &Key| match key {
-        Key::Inline(key) => Ok(key.clone()),
-        Key::Path(path) => {
-            let bytes = path.read(KEY_BYTES);
-            let bytes = bytes.map_err(|source| PullError::KeyFile { path: path.clone(), source })?;
-            let key = PublicKey::from_pem(&String::from_utf8_lossy(&bytes));
-            key.map_err(|source| PullError::Key { path: path.clone(), source })
-        }
-    };
-    module.keys.iter().map(read).collect()
 }
 
 fn record_name(module: &RegistryModule) -> String {

@@ -36,5 +36,7 @@ pub use credentials::CredentialsError;
 pub use error::RegistryError;
 pub use hosts::{Host, HostError, Hosts};
 pub use reference::{Address, AddressError, SCHEME};
-pub use sign::{KeyError, PublicKey, Signature, SigningKey, VerifyError, verify};
+pub use sign::{
+    KeyError, PublicKey, Signature, SigningKey, VerifyError, layers as signature_layers, tag as signature_tag, verify,
+};
 pub use transfer::{Pulled, Pushed, Wanted, pull, push};

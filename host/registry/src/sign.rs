@@ -16,7 +16,7 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::artifact::{Digest, digest_text, hex};
+use crate::artifact::{Descriptor, Digest, Manifest, digest_text, hex};
 
 /// The media type of payloads.
 pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -192,8 +192,20 @@ pub fn verify(signatures: &[Signature], digest: &Digest, keys: &[PublicKey]) -> 
     }
 }
 
+/// The layers of a manifest that are signed payloads, each with its signature.
+///
+/// # Errors
+///
+/// Why this is no manifest.
+pub fn layers(manifest: &[u8]) -> Result<Vec<(Descriptor, String)>, String> {
+    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| error.to_string())?;
+    let payloads = manifest.layers.into_iter().filter(|layer| layer.media_type == PAYLOAD);
+    let signed = |layer: Descriptor| layer.annotations.get(SIGNATURE).cloned().map(|signature| (layer, signature));
+    Ok(payloads.filter_map(signed).collect())
+}
+
 /// The tag of the signatures of a manifest.
-pub(crate) fn tag(digest: &Digest) -> String {
+pub fn tag(digest: &Digest) -> String {
     format!("sha256-{}.sig", hex(digest))
 }
 

@@ -217,11 +217,9 @@ impl Client {
             Err(RegistryError::Missing { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let manifest: Manifest =
-            serde_json::from_slice(&manifest).map_err(|error| self.malformed(WHAT, &error.to_string()))?;
+        let layers = sign::layers(&manifest).map_err(|error| self.malformed(WHAT, &error))?;
         let mut found = Vec::new();
-        for layer in manifest.layers.into_iter().filter(|layer| layer.media_type == sign::PAYLOAD).take(SIGNATURES) {
-            let Some(signature) = layer.annotations.get(sign::SIGNATURE).cloned() else { continue };
+        for (layer, signature) in layers.into_iter().take(SIGNATURES) {
             let payload = self.blob(WHAT, &layer, PAYLOAD_BYTES, None).await?;
             let payload = String::from_utf8(payload).map_err(|_| self.malformed(WHAT, "its payload is no text"))?;
             found.push((layer, Signature { payload, signature }));

@@ -11,7 +11,6 @@ use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
 use crate::pulled::{PullError, PulledFolder};
-use crate::reach::NamedPath;
 use crate::spec::{InstanceLife, ModuleSource, NamedModule, PredicateSpec};
 use nodesift_registry::digest_text;
 use nodesift_sandbox::Lifetime;
@@ -56,7 +55,15 @@ impl Module {
         let (path, expected) = match spec.module {
             ModuleSource::Builtin => return builtin(spec),
             ModuleSource::Registry(module) => return Self::of_registry(spec, || pulled.component(module)),
-            ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
+            ModuleSource::Oci { layout, reference, digest, keys } => {
+                let failed = |source| {
+                    let (name, module) = (spec.name.to_owned(), spec.module.to_string());
+                    ActivateError::Oci { name, module, source: Box::new(source) }
+                };
+                let bytes = oci::component(layout, reference, digest, keys).map_err(failed)?;
+                let digest = Sha256::digest(&bytes).into();
+                return Ok(Self { bytes: Cow::Owned(bytes), digest });
+            }
             ModuleSource::Path { path, digest } => (path, digest),
         };
         let shown = || path.to_string();
@@ -97,21 +104,6 @@ impl Module {
         let digest = Sha256::digest(&bytes).into();
         Ok(Self { bytes: Cow::Owned(bytes), digest })
     }
-}
-
-fn from_layout(
-    spec: NamedModule<'_>,
-    layout: &NamedPath,
-    reference: &str,
-    digest: &Digest,
-) -> Result<Module, ActivateError> {
-    let bytes = oci::component(layout, reference, digest).map_err(|source| ActivateError::Oci {
-        name: spec.name.to_owned(),
-        module: spec.module.to_string(),
-        source,
-    })?;
-    let digest = Sha256::digest(&bytes).into();
-    Ok(Module { bytes: Cow::Owned(bytes), digest })
 }
 
 fn builtin(spec: NamedModule<'_>) -> Result<Module, ActivateError> {

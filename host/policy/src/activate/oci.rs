@@ -16,10 +16,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::digest::Digest;
 use crate::file::FileError;
+use crate::keys::{self, KeysError};
 use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
 use crate::reach::NamedPath;
-use crate::spec::{OCI_INDEX, blob};
-use nodesift_registry::{COMPONENT, MANIFEST, hex, read_digest};
+use crate::spec::{Key, OCI_INDEX, blob};
+use nodesift_registry::limits::{PAYLOAD_BYTES, SIGNATURES};
+use nodesift_registry::{self as registry, COMPONENT, MANIFEST, Signature, VerifyError, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
 /// The version of image layouts that this program reads.
@@ -59,17 +61,30 @@ pub enum OciError {
     /// A blob does not have the digest by which it is named.
     #[error("{0}: the content does not have the digest of its name")]
     Corrupt(NamedPath),
+    /// A key of the policy is not known.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// Nobody has signed it who may, by `spec.modules.keys`.
+    #[error("in the layout, {0}")]
+    Signature(#[from] VerifyError),
     /// Neither the manifest nor the component has the digest of the policy.
     #[error("neither its manifest nor its component has the digest in the policy, sha256:{0}")]
     Digest(String),
 }
 
-/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have.
+/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have; where there are
+/// keys, one of them has to have signed it.
 ///
 /// # Errors
 ///
 /// One variant of [`OciError`] per step that can fail.
-pub(super) fn component(layout: &NamedPath, reference: &str, expected: &Digest) -> Result<Vec<u8>, OciError> {
+pub(super) fn component(
+    layout: &NamedPath,
+    reference: &str,
+    expected: &Digest,
+    keys: &[Key],
+) -> Result<Vec<u8>, OciError> {
+    let keys = keys::read(keys)?;
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
     if mark.image_layout_version() != LAYOUT_VERSION {
@@ -93,16 +108,52 @@ pub(super) fn component(layout: &NamedPath, reference: &str, expected: &Digest) 
     if *expected != digest && *expected != manifest_digest {
         return Err(OciError::Digest(hex(expected)));
     }
+    if !keys.is_empty() {
+        let signatures = signatures(layout, &index_path, &index, &manifest_digest)?;
+        registry::verify(&signatures, &manifest_digest, &keys)?;
+    }
     verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
+}
+
+/// The signatures of a manifest that are in the layout, under the tag that they have in registries.
+fn signatures(
+    layout: &NamedPath,
+    index_path: &NamedPath,
+    index: &ImageIndex,
+    digest: &Digest,
+) -> Result<Vec<Signature>, OciError> {
+    let tag = registry::signature_tag(digest);
+    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    let mut found = Vec::new();
+    let signing = index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named));
+    for descriptor in signing.take(SIGNATURES) {
+        let (path, digest) = place(layout, index_path, descriptor)?;
+        let bytes = verified(&path, &digest, descriptor.size(), OCI_DOCUMENT_BYTES)?;
+        let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
+        for (layer, signature) in registry::signature_layers(&bytes).map_err(malformed)? {
+            if found.len() == SIGNATURES {
+                return Ok(found);
+            }
+            let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+            let path = layout.join(blob(&digest));
+            let payload = verified(&path, &digest, layer.size, PAYLOAD_BYTES)?;
+            let payload = String::from_utf8(payload);
+            let payload = payload.map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })?;
+            found.push(Signature { payload, signature });
+        }
+    }
+    Ok(found)
+}
+
+/// The names that an index gives a manifest.
+fn names(descriptor: &Descriptor) -> impl Iterator<Item = &str> {
+    let annotations = descriptor.annotations().as_ref();
+    NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
 }
 
 /// The descriptor of the reference: one that names it in full, else one that names its tag alone.
 fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, OciError> {
     let tag = reference.parse::<Reference>().ok().and_then(|parsed| parsed.tag().map(str::to_owned));
-    let names = |descriptor: &'i Descriptor| {
-        let annotations = descriptor.annotations().as_ref();
-        NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
-    };
     let find = |name: &str| {
         let mut found: Vec<&Descriptor> =
             index.manifests().iter().filter(|descriptor| names(descriptor).any(|known| known == name)).collect();
@@ -163,15 +214,16 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use nodesift_registry::SigningKey;
 
     const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
 
     /// A layout with one artifact, which can be broken step by step.
-    struct Layout(TempDir);
+    struct Layout(TempDir, Vec<Key>);
 
     impl Layout {
         fn new() -> Self {
-            let layout = Self(tempfile::tempdir().unwrap());
+            let layout = Self(tempfile::tempdir().unwrap(), Vec::new());
             layout.write("oci-layout", json!({"imageLayoutVersion": "1.0.0"}).to_string().as_bytes());
             layout
         }
@@ -209,7 +261,7 @@ mod tests {
 
         fn component(&self, digest: &Value) -> Result<Vec<u8>, String> {
             let digest = read_digest(digest.as_str().unwrap()).unwrap();
-            component(&self.0.path().into(), REFERENCE, &digest).map_err(|error| error.to_string())
+            component(&self.0.path().into(), REFERENCE, &digest, &self.1).map_err(|error| error.to_string())
         }
     }
 
@@ -281,5 +333,57 @@ mod tests {
         assert!(refused().contains("\"2.0.0\" is not 1.0.0"), "{}", refused());
         layout.write("oci-layout", b"{");
         assert!(refused().contains("oci-layout: "), "{}", refused());
+    }
+
+    /// A private key, and its public one.
+    fn keys() -> (SigningKey, Key) {
+        let made = std::process::Command::new("openssl")
+            .args(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .output();
+        let key = SigningKey::from_pem(&String::from_utf8(made.unwrap().stdout).unwrap()).unwrap();
+        let public = Key::Inline(key.public());
+        (key, public)
+    }
+
+    #[test]
+    fn a_layout_is_taken_only_with_a_signature_by_a_key_of_the_policy_where_that_has_keys() {
+        let mut layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let digest = read_digest(manifest["digest"].as_str().unwrap()).unwrap();
+        let signed = |layout: &Layout, key: &SigningKey, digest: &Digest| {
+            let Signature { payload, signature } = key.sign("registry.example.com/team/isolation", digest).unwrap();
+            let mut layer = layout.blob("application/vnd.dev.cosign.simplesigning.v1+json", payload.as_bytes());
+            layer["annotations"] = json!({"dev.cosignproject.cosign/signature": signature});
+            layout.manifest(&[layer])
+        };
+        let ((key, public), (other, _)) = (keys(), keys());
+        layout.index(&[("1.2", &manifest)]);
+        assert!(layout.component(&layer["digest"]).is_ok());
+        layout.1 = vec![public];
+        let refused = layout.component(&layer["digest"]).unwrap_err();
+        assert!(refused.contains("in the layout, it is not signed"), "{refused}");
+        let tag = registry::signature_tag(&digest);
+        let full = format!("registry.example.com/team/isolation:{tag}");
+        for (name, signer, of, expected) in [
+            (tag.as_str(), &other, digest, Err("none of its 1 signatures")),
+            (&tag, &key, [7; 32], Err("none of its 1 signatures")),
+            ("1.3", &key, digest, Err("it is not signed")),
+            (&format!("x{tag}"), &key, digest, Err("it is not signed")),
+            (&tag, &key, digest, Ok(())),
+            (&full, &key, digest, Ok(())),
+        ] {
+            layout.index(&[("1.2", &manifest), (name, &signed(&layout, signer, &of))]);
+            let outcome = layout.component(&layer["digest"]).map(drop);
+            match expected {
+                Ok(()) => assert_eq!(outcome, Ok(()), "{name}"),
+                Err(words) => assert!(outcome.as_ref().is_err_and(|error| error.contains(words)), "{name}: {outcome:?}"),
+            }
+        }
+        let layers: Vec<Value> = (0..100).map(|_| json!({"mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
+            "digest": "sha256:../..", "size": 1, "annotations": {"dev.cosignproject.cosign/signature": "x"}})).collect();
+        layout.index(&[("1.2", &manifest), (&tag, &layout.manifest(&layers))]);
+        let refused = layout.component(&layer["digest"]).unwrap_err();
+        assert!(refused.contains("is no SHA-256"), "{refused}");
     }
 }

@@ -390,7 +390,8 @@ impl Checker<'_> {
             }
             Some(layout) => {
                 let layout = self.located(layout, &format!("{field}.layout"));
-                let module = |layout| ModuleSource::Oci { layout, reference: oci.value.clone(), digest };
+                let (reference, keys) = (oci.value.clone(), Arc::clone(&self.keys));
+                let module = |layout| ModuleSource::Oci { layout, reference, digest, keys };
                 layout.map_or(ModuleSource::Builtin, module)
             }
             // What is wrong with the reference has been said.

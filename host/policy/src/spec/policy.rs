@@ -193,6 +193,8 @@ pub enum ModuleSource {
         reference: String,
         /// The SHA-256 that the artifact's manifest or its component must have.
         digest: [u8; 32],
+        /// `spec.modules.keys`: one of them has to have signed it, in the layout. Where there are none, nobody has to.
+        keys: Arc<[Key]>,
     },
     /// In a registry.
     Registry(RegistryModule),
@@ -224,16 +226,20 @@ impl ModuleSource {
         match self {
             Self::Builtin => Vec::new(),
             Self::Path { path, .. } => vec![path.clone()],
-            Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), layout.join(blob(digest))],
-            Self::Registry(RegistryModule { keys, .. }) => {
-                let path = |key: &Key| match key {
-                    Key::Path(path) => Some(path.clone()),
-                    Key::Inline(_) => None,
-                };
-                keys.iter().filter_map(path).collect()
+            Self::Oci { layout, digest, keys, .. } => {
+                let own = [layout.join(OCI_INDEX), layout.join(blob(digest))];
+                own.into_iter().chain(key_files(keys)).collect()
             }
+            Self::Registry(RegistryModule { keys, .. }) => key_files(keys).collect(),
         }
     }
+}
+
+fn key_files(keys: &[Key]) -> impl Iterator<Item = NamedPath> {
+    keys.iter().filter_map(|key| match key {
+        Key::Path(path) => Some(path.clone()),
+        Key::Inline(_) => None,
+    })
 }
 
 impl fmt::Display for ModuleSource {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation)]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -423,6 +424,7 @@ fn an_artifact_is_found_relative_to_the_folder_of_the_policy() {
     let policy = read(&with_predicate(&format!("name: Mine\nmodule: {module}"))).unwrap();
     let expected = ModuleSource::Oci {
         layout: "/etc/nodesift/oci".into(),
+        keys: Arc::new([]),
         reference: "registry.example.com/mine:1".to_owned(),
         digest: [0xab; 32],
     };
