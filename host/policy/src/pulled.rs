@@ -24,8 +24,8 @@ use crate::limits::{PULLED_BYTES, PULLED_RECORD_BYTES};
 use crate::spec::RegistryModule;
 use nodesift_registry::limits::COMPONENT_BYTES;
 use nodesift_registry::{
-    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signature, VerifyError, Wanted, digest_of,
-    hex,
+    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signature, Signatures, VerifyError, Wanted,
+    digest_of, hex,
 };
 
 /// Pulls of this process that were written.
@@ -68,6 +68,8 @@ pub struct PulledFolder(Option<PathBuf>);
 struct Record {
     manifest: String,
     signatures: Vec<Signature>,
+    #[serde(default)]
+    bundles: Vec<String>,
 }
 
 impl PulledFolder {
@@ -95,7 +97,8 @@ impl PulledFolder {
         let path = self.path(&record_name(module))?;
         let record = file::read(&path, PULLED_RECORD_BYTES).ok();
         let record: Option<Record> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let Record { manifest, signatures } = record.ok_or(PullError::NotHere)?;
+        let Record { manifest, signatures: payloads, bundles } = record.ok_or(PullError::NotHere)?;
+        let signatures = Signatures { payloads, bundles, unread: Vec::new() };
         let artifact = Artifact::read(manifest.as_bytes()).map_err(|_| PullError::NotHere)?;
         check(&artifact, module, &signatures, &keys).map_err(|_| PullError::NotHere)?;
         let component = self.path(&component_name(&artifact))?;
@@ -121,7 +124,8 @@ impl PulledFolder {
         check(&artifact, module, &signatures, &keys)?;
         let manifest = String::from_utf8_lossy(&artifact.manifest).into_owned();
         let failed = |path: &Path, source: io::Error| PullError::Write { path: path.to_owned(), source };
-        let record = serde_json::to_vec(&Record { manifest, signatures });
+        let Signatures { payloads, bundles, .. } = signatures;
+        let record = serde_json::to_vec(&Record { manifest, signatures: payloads, bundles });
         let record = record.map_err(|error| failed(&path, error.into()))?;
         if let Some(folder) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -144,7 +148,7 @@ impl PulledFolder {
 fn check(
     artifact: &Artifact,
     module: &RegistryModule,
-    signatures: &[Signature],
+    signatures: &Signatures,
     keys: &[PublicKey],
 ) -> Result<(), PullError> {
     if !artifact.is(&module.digest) {
@@ -153,7 +157,7 @@ fn check(
     }
     match keys {
         [] => Ok(()),
-        keys => Ok(registry::verify(signatures, &artifact.digest(), keys)?),
+        keys => Ok(registry::verify(signatures, &artifact.manifest, keys)?),
     }
 }
 

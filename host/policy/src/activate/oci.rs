@@ -17,11 +17,13 @@ use sha2::{Digest as _, Sha256};
 use super::digest::Digest;
 use crate::file::FileError;
 use crate::keys::{self, KeysError};
-use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
+use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES, OCI_REFERRERS};
 use crate::reach::NamedPath;
 use crate::spec::{Key, OCI_INDEX, blob};
-use nodesift_registry::limits::{PAYLOAD_BYTES, SIGNATURES};
-use nodesift_registry::{self as registry, COMPONENT, MANIFEST, Signature, VerifyError, hex, read_digest};
+use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES, SIGNATURES};
+use nodesift_registry::{
+    self as registry, COMPONENT, MANIFEST, Signature, Signatures, VerifyError, digest_text, hex, read_digest,
+};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
 /// The version of image layouts that this program reads.
@@ -109,14 +111,15 @@ pub(super) fn component(
         return Err(OciError::Digest(hex(expected)));
     }
     if !keys.is_empty() {
-        let signatures = signatures(layout, &index_path, &index, &manifest_digest)?;
-        registry::verify(&signatures, &manifest_digest, &keys)?;
+        let payloads = payloads(layout, &index_path, &index, &manifest_digest)?;
+        let (bundles, unread) = bundles(layout, &index_path, &index, &manifest_digest)?;
+        registry::verify(&Signatures { payloads, bundles, unread }, &bytes, &keys)?;
     }
     verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
 }
 
 /// The signatures of a manifest that are in the layout, under the tag that they have in registries.
-fn signatures(
+fn payloads(
     layout: &NamedPath,
     index_path: &NamedPath,
     index: &ImageIndex,
@@ -134,7 +137,8 @@ fn signatures(
             if found.len() == SIGNATURES {
                 return Ok(found);
             }
-            let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+            let digest =
+                read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
             let path = layout.join(blob(&digest));
             let payload = verified(&path, &digest, layer.size, PAYLOAD_BYTES)?;
             let payload = String::from_utf8(payload);
@@ -143,6 +147,61 @@ fn signatures(
         }
     }
     Ok(found)
+}
+
+/// The texts of the bundles that the layout attaches to a manifest, and why others are not read.
+fn bundles(
+    layout: &NamedPath,
+    index_path: &NamedPath,
+    index: &ImageIndex,
+    digest: &Digest,
+) -> Result<(Vec<String>, Vec<String>), OciError> {
+    // Where a registry had no list of them, it is under a tag.
+    let tag = format!("sha256-{}", hex(digest));
+    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    let mut listed: Vec<Descriptor> = Vec::new();
+    for list in index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named)).take(1) {
+        let (path, digest) = place(layout, index_path, list)?;
+        let list: ImageIndex = document(&path, &verified(&path, &digest, list.size(), OCI_DOCUMENT_BYTES)?)?;
+        listed.extend(list.manifests().iter().cloned());
+    }
+    listed.extend(index.manifests().iter().filter(|descriptor| names(descriptor).next().is_none()).cloned());
+    let (mut bundles, mut unread) = (Vec::new(), Vec::new());
+    let digest = digest_text(digest);
+    let manifests = listed.iter().filter(|descriptor| descriptor.media_type().as_ref() == MANIFEST);
+    for descriptor in manifests.take(OCI_REFERRERS) {
+        match bundle(layout, index_path, descriptor, &digest) {
+            Ok(bundle) => bundles.extend(bundle),
+            Err(error) => unread.push(error.to_string()),
+        }
+        if bundles.len() + unread.len() == SIGNATURES {
+            break;
+        }
+    }
+    bundles.dedup();
+    Ok((bundles, unread))
+}
+
+/// The text of the bundle that a manifest attaches to the one with this digest; none where it attaches nothing to it.
+fn bundle(
+    layout: &NamedPath,
+    from: &NamedPath,
+    descriptor: &Descriptor,
+    subject: &str,
+) -> Result<Option<String>, OciError> {
+    if descriptor.size() > REFERRER_BYTES {
+        return Ok(None);
+    }
+    let (path, digest) = place(layout, from, descriptor)?;
+    let bytes = verified(&path, &digest, descriptor.size(), REFERRER_BYTES)?;
+    let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
+    let Some((layer, _)) = registry::bundle_of(&bytes).map_err(malformed)?.filter(|(_, of)| of == subject) else {
+        return Ok(None);
+    };
+    let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+    let path = layout.join(blob(&digest));
+    let text = String::from_utf8(verified(&path, &digest, layer.size, BUNDLE_BYTES)?);
+    text.map(Some).map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })
 }
 
 /// The names that an index gives a manifest.
@@ -201,8 +260,7 @@ fn read(path: &NamedPath, limit: u64) -> Result<Vec<u8>, OciError> {
 }
 
 fn document<T: DeserializeOwned>(path: &NamedPath, bytes: &[u8]) -> Result<T, OciError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
+    serde_json::from_slice(bytes).map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -367,7 +425,7 @@ mod tests {
         let full = format!("registry.example.com/team/isolation:{tag}");
         for (name, signer, of, expected) in [
             (tag.as_str(), &other, digest, Err("none of its 1 signatures")),
-            (&tag, &key, [7; 32], Err("none of its 1 signatures")),
+            (&tag, &key, [7; 32], Err("one is by a trusted key, of another manifest")),
             ("1.3", &key, digest, Err("it is not signed")),
             (&format!("x{tag}"), &key, digest, Err("it is not signed")),
             (&tag, &key, digest, Ok(())),
@@ -377,11 +435,17 @@ mod tests {
             let outcome = layout.component(&layer["digest"]).map(drop);
             match expected {
                 Ok(()) => assert_eq!(outcome, Ok(()), "{name}"),
-                Err(words) => assert!(outcome.as_ref().is_err_and(|error| error.contains(words)), "{name}: {outcome:?}"),
+                Err(words) => {
+                    assert!(outcome.as_ref().is_err_and(|error| error.contains(words)), "{name}: {outcome:?}")
+                }
             }
         }
-        let layers: Vec<Value> = (0..100).map(|_| json!({"mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
-            "digest": "sha256:../..", "size": 1, "annotations": {"dev.cosignproject.cosign/signature": "x"}})).collect();
+        let layers: Vec<Value> = (0..100)
+            .map(|_| {
+                json!({"mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
+            "digest": "sha256:../..", "size": 1, "annotations": {"dev.cosignproject.cosign/signature": "x"}})
+            })
+            .collect();
         layout.index(&[("1.2", &manifest), (&tag, &layout.manifest(&layers))]);
         let refused = layout.component(&layer["digest"]).unwrap_err();
         assert!(refused.contains("is no SHA-256"), "{refused}");
