@@ -540,7 +540,7 @@ def closed_chart(defaults, facts):
     values = merged(defaults, {
         "networkPolicy": {"apiServer": {"cidrs": ["192.0.2.10/32", "2001:db8::10/128"]}, "dns": {"to": []},
                           "registries": {"cidrs": ["198.51.100.0/24"], "ports": [5000]}},
-        "policyResource": "extender", "sidecar": {"serviceAccount": "reader", "tokenSecret": "renewed"},
+        "policyResource": "extender", "modules": {"registries": ["registry.example.com", "cdn.example.com:5000"]}, "sidecar": {"serviceAccount": "reader", "tokenSecret": "renewed"},
     })
     check_values(where, values)
     objects = documents(rendered(values), where)
@@ -552,6 +552,10 @@ def closed_chart(defaults, facts):
                for rule in item["spec"]["egress"] for port in rule["ports"] for peer in rule.get("to", [{}])}
     server = {(port, cidr) for port in (443, 6443) for cidr in ("192.0.2.10/32", "2001:db8::10/128")}
     expect(reached == server | {(5000, "198.51.100.0/24")}, where, f"the pod reaches {reached}")
+    arguments = [argument for item in objects if item["kind"] == "Deployment" for container in pod_of(item)["initContainers"]
+                 for argument in container["args"]]
+    limits = {"--module-folder=/etc/nodesift/modules", "--registries=registry.example.com", "--registries=cdn.example.com:5000"}
+    expect(limits <= set(arguments), where, f"does not limit what the policy may name: {arguments}")
     granted = [item["rules"] for item in objects if item["kind"] == "ClusterRole" and item["metadata"]["name"] == "nodesift-policy"]
     expect(granted and STATUS_RULE in granted[0], where, "may not write the status of a policy")
 

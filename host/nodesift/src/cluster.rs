@@ -55,16 +55,7 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     open_with(origin, |reader| engine(reader, policy))
 }
 
-/// The same with modules of registries in this folder.
-///
-/// # Errors
-///
-/// As for [`open`].
-pub(crate) fn open_pulling(origin: &Origin<'_>, policy: &PolicyArgs, pulled: &PulledFolder) -> anyhow::Result<Opened> {
-    open_with(origin, |reader| engine_pulling(reader, policy, pulled))
-}
-
-/// The same with the policy of this document.
+/// The same with the policy of this document, and modules of registries in this folder.
 ///
 /// # Errors
 ///
@@ -132,12 +123,8 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
 ///
 /// If the policy is invalid, a module does not compile, or the sandbox does not start.
 pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
-    engine_pulling(reader, policy, &pulled_folder(None))
-}
-
-fn engine_pulling(reader: Reader, policy: &PolicyArgs, pulled: &PulledFolder) -> anyhow::Result<Engine> {
     let runtime = runtime()?;
-    let active = load_pulling(policy, (&runtime, pulled), None).map_err(Failure::Policy)?;
+    let active = load(policy, &runtime, None).map_err(Failure::Policy)?;
     Ok(Engine::new(reader, active, runtime))
 }
 
@@ -170,14 +157,8 @@ pub(crate) fn load(
     runtime: &Runtime,
     beside: Option<&ActivePolicy>,
 ) -> anyhow::Result<ActivePolicy> {
-    load_pulling(policy, (runtime, &pulled_folder(None)), beside)
-}
-
-fn load_pulling(
-    policy: &PolicyArgs,
-    by: (&Runtime, &PulledFolder),
-    beside: Option<&ActivePolicy>,
-) -> anyhow::Result<ActivePolicy> {
+    let pulled = pulled_folder(None);
+    let by = (runtime, &pulled);
     let (policy, document) = policy_of(policy, by)?;
     loaded(&policy, document, by, beside)
 }

@@ -51,6 +51,7 @@ use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume,
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
 use nodesift_object::Kind;
+use nodesift_policy::Reach;
 use nodesift_policy::reload::Source;
 use nodesift_source::audit::{self, Audit};
 use nodesift_source::feed::{self, Feed};
@@ -70,28 +71,29 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     // From the beginning: its default action would end the process. The other signals still end one that is not serving yet.
     let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
     let followed = Followed::start(args, &runtime)?;
-    let source = policy_source(args, followed.as_ref());
+    let reach = args.reach.reach(followed.is_some())?;
+    let source = policy_source(args, &reach, followed.as_ref());
     // Files that are broken end a start which could not go on with others. An object is mended while its replicas run.
     let waits = args.state_folder.is_some() || followed.is_some();
-    let checked = match (checks::check(args, &runtime, followed.as_ref()), &source) {
+    let checked = match (checks::check(args, &reach, &runtime, followed.as_ref()), &source) {
         (Err(error), Some(source)) if waits && checks::is_about_policy(&error) => {
-            waiting::until_checked(args, &runtime, source, followed.as_ref(), &error)?
+            waiting::until_checked(args, &reach, &runtime, source, followed.as_ref(), &error)?
         }
         (outcome, _) => outcome?,
     };
     let Checked { tls, socket, connection, opened } = checked;
     cluster::note_summary(&opened.summary);
 
-    let outcome = runtime.block_on(serve(args, hangups, tls, &socket, opened, connection, followed));
+    let outcome = runtime.block_on(serve((args, &reach), hangups, tls, &socket, opened, connection, followed));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
 /// Where the policy comes from, if it is followed.
-fn policy_source(args: &ServeArgs, followed: Option<&Followed>) -> Option<Source> {
+fn policy_source(args: &ServeArgs, reach: &Reach, followed: Option<&Followed>) -> Option<Source> {
     let object = followed.map(|followed| Source::Object(followed.object.clone()));
-    object.or_else(|| args.policy.policy.clone().map(Source::Path))
+    object.or_else(|| Some(Source::Path(args.policy.policy.clone()?, reach.clone())))
 }
 
 /// The listeners, all bound before anything is served.
@@ -121,7 +123,7 @@ impl Listeners {
 }
 
 async fn serve(
-    args: &ServeArgs,
+    (args, reach): (&ServeArgs, &Reach),
     hangups: Signal,
     tls: Option<Tls>,
     socket: &Path,
@@ -197,10 +199,11 @@ async fn serve(
     };
     let live::Followed { live, first, kinds, list } = watching;
     let is_live = live.is_some();
-    let files = reload::Files { policy: policy_source(args, followed.as_ref()), state: args.state_folder.as_deref() };
+    let files =
+        reload::Files { policy: policy_source(args, reach, followed.as_ref()), state: args.state_folder.as_deref() };
     let reloading = reload::follow(files, (&engine, &writer), (live, first), &readiness, &mut registry);
     let _reloading = reloading.context("cannot start threads")?;
-    let second = (args.shadow_policy.as_deref(), args.state_folder.as_deref());
+    let second = (args.shadow_policy.as_deref(), args.reach.reach(false)?, args.state_folder.as_deref());
     reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
     tokio::spawn(self_check(audit)?);

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use crate::limits::POLICY_FILE_BYTES;
+use crate::reach::OUTSIDE;
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,9 @@ pub enum FileError {
     /// It is a device, a pipe or a socket.
     #[error("this is not a regular file")]
     NotAFile,
+    /// It leads out of the folder below which the policy's files are. What is there is not looked at.
+    #[error("{OUTSIDE}")]
+    Outside,
     /// It is larger than what it could be.
     #[error("this file has more than {limit} bytes")]
     TooLarge {
@@ -33,17 +37,25 @@ pub enum FileError {
 ///
 /// One variant of [`FileError`] per step. No more than the limit is read.
 pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    let check = |found: &Metadata| match found.is_file() {
+    // Before it is opened, because that alone has an effect on some devices; and after, because it may be another file by now.
+    check(&metadata(path)?, limit)?;
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    read_open(OpenOptions::new().read(true).custom_flags(flags).open(path)?, limit)
+}
+
+/// Whether this is a regular file of at most `limit` bytes.
+pub(crate) fn check(found: &Metadata, limit: u64) -> Result<(), FileError> {
+    match found.is_file() {
         false if found.is_dir() => Err(FileError::Io(ErrorKind::IsADirectory.into())),
         false => Err(FileError::NotAFile),
         true if found.len() > limit => Err(FileError::TooLarge { limit }),
         true => Ok(()),
-    };
-    // Before it is opened, because that alone has an effect on some devices; and after, because it may be another file by now.
-    check(&metadata(path)?)?;
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    check(&file.metadata()?)?;
+    }
+}
+
+/// The content of a file that is open, from there on, under the same conditions as [`read`].
+pub(crate) fn read_open(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
+    check(&file.metadata()?, limit)?;
     let mut bytes = Vec::new();
     // A file may grow, and some files of the kernel do not tell their size.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

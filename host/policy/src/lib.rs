@@ -20,7 +20,9 @@
 //! - [`import()`] makes a policy of a configuration of kube-scheduler.
 //! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
 //! - [`PulledFolder`] keeps modules that were pulled from registries.
+//! - `keys` reads the keys that may sign modules.
 //! - `file` reads regular files of a bounded size, and nothing else.
+//! - [`Reach`] is what a policy may name: files below one folder, and some registries.
 //! - [`limits`] holds every limit of a policy document and of its reload.
 //!
 //! Evaluating the active policy is the engine's part. Start at [`Policy::read_file`].
@@ -29,11 +31,13 @@ mod activate;
 pub mod document;
 mod file;
 mod import;
+mod keys;
 pub mod limits;
 pub mod object;
 mod parts;
 pub mod problem;
 mod pulled;
+mod reach;
 pub mod reload;
 pub mod remembered;
 mod schema;
@@ -47,8 +51,10 @@ pub use activate::{
 };
 pub use file::{FileError, read_text};
 pub use import::{Imported, import};
+pub use keys::KeysError;
 pub use problem::Problem;
 pub use pulled::{PullError, PulledFolder};
+pub use reach::{Folder, NamedPath, Reach, ReachError};
 pub use schema::schema;
 pub use spec::{
     API_VERSION, AccountingSpec, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText,

@@ -48,8 +48,14 @@ pub const OCI_DOCUMENT_BYTES: u64 = 4 << 20;
 /// Bytes of the file that marks a folder as an OCI image layout: a version.
 pub const OCI_MARK_BYTES: u64 = 4 << 10;
 
+/// Manifests of an OCI image layout that are looked at for what they attach to a module. A layout has a few modules, each signed by a few.
+pub const OCI_REFERRERS: usize = 256;
+
 /// References of an OCI image layout that a message names where the wanted one is not among them.
 pub const OCI_NAMED_REFERENCES: usize = 8;
+
+/// Links that are followed on the way to a file below the folder of the policy's files: as many as the system follows.
+pub const PATH_LINKS: usize = 40;
 
 /// Time without a change after which files are read: those who write several files, or one in several parts, are done by then.
 pub const RELOAD_QUIET: Duration = Duration::from_millis(200);

@@ -18,13 +18,14 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use serde::{Deserialize, Serialize};
 
-use crate::file::{self, FileError};
+use crate::file;
+use crate::keys::{self, KeysError};
 use crate::limits::{PULLED_BYTES, PULLED_RECORD_BYTES};
-use crate::spec::{Key, RegistryModule};
-use nodesift_registry::limits::{COMPONENT_BYTES, KEY_BYTES};
+use crate::spec::RegistryModule;
+use nodesift_registry::limits::COMPONENT_BYTES;
 use nodesift_registry::{
-    self as registry, Artifact, KeyError, PublicKey, Pulled, RegistryError, Signature, VerifyError, Wanted, digest_of,
-    hex,
+    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signature, Signatures, VerifyError, Wanted,
+    digest_of, hex,
 };
 
 /// Pulls of this process that were written.
@@ -47,22 +48,9 @@ pub enum PullError {
         /// Why not.
         source: io::Error,
     },
-    /// A key of the policy cannot be read.
-    #[error("key {}: {source}", .path.display())]
-    KeyFile {
-        /// The key's file.
-        path: PathBuf,
-        /// Why not.
-        source: FileError,
-    },
-    /// A key of the policy cannot be used.
-    #[error("key {}: {source}", .path.display())]
-    Key {
-        /// The key's file.
-        path: PathBuf,
-        /// Why not.
-        source: KeyError,
-    },
+    /// A key of the policy is not known.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
     /// The registry does not give it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -80,6 +68,8 @@ pub struct PulledFolder(Option<PathBuf>);
 struct Record {
     manifest: String,
     signatures: Vec<Signature>,
+    #[serde(default)]
+    bundles: Vec<String>,
 }
 
 impl PulledFolder {
@@ -103,11 +93,12 @@ impl PulledFolder {
     ///
     /// [`PullError::NotHere`] where it is not there, or not signed by a key of the policy; or what is wrong with these keys.
     pub(crate) fn component(&self, module: &RegistryModule) -> Result<Vec<u8>, PullError> {
-        let keys = keys(module)?;
+        let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let record = file::read(&path, PULLED_RECORD_BYTES).ok();
         let record: Option<Record> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let Record { manifest, signatures } = record.ok_or(PullError::NotHere)?;
+        let Record { manifest, signatures: payloads, bundles } = record.ok_or(PullError::NotHere)?;
+        let signatures = Signatures { payloads, bundles, unread: Vec::new() };
         let artifact = Artifact::read(manifest.as_bytes()).map_err(|_| PullError::NotHere)?;
         check(&artifact, module, &signatures, &keys).map_err(|_| PullError::NotHere)?;
         let component = self.path(&component_name(&artifact))?;
@@ -126,14 +117,15 @@ impl PulledFolder {
     ///
     /// All of [`PullError`] but [`PullError::NotHere`].
     pub(crate) fn pull(&self, module: &RegistryModule, is_over: &dyn Fn() -> bool) -> Result<Vec<u8>, PullError> {
-        let keys = keys(module)?;
+        let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let wanted = Wanted { digest: Some(module.digest), signatures: !keys.is_empty() };
         let Pulled { artifact, component, signatures } = registry::pull(&module.address, wanted, None, is_over)?;
         check(&artifact, module, &signatures, &keys)?;
         let manifest = String::from_utf8_lossy(&artifact.manifest).into_owned();
         let failed = |path: &Path, source: io::Error| PullError::Write { path: path.to_owned(), source };
-        let record = serde_json::to_vec(&Record { manifest, signatures });
+        let Signatures { payloads, bundles, .. } = signatures;
+        let record = serde_json::to_vec(&Record { manifest, signatures: payloads, bundles });
         let record = record.map_err(|error| failed(&path, error.into()))?;
         if let Some(folder) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -156,7 +148,7 @@ impl PulledFolder {
 fn check(
     artifact: &Artifact,
     module: &RegistryModule,
-    signatures: &[Signature],
+    signatures: &Signatures,
     keys: &[PublicKey],
 ) -> Result<(), PullError> {
     if !artifact.is(&module.digest) {
@@ -165,22 +157,8 @@ fn check(
     }
     match keys {
         [] => Ok(()),
-        keys => Ok(registry::verify(signatures, &artifact.digest(), keys)?),
+        keys => Ok(registry::verify(signatures, &artifact.manifest, keys)?),
     }
-}
-
-/// The keys of the policy.
-fn keys(module: &RegistryModule) -> Result<Vec<PublicKey>, PullError> {
-    let read = |key: &Key| match key {
-        Key::Inline(key) => Ok(key.clone()),
-        Key::Path(path) => {
-            let bytes = file::read(path, KEY_BYTES);
-            let bytes = bytes.map_err(|source| PullError::KeyFile { path: path.clone(), source })?;
-            let key = PublicKey::from_pem(&String::from_utf8_lossy(&bytes));
-            key.map_err(|source| PullError::Key { path: path.clone(), source })
-        }
-    };
-    module.keys.iter().map(read).collect()
 }
 
 fn record_name(module: &RegistryModule) -> String {

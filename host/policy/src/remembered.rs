@@ -283,14 +283,14 @@ impl StateFolder {
                 return Err(RecallError::Pinned { path, name: spec.name.clone(), wanted, found });
             }
             // Its digest is compared when it is loaded.
-            spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
+            spec.module = ModuleSource::Path { path: self.module(&digest).into(), digest: Some(digest) };
         }
         if let Some(spec) = &mut policy.accounting {
             let Some(digest) = accounting.and_then(|digest| read_digest(&digest)) else {
                 let reason = "no module of the accounting component".to_owned();
                 return Err(RecallError::Damaged { path, reason });
             };
-            spec.module = ModuleSource::Path { path: self.module(&digest), digest: Some(digest) };
+            spec.module = ModuleSource::Path { path: self.module(&digest).into(), digest: Some(digest) };
         }
         Ok(Some(Remembered { policy, document }))
     }

@@ -13,11 +13,11 @@ use std::time::Instant;
 
 use cpu_time::ThreadTime;
 
-use crate::PulledFolder;
 use crate::activate::{ActivateErrors, Activation};
 use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
 use crate::reload::{Files, Source, Stamp, Unacceptable};
 use crate::spec::{PolicyError, PolicyText};
+use crate::{PulledFolder, Reach};
 use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
 
 /// What messages call the predicates in the mode `Shadow` of the active policy.
@@ -32,6 +32,8 @@ pub struct Beside {
     pub engine: Arc<Engine>,
     /// The file or folder of a second policy, if there is one. It is followed.
     pub second: Option<PathBuf>,
+    /// What it may name.
+    pub reach: Reach,
     /// Where modules of registries are.
     pub pulled: PulledFolder,
     /// Given the active policy and another, says why this process cannot evaluate the other.
@@ -79,10 +81,10 @@ impl Beside {
     /// The second policy beside this active one.
     fn second(&self, active: &ActivePolicy) -> Result<Option<(Comparison, Read)>, ShadowError> {
         let Some(path) = &self.second else { return Ok(None) };
-        let text = PolicyText::read(path)?;
+        let text = PolicyText::read(path)?.within(&self.reach);
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let policy = text.policy(&builtins)?;
-        let files = Files::new(&Source::Path(path.clone())).of(&policy);
+        let files = Files::new(&Source::Path(path.clone(), self.reach.clone())).of(&policy);
         // Before its modules are read: what changes meanwhile is a change.
         let stamp = files.stamp();
         let runtime = self.engine.runtime();

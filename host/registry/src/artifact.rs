@@ -71,6 +71,9 @@ pub(crate) struct Manifest {
     pub(crate) artifact_type: Option<String>,
     pub(crate) config: Descriptor,
     pub(crate) layers: Vec<Descriptor>,
+    /// What it is about, where it is about something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subject: Option<Descriptor>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
 }
@@ -105,6 +108,7 @@ impl Artifact {
             artifact_type: Some(COMPONENT[0].to_owned()),
             config: Descriptor::of(CONFIG, &config),
             layers: vec![layer],
+            subject: None,
             annotations: annotations.clone(),
         };
         // Maps with keys of text are always JSON.

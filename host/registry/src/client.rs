@@ -156,9 +156,7 @@ impl Client {
     ) -> Result<String, RegistryError> {
         const WHAT: &str = "the token";
         let mut url = Url::parse(realm).map_err(|error| self.malformed("the address of tokens", &error.to_string()))?;
-        if !self.address.admits(&url) {
-            return Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() });
-        }
+        self.check(&url)?;
         if !self.address.is_own(&url) && *credentials != Credentials::Anonymous {
             tracing::info!(
                 registry = self.registry(),
@@ -224,10 +222,22 @@ impl Client {
         let text = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let url = text.and_then(|text| answer.url().join(text).ok());
         let url = url.ok_or_else(|| self.malformed("the address of uploads", "it is not there"))?;
-        match self.address.admits(&url) {
-            true => Ok(url),
+        self.check(&url).map(|()| url)
+    }
+
+    /// Whether a request may go to an address that the registry has named.
+    fn check(&self, url: &Url) -> Result<(), RegistryError> {
+        if !self.address.lists(url) {
+            return Err(self.unlisted(&Unlisted::of(url)));
+        }
+        match self.address.admits(url) {
+            true => Ok(()),
             false => Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() }),
         }
+    }
+
+    fn unlisted(&self, Unlisted(host): &Unlisted) -> RegistryError {
+        RegistryError::Unlisted { registry: self.registry(), host: host.clone() }
     }
 
     pub(crate) fn malformed(&self, what: &str, reason: &str) -> RegistryError {
@@ -242,6 +252,7 @@ impl Client {
     fn failed(&self, what: &str, error: &reqwest::Error) -> RegistryError {
         let (registry, what) = (self.registry(), what.to_owned());
         match () {
+            () if let Some(unlisted) = unlisted(error) => self.unlisted(unlisted),
             () if error.is_redirect() => {
                 let to = error.url().map(ToString::to_string).unwrap_or_else(|| "another address".to_owned());
                 RegistryError::Unsafe { registry, to }
@@ -294,6 +305,10 @@ pub(crate) fn upload(request: RequestBuilder, bytes: &Bytes, progress: Option<&P
 
 /// Follows a few redirects, none from TLS to plain HTTP, and none to where the registry must not send anybody.
 fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if !address.lists(attempt.url()) {
+        let to = Unlisted::of(attempt.url());
+        return attempt.error(to);
+    }
     if !address.admits(attempt.url()) {
         return attempt.error("not to this address");
     }
@@ -305,6 +320,30 @@ fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Actio
         true => attempt.error("too many redirects"),
         false => attempt.follow(),
     }
+}
+
+/// A host that is not connected to.
+#[derive(Debug, thiserror::Error)]
+#[error("not to {0}")]
+struct Unlisted(String);
+
+impl Unlisted {
+    fn of(url: &Url) -> Self {
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port());
+        Self(port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+    }
+}
+
+/// The host to which a redirect was not followed, where that is the error.
+fn unlisted(error: &reqwest::Error) -> Option<&Unlisted> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(this) = cause {
+        if let Some(found) = this.downcast_ref() {
+            return Some(found);
+        }
+        cause = this.source();
+    }
+    None
 }
 
 fn basic(user: &str, password: &str) -> String {

@@ -160,6 +160,14 @@ pub enum RegistryError {
         /// Where to.
         to: String,
     },
+    /// It leads to a host that the operator does not list.
+    #[error("{registry} leads to {host}, which is not listed: --registries has the hosts that modules are pulled from")]
+    Unlisted {
+        /// Host and port.
+        registry: String,
+        /// The other host.
+        host: String,
+    },
     /// Credentials cannot be had.
     #[error(transparent)]
     Helper(#[from] CredentialsError),

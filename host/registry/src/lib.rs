@@ -7,7 +7,10 @@
 //! credentials  docker's configuration and its helpers
 //! artifact     a module as an OCI artifact
 //! sign         keys and signatures, in cosign's format
+//! bundle       signatures as sigstore bundles, in that of cosign 3
+//! referrers    bundles in a registry
 //! reference    where a module is
+//! hosts        the hosts that may be connected to, where an operator lists them
 //! error        why something fails, and what to do
 //! limits       every limit
 //! ```
@@ -16,12 +19,15 @@
 //! he trusts. Nothing here is on the path of a request. Start at [`pull`].
 
 mod artifact;
+mod bundle;
 mod challenge;
 mod client;
 mod credentials;
 mod error;
+mod hosts;
 pub mod limits;
 mod reference;
+mod referrers;
 mod sign;
 mod transfer;
 
@@ -29,9 +35,14 @@ pub use artifact::{
     Artifact, COMPONENT, CONTRACT, DESCRIPTION, Descriptor, Digest, IMPORTS, MANIFEST, PREDICATE, TITLE, VERSION,
     digest_of, digest_text, hex, read_digest,
 };
+pub use bundle::{BUNDLE, bundle_of};
 pub use client::Progress;
 pub use credentials::CredentialsError;
 pub use error::RegistryError;
+pub use hosts::{Host, HostError, Hosts};
 pub use reference::{Address, AddressError, SCHEME};
-pub use sign::{KeyError, PublicKey, Signature, SigningKey, VerifyError, verify};
+pub use sign::{
+    KeyError, PublicKey, Signature, Signatures, SigningKey, VerifyError, layers as signature_layers,
+    tag as signature_tag, verify,
+};
 pub use transfer::{Pulled, Pushed, Wanted, pull, push};

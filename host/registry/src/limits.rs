@@ -20,6 +20,18 @@ pub const KEY_BYTES: u64 = 16 << 10;
 /// Signatures of one module that are looked at. A module is signed by a few, and each costs a request.
 pub const SIGNATURES: usize = 16;
 
+/// Bytes of the manifest of a signature. It names one blob.
+pub const REFERRER_BYTES: u64 = 64 << 10;
+
+/// Bytes of a bundle. One with a key takes 2 KB, one with a certificate and entries of a log 12 KB.
+pub const BUNDLE_BYTES: u64 = 128 << 10;
+
+/// Signatures of an envelope that are compared with keys. Tools write one.
+pub const ENVELOPE_SIGNATURES: usize = 8;
+
+/// Findings that an error about signatures describes; the others are counted.
+pub const FINDINGS: usize = 4;
+
 /// Redirects of one request. Registries send blobs by one, to where they store them.
 pub const REDIRECTS: usize = 4;
 

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use oci_spec::distribution::Reference;
 use reqwest::Url;
 
+use crate::hosts::Hosts;
+
 /// What references begin with on the command line.
 pub const SCHEME: &str = "oci://";
 
@@ -24,6 +26,8 @@ pub struct AddressError {
 pub struct Address {
     reference: Reference,
     base: Url,
+    /// The only hosts that are connected to; none where that is not limited.
+    hosts: Option<Hosts>,
 }
 
 impl Address {
@@ -40,7 +44,13 @@ impl Address {
         let base = |scheme| Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| failed(error.to_string()));
         let tls = base("https")?;
         let base = if plain_http || is_loopback(&tls) { base("http")? } else { tls };
-        Ok(Self { reference, base })
+        Ok(Self { reference, base, hosts: None })
+    }
+
+    /// The same address, from which nothing leads to other hosts; none where it is on another one itself.
+    #[must_use]
+    pub fn limited_to(self, hosts: &Hosts) -> Option<Self> {
+        hosts.have(&self.base).then(|| Self { hosts: Some(hosts.clone()), ..self })
     }
 
     /// Host and port of the registry.
@@ -76,6 +86,11 @@ impl Address {
     /// Whether the registry is on this machine itself.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         is_loopback(&self.base)
+    }
+
+    /// Whether an address that the registry has named is on a host that may be connected to at all.
+    pub(crate) fn lists(&self, url: &Url) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| hosts.have(url))
     }
 
     /// Whether a request may go to an address that the registry has named: a redirect, a server of tokens, an upload. Without TLS only to

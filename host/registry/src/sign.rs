@@ -16,7 +16,9 @@ use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::artifact::{Digest, digest_text, hex};
+use crate::artifact::{Descriptor, Digest, Manifest, digest_of, digest_text, hex};
+use crate::bundle::{self, Finding, bounded};
+use crate::limits::FINDINGS;
 
 /// The media type of payloads.
 pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -55,13 +57,46 @@ pub enum KeyError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// Nobody has signed it.
-    #[error("it is not signed: sign it with `nodesift module push --sign KEY` or `cosign sign --key KEY`")]
-    Unsigned,
+    #[error(
+        "it is not signed: neither the tag {0} nor a bundle among its referrers is there; sign it with `nodesift module push --sign KEY` or `cosign sign --key KEY`"
+    )]
+    Unsigned(String),
     /// Others have.
     #[error(
         "none of its {0} signatures is by a key that is trusted here: sign it with one, or add the key of its signer"
     )]
     Stranger(usize),
+    /// What is there does not count, each for its reason.
+    #[error("none of its {count} signatures counts: {found}")]
+    Others {
+        /// How many there are.
+        count: usize,
+        /// What they are.
+        found: String,
+    },
+}
+
+/// What is attached to a manifest as signatures. None of it is verified.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Signatures {
+    /// In cosign's simple signing format.
+    pub payloads: Vec<Signature>,
+    /// The texts of sigstore bundles.
+    pub bundles: Vec<String>,
+    /// Why others were not read.
+    pub unread: Vec<String>,
+}
+
+impl Signatures {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.payloads.len() + self.bundles.len() + self.unread.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A signature, and what is signed.
@@ -139,9 +174,16 @@ impl SigningKey {
             "optional": null,
         });
         let payload = payload.to_string();
-        let signature = self.0.sign(&SystemRandom::new(), payload.as_bytes());
-        let signature = signature.map_err(|_| "the system gives no random numbers".to_owned())?;
-        Ok(Signature { payload, signature: STANDARD.encode(signature) })
+        let signature = self.signed(payload.as_bytes())?;
+        Ok(Signature { payload, signature })
+    }
+
+    /// The signature of a message, in base64.
+    pub(crate) fn signed(&self, message: &[u8]) -> Result<String, String> {
+        let signature = self.0.sign(&SystemRandom::new(), message);
+        signature
+            .map(|signature| STANDARD.encode(signature))
+            .map_err(|_| "the system gives no random numbers".to_owned())
     }
 }
 
@@ -167,13 +209,29 @@ impl PublicKey {
 
     /// Whether this signature is by this key, and for this manifest.
     pub fn has_signed(&self, signature: &Signature, digest: &Digest) -> bool {
-        let Ok(bytes) = STANDARD.decode(&signature.signature) else { return false };
-        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.0);
+        signature.judge(digest, std::slice::from_ref(self)) == Finding::Good
+    }
+
+    /// Whether this is a signature of a message by this key.
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.0).verify(message, signature).is_ok()
+    }
+}
+
+impl Signature {
+    /// What this is for a manifest, to whoever trusts these keys.
+    fn judge(&self, digest: &Digest, keys: &[PublicKey]) -> Finding {
+        let Ok(bytes) = STANDARD.decode(&self.signature) else { return Finding::Stranger };
         // What is not signed is not parsed.
-        key.verify(signature.payload.as_bytes(), &bytes).is_ok()
-            && serde_json::from_str(&signature.payload).is_ok_and(|payload: Payload| {
-                payload.critical.r#type == TYPE && payload.critical.image.digest == digest_text(digest)
-            })
+        if !keys.iter().any(|key| key.verifies(self.payload.as_bytes(), &bytes)) {
+            return Finding::Stranger;
+        }
+        match serde_json::from_str::<Payload>(&self.payload) {
+            Err(error) => Finding::Malformed(bounded(&error.to_string())),
+            Ok(payload) if payload.critical.r#type != TYPE => Finding::Statement(bounded(&payload.critical.r#type)),
+            Ok(payload) if payload.critical.image.digest != digest_text(digest) => Finding::OfAnother,
+            Ok(_) => Finding::Good,
+        }
     }
 }
 
@@ -181,20 +239,55 @@ impl PublicKey {
 ///
 /// # Errors
 ///
-/// [`VerifyError`].
-pub fn verify(signatures: &[Signature], digest: &Digest, keys: &[PublicKey]) -> Result<(), VerifyError> {
-    if signatures.is_empty() {
-        return Err(VerifyError::Unsigned);
-    }
-    match signatures.iter().any(|signature| keys.iter().any(|key| key.has_signed(signature, digest))) {
-        true => Ok(()),
-        false => Err(VerifyError::Stranger(signatures.len())),
+/// [`VerifyError`], which says what was found.
+pub fn verify(signatures: &Signatures, manifest: &[u8], keys: &[PublicKey]) -> Result<(), VerifyError> {
+    let digest = digest_of(manifest);
+    let payloads = signatures.payloads.iter().map(|signature| signature.judge(&digest, keys));
+    let found = payloads.chain(signatures.bundles.iter().map(|text| bundle::judge(text, manifest, keys)));
+    let found: Vec<Finding> = found.collect();
+    match found.as_slice() {
+        found if found.contains(&Finding::Good) => Ok(()),
+        _ if signatures.is_empty() => Err(VerifyError::Unsigned(tag(&digest))),
+        found if signatures.unread.is_empty() && found.iter().all(|found| *found == Finding::Stranger) => {
+            Err(VerifyError::Stranger(found.len()))
+        }
+        found => {
+            let count = signatures.len();
+            let words = found.iter().map(ToString::to_string);
+            let unread = signatures.unread.iter().map(|reason| format!("one was not read ({reason})"));
+            let mut words: Vec<String> = words.chain(unread).take(FINDINGS).collect();
+            if count > words.len() {
+                words.push(format!("and {} more", count - words.len()));
+            }
+            Err(VerifyError::Others { count, found: words.join("; ") })
+        }
     }
 }
 
+/// The layers of a manifest that are signed payloads, each with its signature.
+///
+/// # Errors
+///
+/// Why this is no manifest.
+pub fn layers(manifest: &[u8]) -> Result<Vec<(Descriptor, String)>, String> {
+    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| error.to_string())?;
+    let payloads = manifest.layers.into_iter().filter(|layer| layer.media_type == PAYLOAD);
+    let signed = |layer: Descriptor| layer.annotations.get(SIGNATURE).cloned().map(|signature| (layer, signature));
+    Ok(payloads.filter_map(signed).collect())
+}
+
 /// The tag of the signatures of a manifest.
-pub(crate) fn tag(digest: &Digest) -> String {
+pub fn tag(digest: &Digest) -> String {
     format!("sha256-{}.sig", hex(digest))
+}
+
+/// A key that is made now.
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) fn generated() -> SigningKey {
+    let random = SystemRandom::new();
+    let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
+    SigningKey(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, made.as_ref(), &random).unwrap())
 }
 
 #[cfg(test)]
@@ -242,7 +335,8 @@ mod tests {
         let signed = openssl(folder.path(), &["dgst", "-sha256", "-sign", "key", "payload"]);
         let theirs = Signature { payload, signature: STANDARD.encode(signed.stdout) };
         for signature in [ours, theirs] {
-            assert_eq!(verify(std::slice::from_ref(&signature), &digest, std::slice::from_ref(&public)), Ok(()));
+            let signatures = Signatures { payloads: vec![signature], ..Signatures::default() };
+            assert_eq!(verify(&signatures, b"manifest", std::slice::from_ref(&public)), Ok(()));
         }
     }
 
@@ -254,21 +348,28 @@ mod tests {
         let stranger = PublicKey::from_pem(&stranger.1).unwrap();
         let (digest, other) = (digest_of(b"manifest"), digest_of(b"other"));
         let good = signer.sign("a.b/c", &digest).unwrap();
-        let verify = |signatures: &[&Signature], keys: &[&PublicKey], digest| {
-            let signatures: Vec<Signature> = signatures.iter().copied().cloned().collect();
+        let verify_of = |signatures: &[&Signature], keys: &[&PublicKey], manifest: &[u8]| {
+            let payloads: Vec<Signature> = signatures.iter().copied().cloned().collect();
             let keys: Vec<PublicKey> = keys.iter().copied().cloned().collect();
-            verify(&signatures, digest, &keys)
+            verify(&Signatures { payloads, ..Signatures::default() }, manifest, &keys)
         };
-        assert_eq!(verify(&[&good], &[&stranger, &key], &digest), Ok(()));
-        assert_eq!(verify(&[], &[&key], &digest), Err(VerifyError::Unsigned));
-        assert_eq!(verify(&[&good], &[&stranger], &digest), Err(VerifyError::Stranger(1)));
-        assert_eq!(verify(&[&good], &[], &digest), Err(VerifyError::Stranger(1)));
-        assert_eq!(verify(&[&good], &[&key], &other), Err(VerifyError::Stranger(1)));
+        let verify = |signatures: &[&Signature], keys: &[&PublicKey]| verify_of(signatures, keys, b"manifest");
+        assert_eq!(verify(&[&good], &[&stranger, &key]), Ok(()));
+        assert_eq!(verify(&[], &[&key]), Err(VerifyError::Unsigned(tag(&digest))));
+        assert_eq!(verify(&[&good], &[&stranger]), Err(VerifyError::Stranger(1)));
+        assert_eq!(verify(&[&good], &[]), Err(VerifyError::Stranger(1)));
+        let of_another = VerifyError::Others { count: 1, found: Finding::OfAnother.to_string() };
+        assert_eq!(verify_of(&[&good], &[&key], b"other"), Err(of_another));
         let of_another = signer.sign("a.b/c", &other).unwrap();
         let mixed = Signature { payload: good.payload.clone(), signature: of_another.signature.clone() };
         let broken = Signature { signature: "!".to_owned(), ..good.clone() };
-        assert_eq!(verify(&[&mixed, &of_another, &broken], &[&key], &digest), Err(VerifyError::Stranger(3)));
-        assert_eq!(verify(&[&broken, &good], &[&key], &digest), Ok(()));
+        assert_eq!(verify(&[&mixed, &broken], &[&key]), Err(VerifyError::Stranger(2)));
+        let refused = verify(&[&mixed, &of_another, &broken], &[&key]).unwrap_err().to_string();
+        assert!(
+            refused.contains("none of its 3 signatures counts") && refused.contains("another manifest"),
+            "{refused}"
+        );
+        assert_eq!(verify(&[&broken, &good], &[&key]), Ok(()));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::client::{Client, Progress, upload};
 use crate::error::RegistryError;
 use crate::limits::{COMPONENT_BYTES, LOOK, MANIFEST_BYTES, PAUSES, PAYLOAD_BYTES, PULL, PUSH, SIGNATURES};
 use crate::reference::Address;
-use crate::sign::{self, Signature, SigningKey};
+use crate::referrers::INDEX;
+use crate::sign::{self, Signature, Signatures, SigningKey};
 
 /// What is pulled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +34,7 @@ pub struct Pulled {
     /// The component.
     pub component: Vec<u8>,
     /// Its signatures, not verified.
-    pub signatures: Vec<Signature>,
+    pub signatures: Signatures,
 }
 
 /// Pulls a module. Waits until it is there, but no longer than `is_over` is false. What may succeed a moment later is tried again.
@@ -128,8 +129,8 @@ async fn pull_once(client: &mut Client, wanted: Wanted, progress: Option<&Progre
     let artifact = client.artifact(wanted.digest.as_ref()).await?;
     let component = client.blob("the component", &artifact.component, COMPONENT_BYTES, progress).await?;
     let signatures = match wanted.signatures {
-        true => client.signatures(&artifact.digest()).await?.into_iter().map(|(_, signature)| signature).collect(),
-        false => Vec::new(),
+        true => client.signatures(&artifact.digest()).await?,
+        false => Signatures::default(),
     };
     Ok(Pulled { artifact, component, signatures })
 }
@@ -144,7 +145,7 @@ impl Client {
             (None, Some(digest)) => digest.clone(),
             (None, None) => "latest".to_owned(),
         };
-        let tagged = match self.manifest(&tag).await {
+        let tagged = match self.manifest(&tag, MANIFEST_BYTES).await {
             Ok(manifest) => self.read_artifact(&manifest),
             Err(error) => Err(error),
         };
@@ -155,7 +156,7 @@ impl Client {
             Err(error @ (RegistryError::Missing { .. } | RegistryError::Malformed { .. })) => error,
             Err(error) => return Err(error),
         };
-        match self.manifest(&digest).await {
+        match self.manifest(&digest, MANIFEST_BYTES).await {
             Ok(manifest) => self.read_artifact(&manifest),
             // Where the digest is that of a component, some registries answer so.
             Err(RegistryError::Missing { .. } | RegistryError::Failed { .. } | RegistryError::Unexpected { .. }) => {
@@ -171,18 +172,20 @@ impl Client {
     }
 
     /// A manifest by its tag or digest.
-    async fn manifest(&mut self, name: &str) -> Result<Vec<u8>, RegistryError> {
+    pub(crate) async fn manifest(&mut self, name: &str, limit: u64) -> Result<Vec<u8>, RegistryError> {
         let (url, what) = (self.address.url("manifests", name), format!("the manifest {name}"));
         let of = format!("{what} of {}", self.address.repository());
-        let answer = self.send(&of, &|http| http.get(url.clone()).header(ACCEPT, MANIFEST)).await?;
-        let bytes = self.read(&what, answer, MANIFEST_BYTES, None).await?;
+        let accepted = format!("{MANIFEST}, {INDEX}");
+        let accepted = accepted.as_str();
+        let answer = self.send(&of, &|http| http.get(url.clone()).header(ACCEPT, accepted)).await?;
+        let bytes = self.read(&what, answer, limit, None).await?;
         match read_digest(name) {
             Some(digest) if digest_of(&bytes) != digest => Err(self.content(&what, name)),
             _ => Ok(bytes),
         }
     }
 
-    async fn blob(
+    pub(crate) async fn blob(
         &mut self,
         what: &str,
         descriptor: &Descriptor,
@@ -209,19 +212,29 @@ impl Client {
         RegistryError::Content { registry: self.registry(), what: what.to_owned(), expected: expected.to_owned() }
     }
 
-    /// The signatures of a manifest, each with its layer; none where there are none.
-    async fn signatures(&mut self, digest: &Digest) -> Result<Vec<(Descriptor, Signature)>, RegistryError> {
+    /// All signatures of a manifest.
+    async fn signatures(&mut self, digest: &Digest) -> Result<Signatures, RegistryError> {
+        let payloads: Vec<Signature> =
+            self.payloads(digest).await?.into_iter().map(|(_, signature)| signature).collect();
+        let (bundles, unread) = match self.bundles(digest).await {
+            // Those that are there may do.
+            Err(error) if !payloads.is_empty() && !error.is_passing() => (Vec::new(), vec![error.to_string()]),
+            outcome => outcome?,
+        };
+        Ok(Signatures { payloads, bundles, unread })
+    }
+
+    /// The signatures under the manifest's tag for them, each with its layer; none where there are none.
+    async fn payloads(&mut self, digest: &Digest) -> Result<Vec<(Descriptor, Signature)>, RegistryError> {
         const WHAT: &str = "the signature";
-        let manifest = match self.manifest(&sign::tag(digest)).await {
+        let manifest = match self.manifest(&sign::tag(digest), MANIFEST_BYTES).await {
             Ok(manifest) => manifest,
             Err(RegistryError::Missing { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let manifest: Manifest =
-            serde_json::from_slice(&manifest).map_err(|error| self.malformed(WHAT, &error.to_string()))?;
+        let layers = sign::layers(&manifest).map_err(|error| self.malformed(WHAT, &error))?;
         let mut found = Vec::new();
-        for layer in manifest.layers.into_iter().filter(|layer| layer.media_type == sign::PAYLOAD).take(SIGNATURES) {
-            let Some(signature) = layer.annotations.get(sign::SIGNATURE).cloned() else { continue };
+        for (layer, signature) in layers.into_iter().take(SIGNATURES) {
             let payload = self.blob(WHAT, &layer, PAYLOAD_BYTES, None).await?;
             let payload = String::from_utf8(payload).map_err(|_| self.malformed(WHAT, "its payload is no text"))?;
             found.push((layer, Signature { payload, signature }));
@@ -231,7 +244,7 @@ impl Client {
 
     /// Signs a manifest, beside those who have signed it. Returns how many these are now.
     async fn add_signature(&mut self, digest: &Digest, key: &SigningKey) -> Result<usize, RegistryError> {
-        let known = self.signatures(digest).await?;
+        let known = self.payloads(digest).await?;
         if known.iter().any(|(_, signature)| key.public().has_signed(signature, digest)) {
             return Ok(known.len());
         }
@@ -255,6 +268,7 @@ impl Client {
             artifact_type: None,
             config: Descriptor::of("application/vnd.oci.image.config.v1+json", &config),
             layers,
+            subject: None,
             annotations: BTreeMap::new(),
         };
         self.push_blob(&config, None).await?;

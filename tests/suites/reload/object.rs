@@ -57,7 +57,13 @@ pub(crate) fn good() -> Value {
     json!([{"name": "NodeName"}, {"name": "TaintToleration"}])
 }
 
+/// With modules in the folders that tests have.
 pub(crate) fn launch(server: &ApiServer, replica: &str, arguments: &[&str]) -> Sidecar {
+    let temporary = std::env::temp_dir();
+    launch_limited(server, replica, &[&["--module-folder", temporary.to_str().unwrap()][..], arguments].concat())
+}
+
+fn launch_limited(server: &ApiServer, replica: &str, arguments: &[&str]) -> Sidecar {
     let kubeconfig = server.kubeconfig().to_str().unwrap();
     let named = ["--kubeconfig", kubeconfig, "--policy-resource", "default", "--replica-name", replica];
     Sidecar::launch(command(), &[&named[..], arguments].concat())
@@ -159,6 +165,13 @@ fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it()
         ("a missing module", module(missing.to_str().unwrap()), "ReadFailed", "none.wasm", "Own"),
         ("a relative path", module("own.wasm"), "DocumentFailed", "an object has no folder", "Own"),
         ("a module that traps", module(own.to_str().unwrap()), "TrialFailed", "Own", "trap"),
+        (
+            "a path outside",
+            module("/etc/hostname"),
+            "DocumentFailed",
+            "spec.predicates[1].module.path",
+            "not below the folder",
+        ),
         ("no predicates", json!([]), "DocumentFailed", "spec.predicates", "empty"),
     ];
     let mut object_generation = 2;
@@ -182,6 +195,55 @@ fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it()
     put(&server, &good());
     when(&server, "a good one is active", is_active(object_generation + 1));
     assert_eq!(generation(&policy(&sidecar)), 3);
+}
+
+#[test]
+fn an_object_names_nothing_but_files_of_the_folder_and_listed_registries_and_its_status_does_not_say_what_is_there() {
+    let _beside = beside_others();
+    let (folder, other) = (Folder::new(), Folder::new());
+    other.put("secret", b"outside".to_vec());
+    std::os::unix::fs::symlink(other.path("secret"), folder.path("link")).unwrap();
+    std::os::unix::fs::symlink(other.path("none"), folder.path("nowhere")).unwrap();
+    let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listening.set_nonblocking(true).unwrap();
+    let root = folder.path("none.wasm").parent().unwrap().to_owned();
+    let server = server();
+    put(&server, &good());
+    let limited =
+        ["--module-folder", root.to_str().unwrap(), "--registries", "registry.example.com,other.example.com:5000"];
+    let sidecar = launch_limited(&server, "a", &limited);
+    sidecar.wait_until_ready();
+    when(&server, "the first is active", is_active(1));
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let oci = |host: &str| json!({"oci": format!("{host}/own:1"), "digest": digest});
+    let path = |path: std::path::PathBuf| json!({"path": path});
+    let outside = "not below the folder of --module-folder";
+    let cases = [
+        (path(other.path("secret")), outside),
+        (path(other.path("none")), outside),
+        (path("/proc/self/environ".into()), outside),
+        (path(folder.path("../etc/passwd")), outside),
+        (path(folder.path("link")), outside),
+        (path(folder.path("nowhere")), outside),
+        (json!({"oci": "a/own:1", "digest": digest, "layout": other.path("layout")}), outside),
+        (oci(&listening.local_addr().unwrap().to_string()), "is not listed"),
+        (oci("other.example.com"), "is not listed"),
+    ];
+    for (generation, (module, words)) in (2..).zip(&cases) {
+        put(&server, &json!([{"name": "NodeName"}, {"name": "Own", "module": module}]));
+        let refused = when(&server, words, is_refused(generation));
+        let message = condition(&refused, "Active")["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(words), "{module}: {message}");
+        for told in ["No such file", "regular file", "bytes", "is a directory", "reached"] {
+            assert!(!message.contains(told), "{module}: {message}");
+        }
+    }
+    assert!(listening.accept().is_err(), "a registry that is not listed was connected to");
+    drop(sidecar);
+
+    let without = launch_limited(&server, "a", &[]);
+    put(&server, &json!([{"name": "NodeName"}, {"name": "Own", "module": {"path": folder.path("none.wasm")}}]));
+    is_told(&without, 503, "names files only below the folder of --module-folder, and there is none");
 }
 
 #[test]

@@ -13,8 +13,12 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
   {{- end }}
   {{- if .Values.policyResource }}
   - --policy-resource={{ .Values.policyResource }}
+  - --module-folder=/etc/nodesift/modules
   {{- else }}
   - --policy=/etc/nodesift/policy
+  {{- end }}
+  {{- range .Values.modules.registries }}
+  - --registries={{ . }}
   {{- end }}
   - --state-folder=/var/lib/nodesift/state
   - --probe-listen=0.0.0.0:10271

@@ -8,8 +8,11 @@ use clap::ArgAction;
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 
 use super::{ClusterArgs, PolicyArgs, value};
+use crate::exit::Failure;
 use nodesift_api::access::{Access, HostName, Hosts, Rights};
 use nodesift_api::tls::TlsFiles;
+use nodesift_policy::{Folder, Reach};
+use nodesift_registry::{Host, Hosts};
 use nodesift_source::kube::connection;
 
 /// The TCP port where a scheduler core on the same machine looks for the sidecar.
@@ -46,6 +49,8 @@ pub(crate) struct ServeArgs {
     /// files are followed
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) shadow_policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
     /// Unix socket; the right to write to its file is the right to make every call [default: nodesift.sock in
     /// $XDG_RUNTIME_DIR, else in /run/nodesift]
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", help_heading = "Listeners")]
@@ -156,6 +161,37 @@ impl AccessArgs {
                 .attending(&self.allow_attend)
                 .attending_users(&self.allow_attend_uid),
         }
+    }
+}
+
+/// What policies may name.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Policy")]
+pub(crate) struct ReachArgs {
+    /// Folder below which modules, layouts and keys must be that a policy names by paths, after links are followed [default: for
+    /// --policy-resource none, and such a policy names no paths; else anywhere]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) module_folder: Option<PathBuf>,
+    /// Hosts that modules are pulled from, each as HOST or HOST:PORT, with those that registries redirect to and those of their
+    /// tokens; no other is connected to for a module [default: any]
+    #[arg(long, value_name = "HOST", value_delimiter = ',', num_args = 1..)]
+    pub(crate) registries: Vec<Host>,
+}
+
+impl ReachArgs {
+    /// What a policy may name that is an object of the cluster, or else the operator's.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Files`] if the folder is not there.
+    pub(crate) fn reach(&self, is_object: bool) -> Result<Reach, Failure> {
+        let folder = self.module_folder.as_deref().map(|path| {
+            let failed = |error| Failure::Files(anyhow::Error::new(error).context(path.display().to_string()));
+            Folder::open(path).map_err(failed)
+        });
+        let (folder, hosts) =
+            (folder.transpose()?, (!self.registries.is_empty()).then(|| Hosts::new(&self.registries)));
+        Ok(if is_object { Reach::of_object(folder, hosts) } else { Reach::of_file(folder, hosts) })
     }
 }
 

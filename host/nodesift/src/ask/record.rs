@@ -99,7 +99,7 @@ pub(super) fn record(engine: &Engine, now: i64, args: &AskArgs, file: &Path) -> 
         .iter()
         .zip(&active.predicates)
         .filter_map(|(spec, active)| match &spec.module {
-            ModuleSource::Path { path, .. } => Some(Recorded { spec, active, module: from(file, path) }),
+            ModuleSource::Path { path, .. } => Some(Recorded { spec, active, module: from(file, path.path()) }),
             ModuleSource::Builtin | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => None,
         })
         .collect();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use nodesift_api::listen;
 use nodesift_api::tls::{self, Tls};
 use nodesift_policy::reload::{ObjectState, PolicyObject};
+use nodesift_policy::{PolicyText, Reach};
 use nodesift_source::kube::connection::Connection;
 use tokio::runtime::Runtime;
 
@@ -31,7 +32,12 @@ pub(super) struct Checked {
 /// # Errors
 ///
 /// All that is wrong, as one error.
-pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Followed>) -> anyhow::Result<Checked> {
+pub(super) fn check(
+    args: &ServeArgs,
+    reach: &Reach,
+    runtime: &Runtime,
+    followed: Option<&Followed>,
+) -> anyhow::Result<Checked> {
     let mut errors = Vec::new();
     // Wrong arguments first: they decide the exit code.
     collect(&mut errors, check_listen(args));
@@ -53,12 +59,9 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Follo
         None => args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose(),
     };
     let connection = collect(&mut errors, connection);
-    let pulled = cluster::pulled_folder(args.state_folder.as_deref());
     let opened = match followed {
         Some(followed) => open_object(args, &origin, &followed.object),
-        None => {
-            cluster::open_pulling(&origin, &args.policy, &pulled).or_else(|error| open_remembered(args, &origin, error))
-        }
+        None => open_file(args, &origin, reach).or_else(|error| open_remembered(args, &origin, error)),
     };
     let opened = collect(&mut errors, opened);
     match (tls, socket, connection, opened) {
@@ -67,6 +70,13 @@ pub(super) fn check(args: &ServeArgs, runtime: &Runtime, followed: Option<&Follo
         }
         _ => Err(exit::all(errors).unwrap_or_else(|| Failure::Usage(NO_SOURCE.to_owned()).into())),
     }
+}
+
+/// The cluster with the policy of the command line.
+fn open_file(args: &ServeArgs, origin: &Origin<'_>, reach: &Reach) -> anyhow::Result<Opened> {
+    let Some(file) = &args.policy.policy else { return cluster::open(origin, &args.policy) };
+    let text = PolicyText::read(file).map_err(|error| Failure::Policy(error.into()))?;
+    cluster::open_text(origin, text.within(reach), &cluster::pulled_folder(args.state_folder.as_deref()))
 }
 
 /// The cluster with the policy of an object. Where that is not there, with the last good policy, else with the default one.

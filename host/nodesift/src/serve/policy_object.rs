@@ -65,11 +65,12 @@ impl Followed {
                     .to_owned(),
             )
         })?;
+        let reach = args.reach.reach(true)?;
         let connection = runtime.block_on(live::connect(&origin))?;
         let _inside = runtime.enter();
         let status = Arc::new(Status::new(name, args.replica_name.as_deref()));
         let telling = Arc::clone(&status);
-        let object = PolicyObject::new(name, move |attempt| telling.tell(attempt));
+        let object = PolicyObject::new(name, reach, move |attempt| telling.tell(attempt));
         let (seeing, showing) = (object.clone(), Arc::clone(&status));
         let see = move |seen: Seen| {
             showing.see(&seen);

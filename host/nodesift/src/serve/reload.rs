@@ -14,6 +14,7 @@ use nodesift_cache::SharedWriter;
 use nodesift_cache::metadata::Selection;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
+use nodesift_policy::Reach;
 use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Source, Unacceptable, Unprepared};
 use nodesift_policy::remembered::StateFolder;
 use nodesift_policy::shadow::{self, Beside, ShadowError};
@@ -100,13 +101,13 @@ pub(super) fn follow(
 ///
 /// If the second policy is invalid, or cannot be evaluated on what is read of the cluster.
 pub(super) fn shadow(
-    (second, state): (Option<&Path>, Option<&Path>),
+    (second, reach, state): (Option<&Path>, Reach, Option<&Path>),
     engine: &Arc<Engine>,
     is_live: bool,
 ) -> Result<(), ShadowError> {
     let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept_beside(is_live, active, next));
     let (engine, second) = (Arc::clone(engine), second.map(Path::to_owned));
-    shadow::start(Beside { engine, second, pulled: cluster::pulled_folder(state), accept })
+    shadow::start(Beside { engine, second, reach, pulled: cluster::pulled_folder(state), accept })
 }
 
 /// Pods are foreign by the active policy, on whose snapshots the second one is evaluated.

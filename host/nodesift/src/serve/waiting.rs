@@ -18,6 +18,7 @@ use nodesift_api::exposition::{self, Exposition};
 use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{Latch, Readiness, router};
+use nodesift_policy::Reach;
 use nodesift_policy::reload::{Changes, Source};
 
 /// Waits for a policy that is valid. `error` says what is wrong with the one that is there. Signals end the process, as before
@@ -28,6 +29,7 @@ use nodesift_policy::reload::{Changes, Source};
 /// If an address cannot be bound, or anything else than the policy turns out to be wrong.
 pub(super) fn until_checked(
     args: &ServeArgs,
+    reach: &Reach,
     runtime: &Runtime,
     source: &Source,
     followed: Option<&Followed>,
@@ -37,7 +39,7 @@ pub(super) fn until_checked(
     let waiting = runtime.block_on(Waiting::start(args, followed, error))?;
     loop {
         // At first once more: it may have been mended before anybody looked for changes.
-        match checks::check(args, runtime, followed) {
+        match checks::check(args, reach, runtime, followed) {
             Ok(checked) => {
                 runtime.block_on(waiting.end());
                 tracing::info!("the policy is valid");

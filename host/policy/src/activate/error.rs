@@ -116,7 +116,7 @@ pub enum ActivateError {
         /// The reference and the layout's folder.
         module: String,
         /// Why not.
-        source: OciError,
+        source: Box<OciError>,
     },
     /// A registry does not give the module, or it is not signed as the policy wants it.
     #[error("{}: module {module}: {source}", whose(.name))]
@@ -194,12 +194,15 @@ impl ActivateError {
         match self {
             Self::UnknownBuiltin { .. } | Self::Gauges { .. } => "document",
             Self::Read { .. } | Self::Changed { .. } => "read",
-            Self::Oci { source: OciError::Digest(_) | OciError::Corrupt(_), .. } | Self::Digest { .. } => "verify",
-            Self::Oci { .. } => "read",
+            Self::Digest { .. } => "verify",
+            Self::Oci { source, .. } => match **source {
+                OciError::Digest(_) | OciError::Corrupt(_) | OciError::Signature(_) => "verify",
+                _ => "read",
+            },
             Self::Pull { source, .. } => match **source {
                 PullError::Signature(_)
                 | PullError::Registry(RegistryError::Digest { .. } | RegistryError::Content { .. }) => "verify",
-                PullError::KeyFile { .. } | PullError::Key { .. } => "read",
+                PullError::Keys(_) => "read",
                 _ => "pull",
             },
             Self::Panicked | Self::Selectors(_) => "internal",

@@ -55,12 +55,20 @@ impl Module {
         let (path, expected) = match spec.module {
             ModuleSource::Builtin => return builtin(spec),
             ModuleSource::Registry(module) => return Self::of_registry(spec, || pulled.component(module)),
-            ModuleSource::Oci { layout, reference, digest } => return from_layout(spec, layout, reference, digest),
+            ModuleSource::Oci { layout, reference, digest, keys } => {
+                let failed = |source| {
+                    let (name, module) = (spec.name.to_owned(), spec.module.to_string());
+                    ActivateError::Oci { name, module, source: Box::new(source) }
+                };
+                let bytes = oci::component(layout, reference, digest, keys).map_err(failed)?;
+                let digest = Sha256::digest(&bytes).into();
+                return Ok(Self { bytes: Cow::Owned(bytes), digest });
+            }
             ModuleSource::Path { path, digest } => (path, digest),
         };
-        let shown = || path.display().to_string();
+        let shown = || path.to_string();
         let read = |source| ActivateError::Read { name: spec.name.to_owned(), path: shown(), source };
-        let bytes = file::read(path, COMPONENT_BYTES as u64).map_err(read)?;
+        let bytes = path.read(COMPONENT_BYTES as u64).map_err(read)?;
         let digest: Digest = Sha256::digest(&bytes).into();
         match expected {
             Some(expected) if *expected != digest => {
@@ -96,21 +104,6 @@ impl Module {
         let digest = Sha256::digest(&bytes).into();
         Ok(Self { bytes: Cow::Owned(bytes), digest })
     }
-}
-
-fn from_layout(
-    spec: NamedModule<'_>,
-    layout: &Path,
-    reference: &str,
-    digest: &Digest,
-) -> Result<Module, ActivateError> {
-    let bytes = oci::component(layout, reference, digest).map_err(|source| ActivateError::Oci {
-        name: spec.name.to_owned(),
-        module: spec.module.to_string(),
-        source,
-    })?;
-    let digest = Sha256::digest(&bytes).into();
-    Ok(Module { bytes: Cow::Owned(bytes), digest })
 }
 
 fn builtin(spec: NamedModule<'_>) -> Result<Module, ActivateError> {

@@ -9,18 +9,21 @@
 //! Everything that is read has the digest by which it is named, and the manifest or the component has the one of the policy. Start
 //! at [`component`].
 
-use std::path::{Path, PathBuf};
-
 use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, ImageIndex, ImageManifest, OciLayout};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use super::digest::Digest;
-use crate::file::{self, FileError};
-use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES};
-use crate::spec::{OCI_INDEX, blob};
-use nodesift_registry::{COMPONENT, MANIFEST, hex, read_digest};
+use crate::file::FileError;
+use crate::keys::{self, KeysError};
+use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES, OCI_REFERRERS};
+use crate::reach::NamedPath;
+use crate::spec::{Key, OCI_INDEX, blob};
+use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES, SIGNATURES};
+use nodesift_registry::{
+    self as registry, COMPONENT, MANIFEST, Signature, Signatures, VerifyError, digest_text, hex, read_digest,
+};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
 /// The version of image layouts that this program reads.
@@ -33,18 +36,18 @@ const NAMES: [&str; 2] = ["org.opencontainers.image.ref.name", "io.containerd.im
 #[derive(Debug, thiserror::Error)]
 pub enum OciError {
     /// A file of the layout cannot be read.
-    #[error("{}: {source}", .path.display())]
+    #[error("{path}: {source}")]
     Read {
         /// The file.
-        path: PathBuf,
+        path: NamedPath,
         /// Why not.
         source: FileError,
     },
     /// A file of the layout is not what it should be.
-    #[error("{}: {reason}", .path.display())]
+    #[error("{path}: {reason}")]
     Malformed {
         /// The file.
-        path: PathBuf,
+        path: NamedPath,
         /// What is wrong.
         reason: String,
     },
@@ -58,19 +61,32 @@ pub enum OciError {
     #[error("its manifest has {0} layers that are components; expected one, of media type application/wasm")]
     Components(usize),
     /// A blob does not have the digest by which it is named.
-    #[error("{}: the content does not have the digest of its name", .0.display())]
-    Corrupt(PathBuf),
+    #[error("{0}: the content does not have the digest of its name")]
+    Corrupt(NamedPath),
+    /// A key of the policy is not known.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// Nobody has signed it who may, by `spec.modules.keys`.
+    #[error("in the layout, {0}")]
+    Signature(#[from] VerifyError),
     /// Neither the manifest nor the component has the digest of the policy.
     #[error("neither its manifest nor its component has the digest in the policy, sha256:{0}")]
     Digest(String),
 }
 
-/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have.
+/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have; where there are
+/// keys, one of them has to have signed it.
 ///
 /// # Errors
 ///
 /// One variant of [`OciError`] per step that can fail.
-pub(super) fn component(layout: &Path, reference: &str, expected: &Digest) -> Result<Vec<u8>, OciError> {
+pub(super) fn component(
+    layout: &NamedPath,
+    reference: &str,
+    expected: &Digest,
+    keys: &[Key],
+) -> Result<Vec<u8>, OciError> {
+    let keys = keys::read(keys)?;
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
     if mark.image_layout_version() != LAYOUT_VERSION {
@@ -94,16 +110,109 @@ pub(super) fn component(layout: &Path, reference: &str, expected: &Digest) -> Re
     if *expected != digest && *expected != manifest_digest {
         return Err(OciError::Digest(hex(expected)));
     }
+    if !keys.is_empty() {
+        let payloads = payloads(layout, &index_path, &index, &manifest_digest)?;
+        let (bundles, unread) = bundles(layout, &index_path, &index, &manifest_digest)?;
+        registry::verify(&Signatures { payloads, bundles, unread }, &bytes, &keys)?;
+    }
     verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
+}
+
+/// The signatures of a manifest that are in the layout, under the tag that they have in registries.
+fn payloads(
+    layout: &NamedPath,
+    index_path: &NamedPath,
+    index: &ImageIndex,
+    digest: &Digest,
+) -> Result<Vec<Signature>, OciError> {
+    let tag = registry::signature_tag(digest);
+    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    let mut found = Vec::new();
+    let signing = index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named));
+    for descriptor in signing.take(SIGNATURES) {
+        let (path, digest) = place(layout, index_path, descriptor)?;
+        let bytes = verified(&path, &digest, descriptor.size(), OCI_DOCUMENT_BYTES)?;
+        let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
+        for (layer, signature) in registry::signature_layers(&bytes).map_err(malformed)? {
+            if found.len() == SIGNATURES {
+                return Ok(found);
+            }
+            let digest =
+                read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+            let path = layout.join(blob(&digest));
+            let payload = verified(&path, &digest, layer.size, PAYLOAD_BYTES)?;
+            let payload = String::from_utf8(payload);
+            let payload = payload.map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })?;
+            found.push(Signature { payload, signature });
+        }
+    }
+    Ok(found)
+}
+
+/// The texts of the bundles that the layout attaches to a manifest, and why others are not read.
+fn bundles(
+    layout: &NamedPath,
+    index_path: &NamedPath,
+    index: &ImageIndex,
+    digest: &Digest,
+) -> Result<(Vec<String>, Vec<String>), OciError> {
+    // Where a registry had no list of them, it is under a tag.
+    let tag = format!("sha256-{}", hex(digest));
+    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    let mut listed: Vec<Descriptor> = Vec::new();
+    for list in index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named)).take(1) {
+        let (path, digest) = place(layout, index_path, list)?;
+        let list: ImageIndex = document(&path, &verified(&path, &digest, list.size(), OCI_DOCUMENT_BYTES)?)?;
+        listed.extend(list.manifests().iter().cloned());
+    }
+    listed.extend(index.manifests().iter().filter(|descriptor| names(descriptor).next().is_none()).cloned());
+    let (mut bundles, mut unread) = (Vec::new(), Vec::new());
+    let digest = digest_text(digest);
+    let manifests = listed.iter().filter(|descriptor| descriptor.media_type().as_ref() == MANIFEST);
+    for descriptor in manifests.take(OCI_REFERRERS) {
+        match bundle(layout, index_path, descriptor, &digest) {
+            Ok(bundle) => bundles.extend(bundle),
+            Err(error) => unread.push(error.to_string()),
+        }
+        if bundles.len() + unread.len() == SIGNATURES {
+            break;
+        }
+    }
+    bundles.dedup();
+    Ok((bundles, unread))
+}
+
+/// The text of the bundle that a manifest attaches to the one with this digest; none where it attaches nothing to it.
+fn bundle(
+    layout: &NamedPath,
+    from: &NamedPath,
+    descriptor: &Descriptor,
+    subject: &str,
+) -> Result<Option<String>, OciError> {
+    if descriptor.size() > REFERRER_BYTES {
+        return Ok(None);
+    }
+    let (path, digest) = place(layout, from, descriptor)?;
+    let bytes = verified(&path, &digest, descriptor.size(), REFERRER_BYTES)?;
+    let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
+    let Some((layer, _)) = registry::bundle_of(&bytes).map_err(malformed)?.filter(|(_, of)| of == subject) else {
+        return Ok(None);
+    };
+    let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+    let path = layout.join(blob(&digest));
+    let text = String::from_utf8(verified(&path, &digest, layer.size, BUNDLE_BYTES)?);
+    text.map(Some).map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })
+}
+
+/// The names that an index gives a manifest.
+fn names(descriptor: &Descriptor) -> impl Iterator<Item = &str> {
+    let annotations = descriptor.annotations().as_ref();
+    NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
 }
 
 /// The descriptor of the reference: one that names it in full, else one that names its tag alone.
 fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, OciError> {
     let tag = reference.parse::<Reference>().ok().and_then(|parsed| parsed.tag().map(str::to_owned));
-    let names = |descriptor: &'i Descriptor| {
-        let annotations = descriptor.annotations().as_ref();
-        NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
-    };
     let find = |name: &str| {
         let mut found: Vec<&Descriptor> =
             index.manifests().iter().filter(|descriptor| names(descriptor).any(|known| known == name)).collect();
@@ -129,30 +238,29 @@ fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, O
 }
 
 /// The file and the digest of a descriptor in the document at `from`.
-fn place(layout: &Path, from: &Path, descriptor: &Descriptor) -> Result<(PathBuf, Digest), OciError> {
+fn place(layout: &NamedPath, from: &NamedPath, descriptor: &Descriptor) -> Result<(NamedPath, Digest), OciError> {
     let digest = read_digest(descriptor.digest().as_ref()).ok_or_else(|| OciError::Malformed {
-        path: from.to_owned(),
+        path: from.clone(),
         reason: format!("digest {} is not a SHA-256", descriptor.digest()),
     })?;
-    Ok((blob(layout, &digest), digest))
+    Ok((layout.join(blob(&digest)), digest))
 }
 
-fn verified(path: &Path, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
+fn verified(path: &NamedPath, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
     let bytes = read(path, limit)?;
     let found: Digest = Sha256::digest(&bytes).into();
     if found != *digest || bytes.len() as u64 != size {
-        return Err(OciError::Corrupt(path.to_owned()));
+        return Err(OciError::Corrupt(path.clone()));
     }
     Ok(bytes)
 }
 
-fn read(path: &Path, limit: u64) -> Result<Vec<u8>, OciError> {
-    file::read(path, limit).map_err(|source| OciError::Read { path: path.to_owned(), source })
+fn read(path: &NamedPath, limit: u64) -> Result<Vec<u8>, OciError> {
+    path.read(limit).map_err(|source| OciError::Read { path: path.clone(), source })
 }
 
-fn document<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, OciError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| OciError::Malformed { path: path.to_owned(), reason: error.to_string() })
+fn document<T: DeserializeOwned>(path: &NamedPath, bytes: &[u8]) -> Result<T, OciError> {
+    serde_json::from_slice(bytes).map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -164,15 +272,16 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use nodesift_registry::SigningKey;
 
     const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
 
     /// A layout with one artifact, which can be broken step by step.
-    struct Layout(TempDir);
+    struct Layout(TempDir, Vec<Key>);
 
     impl Layout {
         fn new() -> Self {
-            let layout = Self(tempfile::tempdir().unwrap());
+            let layout = Self(tempfile::tempdir().unwrap(), Vec::new());
             layout.write("oci-layout", json!({"imageLayoutVersion": "1.0.0"}).to_string().as_bytes());
             layout
         }
@@ -210,7 +319,7 @@ mod tests {
 
         fn component(&self, digest: &Value) -> Result<Vec<u8>, String> {
             let digest = read_digest(digest.as_str().unwrap()).unwrap();
-            component(self.0.path(), REFERENCE, &digest).map_err(|error| error.to_string())
+            component(&self.0.path().into(), REFERENCE, &digest, &self.1).map_err(|error| error.to_string())
         }
     }
 
@@ -282,5 +391,63 @@ mod tests {
         assert!(refused().contains("\"2.0.0\" is not 1.0.0"), "{}", refused());
         layout.write("oci-layout", b"{");
         assert!(refused().contains("oci-layout: "), "{}", refused());
+    }
+
+    /// A private key, and its public one.
+    fn keys() -> (SigningKey, Key) {
+        let made = std::process::Command::new("openssl")
+            .args(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .output();
+        let key = SigningKey::from_pem(&String::from_utf8(made.unwrap().stdout).unwrap()).unwrap();
+        let public = Key::Inline(key.public());
+        (key, public)
+    }
+
+    #[test]
+    fn a_layout_is_taken_only_with_a_signature_by_a_key_of_the_policy_where_that_has_keys() {
+        let mut layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let digest = read_digest(manifest["digest"].as_str().unwrap()).unwrap();
+        let signed = |layout: &Layout, key: &SigningKey, digest: &Digest| {
+            let Signature { payload, signature } = key.sign("registry.example.com/team/isolation", digest).unwrap();
+            let mut layer = layout.blob("application/vnd.dev.cosign.simplesigning.v1+json", payload.as_bytes());
+            layer["annotations"] = json!({"dev.cosignproject.cosign/signature": signature});
+            layout.manifest(&[layer])
+        };
+        let ((key, public), (other, _)) = (keys(), keys());
+        layout.index(&[("1.2", &manifest)]);
+        assert!(layout.component(&layer["digest"]).is_ok());
+        layout.1 = vec![public];
+        let refused = layout.component(&layer["digest"]).unwrap_err();
+        assert!(refused.contains("in the layout, it is not signed"), "{refused}");
+        let tag = registry::signature_tag(&digest);
+        let full = format!("registry.example.com/team/isolation:{tag}");
+        for (name, signer, of, expected) in [
+            (tag.as_str(), &other, digest, Err("none of its 1 signatures")),
+            (&tag, &key, [7; 32], Err("one is by a trusted key, of another manifest")),
+            ("1.3", &key, digest, Err("it is not signed")),
+            (&format!("x{tag}"), &key, digest, Err("it is not signed")),
+            (&tag, &key, digest, Ok(())),
+            (&full, &key, digest, Ok(())),
+        ] {
+            layout.index(&[("1.2", &manifest), (name, &signed(&layout, signer, &of))]);
+            let outcome = layout.component(&layer["digest"]).map(drop);
+            match expected {
+                Ok(()) => assert_eq!(outcome, Ok(()), "{name}"),
+                Err(words) => {
+                    assert!(outcome.as_ref().is_err_and(|error| error.contains(words)), "{name}: {outcome:?}")
+                }
+            }
+        }
+        let layers: Vec<Value> = (0..100)
+            .map(|_| {
+                json!({"mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
+            "digest": "sha256:../..", "size": 1, "annotations": {"dev.cosignproject.cosign/signature": "x"}})
+            })
+            .collect();
+        layout.index(&[("1.2", &manifest), (&tag, &layout.manifest(&layers))]);
+        let refused = layout.component(&layer["digest"]).unwrap_err();
+        assert!(refused.contains("is no SHA-256"), "{refused}");
     }
 }

@@ -62,10 +62,12 @@ pub fn document(object: &str) -> String {
 mod tests {
     use super::*;
     use crate::spec::{GROUP, Policy, PolicyError, VERSION};
+    use crate::{Folder, Reach};
+    use nodesift_registry::Hosts;
 
     fn read(object: &Value) -> Result<Policy, PolicyError> {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-        Policy::read_object(&document(&object.to_string()), "PredicatePolicy default", &builtins)
+        Policy::read_object(&document(&object.to_string()), "PredicatePolicy default", &Reach::default(), &builtins)
     }
 
     /// As an API server writes it.
@@ -113,6 +115,55 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_of_the_cluster_names_files_below_the_folder_and_listed_registries_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let below = |name: &str| folder.path().join(name).display().to_string();
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let refusals = |reach: &Reach, module: &Value, key: &str| {
+            let spec = json!({
+                "schedulerNames": ["a"],
+                "modules": {"keys": [{"path": key}]},
+                "predicates": [{"name": "Own", "module": module}],
+            });
+            let read =
+                Policy::read_object(&document(&object(&spec).to_string()), "PredicatePolicy default", reach, &[]);
+            read.map(|_| String::new()).unwrap_or_else(|error| error.to_string())
+        };
+        let hosts = Hosts::new(&["registry.example.com".parse().unwrap()]);
+        let limited = Reach::of_object(Some(Folder::open(folder.path()).unwrap()), Some(hosts));
+        let oci = |host: &str| json!({"oci": format!("{host}/own:1"), "digest": digest});
+        let layout = |path: &str| json!({"oci": "a/own:1", "digest": digest, "layout": path});
+        for module in [json!({"path": below("own.wasm")}), layout(&below("layout")), oci("registry.example.com")] {
+            assert_eq!(refusals(&limited, &module, &below("team.pub")), "", "{module}");
+        }
+        let outside = |field: &str, path: &str| {
+            format!(
+                "PredicatePolicy default: spec.{field}: {path:?} is refused: not below the folder of --module-folder"
+            )
+        };
+        for path in ["/etc/passwd", "/none", &below("../x"), "/proc/self/environ"] {
+            let expected = outside("predicates[0].module.path", path);
+            assert_eq!(refusals(&limited, &json!({"path": path}), &below("k")), expected);
+            let expected = outside("predicates[0].module.layout", path);
+            assert_eq!(refusals(&limited, &layout(path), &below("k")), expected);
+            let expected = outside("modules.keys[0].path", path);
+            assert_eq!(refusals(&limited, &oci("registry.example.com"), path), expected);
+        }
+        for host in
+            ["other.example.com", "registry.example.com:5000", "10.0.0.1:22", "127.0.0.1", "registry.example.com."]
+        {
+            let refused = refusals(&limited, &oci(host), &below("k"));
+            assert!(refused.contains("is not listed") || refused.contains("no reference"), "{host}: {refused}");
+        }
+        let nothing = Reach::of_object(None, None);
+        let refused = refusals(&nothing, &json!({"path": below("own.wasm")}), &below("k"));
+        assert_eq!(refused.matches("there is none").count(), 2, "{refused}");
+        // Registries may be any where none are listed.
+        let named = refusals(&nothing, &oci("other.example.com"), &below("k"));
+        assert!(!named.contains("module.oci"), "{named}");
+    }
+
+    #[test]
     fn problems_of_an_object_name_fields_and_no_lines() {
         let own = |path: &str| json!({"name": "Own", "module": {"path": path}});
         let spec = json!({
@@ -139,7 +190,7 @@ mod tests {
         assert!(read(&object(&absolute)).is_ok());
         // What is no object of any kind is refused, and nothing panics.
         for text in ["", "7", "{", "{\"metadata\":7}", "{\"spec\":{\"predicates\":{}}}"] {
-            assert!(Policy::read_object(&document(text), "x", &[]).is_err(), "{text}");
+            assert!(Policy::read_object(&document(text), "x", &Reach::default(), &[]).is_err(), "{text}");
         }
     }
 }

@@ -12,6 +12,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::notice::Notice;
 use crate::limits::POLICY_FILE_BYTES;
+use crate::reach::Reach;
 use crate::spec::{GROUP, KIND, PLURAL, PolicyError, PolicyText};
 use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal};
 
@@ -95,6 +96,7 @@ pub struct PolicyObject(Arc<Shared>);
 
 struct Shared {
     name: String,
+    reach: Reach,
     state: Mutex<ObjectState>,
     seen: Condvar,
     notice: Arc<Notice>,
@@ -116,11 +118,11 @@ impl PartialEq for PolicyObject {
 impl Eq for PolicyObject {}
 
 impl PolicyObject {
-    /// The object with this name, of which nothing is known yet. `told` is called with what becomes of each of its states; it
+    /// The object with this name, of which nothing is known yet, and which names only what is within reach. `told` is called with what becomes of each of its states; it
     /// must not block.
-    pub fn new(name: &str, told: impl Fn(Attempt) + Send + Sync + 'static) -> Self {
+    pub fn new(name: &str, reach: Reach, told: impl Fn(Attempt) + Send + Sync + 'static) -> Self {
         let (name, notice, told) = (name.to_owned(), Arc::default(), Box::new(told));
-        Self(Arc::new(Shared { name, state: Mutex::default(), seen: Condvar::new(), notice, told }))
+        Self(Arc::new(Shared { name, reach, state: Mutex::default(), seen: Condvar::new(), notice, told }))
     }
 
     /// What messages call it.
@@ -172,7 +174,7 @@ impl PolicyObject {
             ObjectState::Present { document, .. } if document.len() as u64 > POLICY_FILE_BYTES => {
                 Err(PolicyError::TooLarge { path: PathBuf::from(self.source()) })
             }
-            ObjectState::Present { document, .. } => Ok(PolicyText::of_object(self.source(), document)),
+            ObjectState::Present { document, .. } => Ok(PolicyText::of_object(self.source(), document, &self.0.reach)),
         }
     }
 
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_not_there_says_why_and_one_that_is_gives_its_document() {
-        let object = PolicyObject::new("default", |_| ());
+        let object = PolicyObject::new("default", Reach::default(), |_| ());
         let text = |object: &PolicyObject| object.text().map_err(|error| error.to_string());
         assert!(text(&object).unwrap_err().contains("PredicatePolicy default: the API server has not shown it"));
         object.see(ObjectState::NotServed);
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_waiting_start_is_woken_by_the_first_state_and_waits_no_longer_than_it_may() {
-        let object = PolicyObject::new("default", |_| ());
+        let object = PolicyObject::new("default", Reach::default(), |_| ());
         object.wait(Duration::from_millis(1));
         assert_eq!(object.state(), ObjectState::Unknown);
         let seeing = object.clone();
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn only_what_changes_the_document_or_its_generation_wakes_the_reload() {
-        let object = PolicyObject::new("default", |_| ());
+        let object = PolicyObject::new("default", Reach::default(), |_| ());
         object.see(present(1, "a"));
         assert!(object.notice().take_due());
         object.see(present(1, "a"));

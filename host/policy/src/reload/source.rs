@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use super::notice::Notice;
 use super::object::{ObjectId, ObjectState, PolicyObject};
+use crate::reach::Reach;
 use crate::spec::{PolicyError, PolicyText};
 
 /// Where the document of a policy is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// In a file, or in a folder, as the operator names it.
-    Path(PathBuf),
+    /// In a file, or in a folder, as the operator names it; and what it may name.
+    Path(PathBuf, Reach),
     /// In an object of a cluster.
     Object(PolicyObject),
 }
@@ -20,7 +21,7 @@ pub enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Path(path, _) => write!(f, "{}", path.display()),
             Self::Object(object) => f.write_str(&object.source()),
         }
     }
@@ -30,7 +31,7 @@ impl Source {
     /// The document, and which state of an object it is.
     pub(super) fn text(&self) -> (Result<PolicyText, PolicyError>, Option<ObjectId>) {
         match self {
-            Self::Path(path) => (PolicyText::read(path), None),
+            Self::Path(path, reach) => (PolicyText::read(path).map(|text| text.within(reach)), None),
             Self::Object(object) => {
                 let state = object.state();
                 let text = object.text_in(&state);
@@ -43,7 +44,7 @@ impl Source {
     /// What wakes those who follow it.
     pub(super) fn notice(&self) -> Arc<Notice> {
         match self {
-            Self::Path(_) => Arc::default(),
+            Self::Path(..) => Arc::default(),
             Self::Object(object) => Arc::clone(object.notice()),
         }
     }

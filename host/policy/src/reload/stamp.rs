@@ -1,12 +1,14 @@
 //! The state of a policy's files, without their content. Start at [`Files::stamp`].
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::object::ObjectState;
 use super::source::Source;
+use crate::file::FileError;
+use crate::reach::NamedPath;
 use crate::spec::{Policy, locate};
 
 /// The files of a policy: its document, and the modules that it names.
@@ -15,7 +17,7 @@ pub(crate) struct Files {
     /// The document.
     pub(super) root: Source,
     /// By path, as the document names them.
-    pub(super) modules: BTreeSet<PathBuf>,
+    pub(super) modules: BTreeSet<NamedPath>,
 }
 
 /// The state of all files.
@@ -54,31 +56,38 @@ impl Files {
     /// Their state now. A file that cannot be looked at has none.
     pub(crate) fn stamp(&self) -> Stamp {
         let (documents, object) = match &self.root {
-            Source::Path(path) => (locate(path).unwrap_or_default(), None),
+            Source::Path(path, _) => (locate(path).unwrap_or_default(), None),
             Source::Object(object) => (Vec::new(), Some(object.state())),
         };
-        let paths = documents.iter().chain(&self.modules);
-        Stamp { files: paths.map(|path| stamp(path)).collect(), documents: documents.clone(), object }
+        let found = documents.iter().map(|path| fs::metadata(path).ok());
+        let found = found.chain(self.modules.iter().map(|path| path.metadata().ok()));
+        Stamp { files: found.map(|found| found.as_ref().map(stamp)).collect(), documents: documents.clone(), object }
     }
 
-    /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy.
+    /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy. Those that
+    /// lead out of the folder of the policy's files are none of it.
     pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
         let root = match &self.root {
-            Source::Path(path) => Some(path),
+            Source::Path(path, _) => Some(path),
             Source::Object(_) => None,
         };
         let documents = root.and_then(|root| locate(root).ok()).unwrap_or_default();
-        let named: Vec<&PathBuf> = root.into_iter().chain(&documents).chain(&self.modules).collect();
-        let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
-        named.iter().map(|path| (*path).clone()).chain(real).collect()
+        let documents = root.into_iter().chain(&documents).map(|path| (path.clone(), fs::canonicalize(path).ok()));
+        let modules = self.modules.iter().filter_map(|named| match named.real() {
+            Err(FileError::Outside) => None,
+            real => Some((named.path().to_owned(), real.ok())),
+        });
+        documents.chain(modules).flat_map(|(named, real)| std::iter::once(named).chain(real)).collect()
     }
 
     /// The folder in which every document is a file of the policy, also one that is not there yet; as it is named, and where symbolic
     /// links lead.
     pub(super) fn document_folders(&self) -> BTreeSet<PathBuf> {
         match &self.root {
-            Source::Path(path) if path.is_dir() => fs::canonicalize(path).into_iter().chain([path.clone()]).collect(),
-            Source::Path(_) | Source::Object(_) => BTreeSet::new(),
+            Source::Path(path, _) if path.is_dir() => {
+                fs::canonicalize(path).into_iter().chain([path.clone()]).collect()
+            }
+            Source::Path(..) | Source::Object(_) => BTreeSet::new(),
         }
     }
 
@@ -94,22 +103,22 @@ impl Files {
     }
 }
 
-fn stamp(path: &Path) -> Option<FileStamp> {
-    let found = fs::metadata(path).ok()?;
-    Some(FileStamp {
+fn stamp(found: &Metadata) -> FileStamp {
+    FileStamp {
         device: found.dev(),
         inode: found.ino(),
         size: found.size(),
         modified: (found.mtime(), found.mtime_nsec()),
         mode: found.mode(),
         owner: (found.uid(), found.gid()),
-    })
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::reach::Reach;
 
     #[test]
     fn a_stamp_changes_with_content_mode_and_the_target_of_a_link_and_not_by_reading() {
@@ -124,7 +133,7 @@ mod tests {
             fs::rename(at("new"), at("..data")).unwrap();
         };
         link("a");
-        let files = Files::new(&Source::Path(at("..data")));
+        let files = Files::new(&Source::Path(at("..data"), Reach::default()));
         let first = files.stamp();
         fs::read(at("a/policy.yaml")).unwrap();
         assert_eq!(files.stamp(), first);

@@ -7,7 +7,7 @@ mod parties;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,7 @@ use crate::limits::{
     GUEST_TIME_PER_CALL_MAX, KEYS_MAX, PREDICATES_MAX,
 };
 use crate::problem::Problem;
+use crate::reach::{NamedPath, Reach};
 use nodesift_engine::{Mode, OnError, Phases};
 use nodesift_object::Quantity;
 use nodesift_registry::{Address, PublicKey, read_digest};
@@ -45,15 +46,16 @@ const MODES: [(&str, Mode); 2] = [("Enforce", Mode::Enforce), ("Shadow", Mode::S
 const INSTANCES: [(&str, InstanceLife); 2] = [("Fresh", InstanceLife::Fresh), ("Reuse", InstanceLife::Reuse)];
 
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
-/// `folder` is what relative paths of modules are joined to; without one, they are refused.
+/// `folder` is what relative paths of modules are joined to; without one, they are refused. `reach` is what the document may name.
 /// Returns the policy and all problems of the document in the order of lines. The policy is valid if there are none.
 pub(super) fn check(
     document: &Document,
     unreadable: Vec<Problem>,
     folder: Option<&Path>,
+    reach: &Reach,
     builtins: &[&str],
 ) -> (Policy, Vec<Problem>) {
-    let mut checker = Checker { folder, builtins, keys: Arc::new([]), unreadable, problems: Vec::new() };
+    let mut checker = Checker { folder, reach, builtins, keys: Arc::new([]), unreadable, problems: Vec::new() };
     let policy = checker.policy(document);
     let mut problems = [checker.unreadable, checker.problems].concat();
     problems.sort_by(Problem::compare);
@@ -62,8 +64,9 @@ pub(super) fn check(
 
 struct Checker<'a> {
     folder: Option<&'a Path>,
+    reach: &'a Reach,
     builtins: &'a [&'a str],
-    /// Those that may sign modules of registries.
+    /// Those that may sign OCI artifacts.
     keys: Arc<[Key]>,
     unreadable: Vec<Problem>,
     problems: Vec<Problem>,
@@ -174,7 +177,7 @@ impl Checker<'_> {
     fn key(&mut self, key: &At<document::Key>, field: &str) -> Option<Key> {
         match (&key.value.path, &key.value.pem) {
             (Some(path), None) if path.value.is_empty() => self.refuse(path, &format!("{field}.path"), "empty"),
-            (Some(path), None) => return Some(Key::Path(self.located(path, &format!("{field}.path")))),
+            (Some(path), None) => return self.located(path, &format!("{field}.path")).map(Key::Path),
             (None, Some(pem)) => match PublicKey::from_pem(&pem.value) {
                 Ok(key) => return Some(Key::Inline(key)),
                 Err(error) => self.refuse(pem, &format!("{field}.pem"), error.to_string()),
@@ -353,7 +356,8 @@ impl Checker<'_> {
                 self.refuse(path, &format!("{field}.path"), "empty");
             }
             (Some(path), None) => {
-                return ModuleSource::Path { path: self.located(path, &format!("{field}.path")), digest };
+                let path = self.located(path, &format!("{field}.path"));
+                return path.map_or(ModuleSource::Builtin, |path| ModuleSource::Path { path, digest });
             }
             (None, Some(oci)) => return self.oci(module, oci, digest, field),
             (Some(_), Some(oci)) => self.refuse(oci, &format!("{field}.oci"), "given beside `path`; give one of them"),
@@ -386,25 +390,38 @@ impl Checker<'_> {
             }
             Some(layout) => {
                 let layout = self.located(layout, &format!("{field}.layout"));
-                ModuleSource::Oci { layout, reference: oci.value.clone(), digest }
+                let (reference, keys) = (oci.value.clone(), Arc::clone(&self.keys));
+                let module = |layout| ModuleSource::Oci { layout, reference, digest, keys };
+                layout.map_or(ModuleSource::Builtin, module)
             }
             // What is wrong with the reference has been said.
-            None => Address::parse(&oci.value, false).map_or(ModuleSource::Builtin, |address| {
-                ModuleSource::Registry(RegistryModule { address, digest, keys: Arc::clone(&self.keys) })
-            }),
+            None => {
+                let Ok(address) = Address::parse(&oci.value, false) else { return ModuleSource::Builtin };
+                match self.reach.registry(address) {
+                    Ok(address) => {
+                        ModuleSource::Registry(RegistryModule { address, digest, keys: Arc::clone(&self.keys) })
+                    }
+                    Err(error) => {
+                        self.refuse(oci, &format!("{field}.oci"), error.to_string());
+                        ModuleSource::Builtin
+                    }
+                }
+            }
         }
     }
 
-    /// A path that the document names.
-    fn located(&mut self, path: &At<String>, field: &str) -> PathBuf {
+    /// A path that the document names; none where it may not name it.
+    fn located(&mut self, path: &At<String>, field: &str) -> Option<NamedPath> {
         if self.folder.is_none() && Path::new(&path.value).is_relative() {
             self.refuse(
                 path,
                 field,
                 format!("{:?} is relative, and an object has no folder: give the whole path", path.value),
             );
+            return None;
         }
-        self.folder.unwrap_or(Path::new("")).join(&path.value)
+        let located = self.reach.path(self.folder.unwrap_or(Path::new("")).join(&path.value));
+        located.map_err(|error| self.refuse(path, field, format!("{:?} is refused: {error}", path.value))).ok()
     }
 
     fn limits(&mut self, limits: &Limits, field: &str) -> SpecLimits {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::reach::NamedPath;
 use nodesift_engine::{Mode, OnAccountError, OnError, Phases, PolicyParty};
 use nodesift_registry::{Address, PublicKey, hex};
 use nodesift_sandbox::Interface;
@@ -180,18 +181,20 @@ pub enum ModuleSource {
     /// In a file.
     Path {
         /// The file; a relative path has been joined to the folder of the policy.
-        path: PathBuf,
+        path: NamedPath,
         /// The SHA-256 that the file must have; `None` accepts any content.
         digest: Option<[u8; 32]>,
     },
     /// In a folder with an OCI image layout.
     Oci {
         /// The folder; a relative path has been joined to the folder of the policy.
-        layout: PathBuf,
+        layout: NamedPath,
         /// The reference by which the layout's index names the artifact.
         reference: String,
         /// The SHA-256 that the artifact's manifest or its component must have.
         digest: [u8; 32],
+        /// `spec.modules.keys`: one of them has to have signed it, in the layout. Where there are none, nobody has to.
+        keys: Arc<[Key]>,
     },
     /// In a registry.
     Registry(RegistryModule),
@@ -212,36 +215,40 @@ pub struct RegistryModule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     /// In this file; a relative path has been joined to the folder of the policy.
-    Path(PathBuf),
+    Path(NamedPath),
     /// In the document.
     Inline(PublicKey),
 }
 
 impl ModuleSource {
     /// The files on which it depends: where one of them changes, the module may.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<NamedPath> {
         match self {
             Self::Builtin => Vec::new(),
             Self::Path { path, .. } => vec![path.clone()],
-            Self::Oci { layout, digest, .. } => vec![layout.join(OCI_INDEX), blob(layout, digest)],
-            Self::Registry(RegistryModule { keys, .. }) => {
-                let path = |key: &Key| match key {
-                    Key::Path(path) => Some(path.clone()),
-                    Key::Inline(_) => None,
-                };
-                keys.iter().filter_map(path).collect()
+            Self::Oci { layout, digest, keys, .. } => {
+                let own = [layout.join(OCI_INDEX), layout.join(blob(digest))];
+                own.into_iter().chain(key_files(keys)).collect()
             }
+            Self::Registry(RegistryModule { keys, .. }) => key_files(keys).collect(),
         }
     }
+}
+
+fn key_files(keys: &[Key]) -> impl Iterator<Item = NamedPath> {
+    keys.iter().filter_map(|key| match key {
+        Key::Path(path) => Some(path.clone()),
+        Key::Inline(_) => None,
+    })
 }
 
 impl fmt::Display for ModuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builtin => f.write_str("built in"),
-            Self::Path { path, .. } => write!(f, "{}", path.display()),
+            Self::Path { path, .. } => write!(f, "{path}"),
             Self::Registry(RegistryModule { address, .. }) => write!(f, "{address}"),
-            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {}", layout.display()),
+            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {layout}"),
         }
     }
 }
@@ -250,6 +257,6 @@ impl fmt::Display for ModuleSource {
 pub(crate) const OCI_INDEX: &str = "index.json";
 
 /// The file of an OCI image layout that holds the content with this digest.
-pub(crate) fn blob(layout: &Path, digest: &[u8; 32]) -> PathBuf {
-    layout.join("blobs").join("sha256").join(hex(digest))
+pub(crate) fn blob(digest: &[u8; 32]) -> PathBuf {
+    Path::new("blobs").join("sha256").join(hex(digest))
 }

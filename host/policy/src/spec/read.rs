@@ -10,6 +10,7 @@ use crate::file::{self, FileError};
 use crate::limits::{POLICY_FILE_BYTES, POLICY_FILES};
 use crate::parts::{self, Part};
 use crate::problem::Problem;
+use crate::reach::Reach;
 
 /// Why a policy cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,8 @@ pub struct PolicyText {
     /// Its content. That of several files is one document in JSON, and empty where they are none.
     pub text: String,
     form: Form,
+    /// What it may name.
+    reach: Reach,
 }
 
 /// What a document was read of.
@@ -102,7 +105,7 @@ impl PolicyText {
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let files = locate(path)?;
         if let [file] = files.as_slice() {
-            return Ok(Self { path: file.clone(), text: read(file)?, form: Form::File });
+            return Ok(Self { path: file.clone(), text: read(file)?, form: Form::File, reach: Reach::default() });
         }
         let too_large = || PolicyError::TooLarge { path: path.to_owned() };
         let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -118,12 +121,19 @@ impl PolicyText {
         if text.len() as u64 > POLICY_FILE_BYTES {
             return Err(too_large());
         }
-        Ok(Self { path: path.to_owned(), text, form: Form::Files(parts) })
+        Ok(Self { path: path.to_owned(), text, form: Form::Files(parts), reach: Reach::default() })
+    }
+
+    /// The same document, which names only what is within reach.
+    #[must_use]
+    pub fn within(self, reach: &Reach) -> Self {
+        Self { reach: reach.clone(), ..self }
     }
 
     /// The document of an object that messages call so.
-    pub(crate) fn of_object(name: String, document: &str) -> Self {
-        Self { path: PathBuf::from(name), text: document.to_owned(), form: Form::Object }
+    pub(crate) fn of_object(name: String, document: &str, reach: &Reach) -> Self {
+        let (path, text) = (PathBuf::from(name), document.to_owned());
+        Self { path, text, form: Form::Object, reach: reach.clone() }
     }
 
     /// The policy.
@@ -134,9 +144,15 @@ impl PolicyText {
     pub fn policy(&self, builtins: &[&str]) -> Result<Policy, PolicyError> {
         let name = self.path.display().to_string();
         match &self.form {
-            Form::File => Policy::read(&self.text, &name, self.path.parent().unwrap_or(Path::new("")), builtins),
-            Form::Files(parts) => Policy::read_with(document::read_parts(parts), &name, Some(&self.path), builtins),
-            Form::Object => Policy::read_object(&self.text, &name, builtins),
+            Form::File => {
+                let folder = self.path.parent().unwrap_or(Path::new(""));
+                let document = document::read(&self.text).map_err(|problem| vec![problem]);
+                Policy::read_with(document, &name, (Some(folder), &self.reach), builtins)
+            }
+            Form::Files(parts) => {
+                Policy::read_with(document::read_parts(parts), &name, (Some(&self.path), &self.reach), builtins)
+            }
+            Form::Object => Policy::read_object(&self.text, &name, &self.reach, builtins),
         }
     }
 
@@ -203,27 +219,28 @@ impl Policy {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that is not YAML.
     pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
-        Self::read_with(document::read(text).map_err(|problem| vec![problem]), name, Some(folder), builtins)
+        let document = document::read(text).map_err(|problem| vec![problem]);
+        Self::read_with(document, name, (Some(folder), &Reach::default()), builtins)
     }
 
-    /// Reads the document of an object. Its problems have no lines, and its modules absolute paths.
+    /// Reads the document of an object, which names only what is within reach. Its problems have no lines, and its modules absolute paths.
     ///
     /// # Errors
     ///
     /// As [`Self::read`].
-    pub fn read_object(text: &str, name: &str, builtins: &[&str]) -> Result<Self, PolicyError> {
+    pub fn read_object(text: &str, name: &str, reach: &Reach, builtins: &[&str]) -> Result<Self, PolicyError> {
         let document = document::read_without_places(text).map_err(|problem| vec![problem]);
-        Self::read_with(document, name, None, builtins)
+        Self::read_with(document, name, (None, reach), builtins)
     }
 
     fn read_with(
         document: Result<(Document, Vec<Problem>), Vec<Problem>>,
         name: &str,
-        folder: Option<&Path>,
+        (folder, reach): (Option<&Path>, &Reach),
         builtins: &[&str],
     ) -> Result<Self, PolicyError> {
         let (policy, problems) = match document {
-            Ok((document, unreadable)) => check::check(&document, unreadable, folder, builtins),
+            Ok((document, unreadable)) => check::check(&document, unreadable, folder, reach, builtins),
             Err(problems) => (Self::default(), problems),
         };
         let policy = Self { document: name.to_owned(), ..policy };

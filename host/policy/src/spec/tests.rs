@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation)]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -80,10 +81,7 @@ fn every_field_of_a_document_is_read() {
     assert_eq!(team.instance, InstanceLife::Reuse);
     assert_eq!(
         team.module,
-        ModuleSource::Path {
-            path: PathBuf::from("/etc/nodesift/modules/team.wasm"),
-            digest: Some(digest.try_into().unwrap())
-        }
+        ModuleSource::Path { path: "/etc/nodesift/modules/team.wasm".into(), digest: Some(digest.try_into().unwrap()) }
     );
     assert_eq!(team.allow, Some([Interface::NodeLabels, Interface::PodLabels].into()));
     assert_eq!(team.on_error, OnError::Ignore);
@@ -197,7 +195,7 @@ fn the_bundled_policy_is_valid() {
 #[test]
 fn an_absolute_module_path_stays_as_it_is() {
     let policy = read(&with_predicate("name: Mine\nmodule: {path: /opt/mine.wasm}")).unwrap();
-    let expected = ModuleSource::Path { path: PathBuf::from("/opt/mine.wasm"), digest: None };
+    let expected = ModuleSource::Path { path: "/opt/mine.wasm".into(), digest: None };
     assert_eq!(policy.predicates[0].module, expected);
 }
 
@@ -394,9 +392,9 @@ fn a_module_without_a_layout_is_in_a_registry_and_signed_by_a_key_of_the_policy(
     let signed = module(&text.replace("spec:\n", &format!("spec:\n  modules: {{keys: {keys}}}\n")));
     assert_eq!(
         *signed.keys,
-        [Key::Path(PathBuf::from("/etc/nodesift/team.pub")), Key::Inline(PublicKey::from_pem(KEY).unwrap())]
+        [Key::Path("/etc/nodesift/team.pub".into()), Key::Inline(PublicKey::from_pem(KEY).unwrap())]
     );
-    assert_eq!(ModuleSource::Registry(signed).files(), [PathBuf::from("/etc/nodesift/team.pub")]);
+    assert_eq!(ModuleSource::Registry(signed).files(), ["/etc/nodesift/team.pub".into()]);
 }
 
 #[test]
@@ -425,13 +423,14 @@ fn an_artifact_is_found_relative_to_the_folder_of_the_policy() {
     let module = format!("{{oci: registry.example.com/mine:1, layout: oci, digest: \"sha256:{digest}\"}}");
     let policy = read(&with_predicate(&format!("name: Mine\nmodule: {module}"))).unwrap();
     let expected = ModuleSource::Oci {
-        layout: PathBuf::from("/etc/nodesift/oci"),
+        layout: "/etc/nodesift/oci".into(),
+        keys: Arc::new([]),
         reference: "registry.example.com/mine:1".to_owned(),
         digest: [0xab; 32],
     };
     assert_eq!(policy.predicates[0].module, expected);
     let blob = PathBuf::from("/etc/nodesift/oci/blobs/sha256").join(digest);
-    assert_eq!(expected.files(), [PathBuf::from("/etc/nodesift/oci/index.json"), blob]);
+    assert_eq!(expected.files(), ["/etc/nodesift/oci/index.json".into(), blob.into()]);
 }
 
 /// Fields that are unknown, there twice or of another type, beside values that are wrong.
@@ -515,7 +514,7 @@ fn a_file_is_read_relative_to_its_folder_and_refused_with_its_name() {
     let file = folder.path().join("policy.yaml");
     std::fs::write(&file, with_predicate("name: Mine\nmodule: {path: mine.wasm}")).unwrap();
     let policy = Policy::read_file(&file, BUILTINS).unwrap();
-    let expected = ModuleSource::Path { path: folder.path().join("mine.wasm"), digest: None };
+    let expected = ModuleSource::Path { path: folder.path().join("mine.wasm").into(), digest: None };
     assert_eq!(policy.predicates[0].module, expected);
 
     std::fs::write(&file, "a".repeat(POLICY_FILE_BYTES as usize + 1)).unwrap();

@@ -9,6 +9,10 @@ use std::time::Instant;
 
 use super::*;
 use crate::artifact::TITLE;
+use crate::bundle::{BUNDLE, SIGNED};
+use crate::hosts::{Host, Hosts};
+use crate::limits::{BUNDLE_BYTES, REFERRER_BYTES};
+use crate::referrers::PREDICATE_TYPE;
 
 /// What is sent in answer to a request.
 #[derive(Clone)]
@@ -265,7 +269,7 @@ fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
 fn signatures_are_read_and_bounded() {
     let (server, artifact) = Server::with_artifact(b"component");
     let wanted = Wanted { digest: None, signatures: true };
-    assert_eq!(server.pull(wanted).unwrap().signatures, []);
+    assert_eq!(server.pull(wanted).unwrap().signatures, Signatures::default());
     let payload = |index: usize| format!("payload {index}");
     let layer = |index: usize| {
         let mut layer = Descriptor::of(sign::PAYLOAD, payload(index).as_bytes());
@@ -277,7 +281,167 @@ fn signatures_are_read_and_bounded() {
     let config = Descriptor::of("x", b"");
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
     server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
-    let signatures = server.pull(wanted).unwrap().signatures;
+    let signatures = server.pull(wanted).unwrap().signatures.payloads;
     assert_eq!(signatures.len(), SIGNATURES);
     assert_eq!(signatures[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
+}
+
+/// A bundle, as a blob and as a referrer of the artifact; its entry in a list.
+fn attach(server: &Server, artifact: &Artifact, text: &str) -> serde_json::Value {
+    let layer = Descriptor::of(BUNDLE, text.as_bytes());
+    server.put(&format!("blobs/{}", layer.digest), Answer::new(200, text));
+    let subject = Descriptor::of(MANIFEST, &artifact.manifest);
+    let config = Descriptor::of("application/vnd.oci.empty.v1+json", b"{}");
+    let manifest = json!({
+        "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE, "config": config, "layers": [layer], "subject": subject,
+    });
+    let manifest = manifest.to_string();
+    let entry = Descriptor::of(MANIFEST, manifest.as_bytes());
+    server.put(&format!("manifests/{}", entry.digest), Answer::new(200, manifest));
+    json!({"mediaType": MANIFEST, "digest": entry.digest, "size": entry.size, "artifactType": BUNDLE})
+}
+
+fn list(entries: &[serde_json::Value]) -> String {
+    json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}).to_string()
+}
+
+#[test]
+fn bundles_are_found_in_the_list_of_referrers_or_under_its_tag() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let wanted = Wanted { digest: None, signatures: true };
+    let pulled = || server.pull(wanted).unwrap().signatures;
+    let referrers = format!("referrers/{}", digest_text(&artifact.digest()));
+    let tag = format!("manifests/sha256-{}", crate::artifact::hex(&artifact.digest()));
+    let (first, second) = (attach(&server, &artifact, "first"), attach(&server, &artifact, "second"));
+    server.put(&referrers, Answer::new(200, list(std::slice::from_ref(&first))));
+    server.put(&tag, Answer::new(200, list(std::slice::from_ref(&second))));
+    assert_eq!(pulled(), Signatures { bundles: vec!["first".to_owned()], ..Signatures::default() });
+    assert!(server.asked().iter().any(|path| path.contains("artifactType=application%2Fvnd.dev.sigstore.bundle.v0.3")));
+    // Registries without lists.
+    for answer in [
+        Answer::new(404, ""),
+        Answer::new(400, ""),
+        Answer::new(403, ""),
+        Answer::new(501, ""),
+        Answer::new(200, "<html>"),
+    ] {
+        server.put(&referrers, answer);
+        assert_eq!(pulled(), Signatures { bundles: vec!["second".to_owned()], ..Signatures::default() });
+    }
+    server.put(&tag, Answer::new(404, ""));
+    assert_eq!(pulled(), Signatures::default());
+    // A list that cannot be read is told, unless there are signatures in the other format.
+    server.put(&tag, Answer::new(200, "{"));
+    assert!(server.pull(wanted).unwrap_err().to_string().contains("the list of referrers"));
+    let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
+    layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
+    server.put(&format!("blobs/{}", layer.digest), Answer::new(200, "payload"));
+    let config = Descriptor::of("x", b"");
+    let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]});
+    server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
+    let found = pulled();
+    assert_eq!((found.payloads.len(), found.unread.len()), (1, 1), "{found:?}");
+}
+
+#[test]
+fn a_module_that_cosign_has_signed_is_pulled_and_verified() {
+    let made: serde_json::Value = serde_json::from_str(include_str!("../bundle/cosign.json")).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let server = Server::start();
+    let manifest = text(&made["manifest"]);
+    let digest = crate::artifact::hex(&digest_of(manifest.as_bytes()));
+    server.put("manifests/1", Answer::new(200, manifest));
+    server.put(&format!("blobs/{}", digest_text(&digest_of(b"component"))), Answer::new(200, &b"component"[..]));
+    server.put(&format!("manifests/sha256-{digest}"), Answer::new(200, text(&made["list"])));
+    for referrer in made["referrers"].as_array().unwrap() {
+        for (kind, content) in [("manifests", text(&referrer["manifest"])), ("blobs", text(&referrer["bundle"]))] {
+            server.put(&format!("{kind}/{}", digest_text(&digest_of(content.as_bytes()))), Answer::new(200, content));
+        }
+    }
+    let pulled = server.pull(Wanted { digest: None, signatures: true }).unwrap();
+    let verify = |key| sign::verify(&pulled.signatures, &pulled.artifact.manifest, &[key]);
+    assert_eq!(verify(sign::PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
+    assert_eq!(verify(sign::generated().public()), Err(sign::VerifyError::Stranger(2)));
+}
+
+#[test]
+fn referrers_are_bounded_and_one_that_is_bad_hides_no_other() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let wanted = Wanted { digest: None, signatures: true };
+    let referrers = format!("referrers/{}", digest_text(&artifact.digest()));
+    let put = |entries: &[serde_json::Value]| server.put(&referrers, Answer::new(200, list(entries)));
+    let pulled = || server.pull(wanted).unwrap().signatures;
+    let good = attach(&server, &artifact, "good");
+    let large = attach(&server, &artifact, &"x".repeat(usize::try_from(BUNDLE_BYTES).unwrap() + 1));
+    let gone = json!({"mediaType": MANIFEST, "digest": format!("sha256:{}", "0".repeat(64)), "size": 2, "artifactType": BUNDLE});
+    let odd = json!({"mediaType": MANIFEST, "digest": "../../x", "size": 2, "artifactType": BUNDLE});
+    let manifest = "x".repeat(usize::try_from(REFERRER_BYTES).unwrap() + 1);
+    let long = Descriptor::of(MANIFEST, manifest.as_bytes());
+    server.put(&format!("manifests/{}", long.digest), Answer::new(200, manifest));
+    put(&[large, gone, odd, json!(long), good.clone()]);
+    let found = pulled();
+    assert_eq!((found.bundles.as_slice(), found.unread.len()), (&["good".to_owned()][..], 4), "{found:?}");
+    assert!(found.unread.iter().any(|reason| reason.contains("more than 131072 bytes")), "{:?}", found.unread);
+    assert!(server.asked().iter().all(|path| path.starts_with("/v2/team/own/")), "{:?}", server.asked());
+    // Other things that are attached are not asked for.
+    let mut scan = attach(&server, &artifact, "scan");
+    scan["annotations"] = json!({PREDICATE_TYPE: "https://slsa.dev/provenance/v1"});
+    let mut sbom = attach(&server, &artifact, "sbom");
+    sbom["artifactType"] = json!("application/spdx+json");
+    put(&[scan.clone(), sbom, good.clone()]);
+    let asked = server.asked().len();
+    assert_eq!(pulled().bundles, ["good"]);
+    let scan = scan["digest"].as_str().unwrap();
+    assert!(server.asked()[asked..].iter().all(|path| !path.contains(scan)));
+    // Those that say that they are signatures come first.
+    let many: Vec<_> =
+        (0..SIGNATURES + 3).map(|index| attach(&server, &artifact, &format!("bundle {index}"))).collect();
+    let mut said = good;
+    said["annotations"] = json!({PREDICATE_TYPE: SIGNED});
+    put(&[many, vec![said]].concat());
+    let found = pulled();
+    assert_eq!((found.bundles.len(), found.bundles[0].as_str(), found.unread.len()), (SIGNATURES, "good", 1));
+    server.put(&referrers, Answer { length: 5 << 20, ..Answer::new(200, "{") });
+    assert!(server.pull(wanted).unwrap_err().to_string().contains("more than 4194304 bytes"));
+}
+
+#[test]
+fn with_listed_hosts_nothing_leads_to_another_one() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let stranger = Server::start();
+    stranger.put("/elsewhere", Answer::new(200, &b"component"[..]));
+    stranger.put("/token", Answer::new(200, r#"{"token": "secret"}"#));
+    let own = format!("127.0.0.1:{}", server.port);
+    let other = format!("localhost:{}", stranger.port);
+    let limited = |hosts: &[&str]| {
+        let hosts: Vec<Host> = hosts.iter().map(|host| host.parse().unwrap()).collect();
+        server.address.clone().limited_to(&Hosts::new(&hosts))
+    };
+    for hosts in [&[][..], &["127.0.0.1"], &[other.as_str()], &["localhost"]] {
+        assert_eq!(limited(hosts), None, "{hosts:?}");
+    }
+    let blob = format!("blobs/{}", artifact.component.digest);
+    let content = Answer::new(200, &b"component"[..]);
+    let (away, good) = (format!("http://{other}/elsewhere"), Answer::new(200, artifact.manifest));
+    let challenge = format!("Bearer realm=\"http://{other}/token\"");
+    let refused = Answer::new(401, "").with("www-authenticate", challenge);
+    for leads in ["redirect", "token"] {
+        let lead = || match leads {
+            "redirect" => server.put(&blob, Answer::new(307, "").with("location", away.clone())),
+            _ => {
+                server.put(&blob, content.clone());
+                server.put_all("manifests/1", vec![refused.clone(), good.clone()]);
+            }
+        };
+        lead();
+        let address = limited(&[&own]).unwrap();
+        let error = pull(&address, Wanted::default(), None, &|| false).unwrap_err();
+        assert!(matches!(&error, RegistryError::Unlisted { host, .. } if *host == other), "{leads}: {error}");
+        assert_eq!(stranger.asked(), Vec::<String>::new(), "{leads}");
+        lead();
+        let address = limited(&[&own, &other]).unwrap();
+        assert!(pull(&address, Wanted::default(), None, &|| false).is_ok(), "{leads}");
+        assert_eq!(stranger.asked().len(), 1, "{leads}");
+        stranger.asked.lock().unwrap().clear();
+    }
 }

@@ -59,7 +59,7 @@ fn policy(rules: &Value, folder: &std::path::Path) -> Policy {
             name: name.to_owned(),
             args,
             phases: Phases::ALL,
-            module: ModuleSource::Path { path: path.clone(), digest: None },
+            module: ModuleSource::Path { path: path.clone().into(), digest: None },
             limits: SpecLimits { time_per_call: Some(CALL_TIME), ..SpecLimits::default() },
             ..known.predicates[0].clone()
         }

@@ -57,7 +57,7 @@ impl Beside {
     fn predicate(&self, module: &Path) -> Option<&PredicateSpec> {
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         self.policy.predicates.iter().find(|spec| match &spec.module {
-            ModuleSource::Path { path, .. } => whole(path) == whole(module),
+            ModuleSource::Path { path, .. } => whole(path.path()) == whole(module),
             ModuleSource::Builtin | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => false,
         })
     }

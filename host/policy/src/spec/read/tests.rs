@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ fn the_files_of_a_folder_are_one_document_in_the_order_of_their_names() {
     assert_eq!((policy.name.as_str(), &policy.annotation_keys), ("all", &vec!["b".to_owned()]));
     assert_eq!(policy.document, folder.path().display().to_string());
     let team = &policy.predicates[1];
-    assert_eq!(team.module, ModuleSource::Path { path: folder.path().join("team.wasm"), digest: None });
+    assert_eq!(team.module, ModuleSource::Path { path: folder.path().join("team.wasm").into(), digest: None });
     let file = Some(folder.path().join("20-team.yaml").display().to_string().into());
     assert_eq!(team.place, Place { file, line: 4, column: 5, field: "spec.predicates[1]".to_owned() });
     // As one text it is the same policy.
@@ -178,7 +178,7 @@ fn a_document_that_is_divided_at_random_is_the_same_policy() {
             let mut policy = without_places(policy);
             for spec in &mut policy.predicates {
                 if let ModuleSource::Path { path, .. } = &mut spec.module {
-                    *path = path.strip_prefix(folder).map(PathBuf::from).unwrap();
+                    *path = path.path().strip_prefix(folder).unwrap().into();
                 }
             }
             policy
