@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features run build test bench figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -51,6 +51,9 @@ features: ## Write host/features/Cargo.toml, after dependencies have changed; ne
 bench: toolchain ## Run all benchmarks: make figures, predicates, preemption, allocations, speed and memory of the cache
 	@$(MAKE) --no-print-directory figures ARGS=
 	@$(CARGO) bench --workspace $(LOCKED) $(RELEASE) --bench '*' -- $(ARGS)
+
+perf: toolchain ## Measure what tests print as figures, against tests/perf.tsv; NODESIFT_BLESS=1 writes it; ARGS=reload for one suite
+	@exec tests/perf.py $(LOCKED) $(ARGS)
 
 figures: toolchain ## Measure evaluation times, in the sandbox, native and over the socket, with their targets
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'

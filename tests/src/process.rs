@@ -44,6 +44,16 @@ pub fn processor_time_of(id: u32, thread: &str) -> Duration {
     Duration::from_nanos(times.sum())
 }
 
+/// How often the threads of a process with this name have given up their core because they waited for something.
+pub fn waits_of(id: u32, thread: &str) -> u64 {
+    let waits = |path: PathBuf| {
+        let status = fs::read_to_string(path.join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    };
+    named(id, thread).filter_map(waits).sum()
+}
+
 /// The identifier of the thread of a process with this name.
 pub fn thread(id: u32, name: &str) -> u32 {
     let threads = named(id, name).filter_map(|path| path.file_name()?.to_str()?.parse().ok());

@@ -1,7 +1,8 @@
 //! Times that tests see. A busy machine makes any of them longer, so only [`at_most`] fails a test by one, and only where the
-//! guarantee itself is a time; every other time is a [`figure`], which fails nothing.
+//! guarantee itself is a time; every other time is a [`figure`], and a ratio, a share or a rate is a [`number`], which fail nothing.
 //!
-//! With `NODESIFT_FIGURES=FILE` both also append a line to the file: test, name, seconds, aim in seconds, with tabs between them.
+//! With `NODESIFT_FIGURES=FILE` each also appends a line to the file: test, name, value, aim, and `s` where both are seconds or `-`
+//! where they are numbers, with tabs between them. `make perf` makes a table of them.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -18,13 +19,23 @@ pub const FIGURES: &str = "NODESIFT_FIGURES";
 const SLACK: Duration = Duration::from_secs(2);
 
 /// Records a time and what it is to be at most. It never fails a test.
-#[expect(clippy::print_stdout, reason = "what a test prints is shown where it fails or with --nocapture")]
 pub fn figure(name: &str, time: Duration, aim: Duration) {
-    println!("figure: {name}: {time:?}, aim {aim:?}");
+    record(name, time.as_secs_f64(), aim.as_secs_f64(), "s");
+}
+
+/// Records what is no time and does not depend on the pace of the machine alone, such as a ratio of two times, and what it is to be at
+/// most. It never fails a test.
+pub fn number(name: &str, value: f64, aim: f64) {
+    record(name, value, aim, "-");
+}
+
+#[expect(clippy::print_stdout, reason = "what a test prints is shown where it fails or with --nocapture")]
+fn record(name: &str, value: f64, aim: f64, unit: &str) {
+    println!("figure: {name}: {value:.6} {unit}, aim {aim:.6}");
     let Ok(path) = std::env::var(FIGURES) else { return };
     let current = std::thread::current();
     let test = current.name().unwrap_or("-");
-    let line = format!("{test}\t{name}\t{:.6}\t{:.6}\n", time.as_secs_f64(), aim.as_secs_f64());
+    let line = format!("{test}\t{name}\t{value:.6}\t{aim:.6}\t{unit}\n");
     // One write: test programs may append beside each other.
     let file = OpenOptions::new().create(true).append(true).open(&path);
     file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file of figures can be written");

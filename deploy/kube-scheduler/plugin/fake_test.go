@@ -43,7 +43,9 @@ type fakeSidecar struct {
 	predicates []string
 	reprieve   func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
 	reprieves  int
-	paused     atomic.Bool
+	// Calls that have begun, answered or not.
+	begun  atomic.Int64
+	paused atomic.Bool
 	// Time that it takes for each placement, in nanoseconds.
 	perPlacement atomic.Int64
 }
@@ -125,6 +127,7 @@ func uidOf(pod *nodesiftv1.Pod) string {
 }
 
 func (f *fakeSidecar) answer(request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
+	f.begun.Add(1)
 	for f.paused.Load() {
 		time.Sleep(time.Millisecond)
 	}

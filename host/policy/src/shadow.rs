@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
@@ -122,6 +122,11 @@ struct Read {
     stamp: Stamp,
 }
 
+/// How long to rest after work that has taken so much processor time, so that the work is one part in [`SHADOW_SHARE`].
+fn rest_after(work: Duration) -> Duration {
+    work * (SHADOW_SHARE - 1)
+}
+
 /// The state of the thread.
 struct Worker {
     beside: Beside,
@@ -157,7 +162,7 @@ impl Worker {
                 Err(RecvTimeoutError::Disconnected) => self.receiver = None,
             }
             // After each: a request that has to wait for a core waits for one comparison.
-            thread::sleep(began.elapsed() * (SHADOW_SHARE - 1));
+            thread::sleep(rest_after(began.elapsed()));
         }
     }
 
@@ -205,5 +210,16 @@ impl Worker {
         let is_settled = now.is_some() && now == self.changed;
         self.changed = now;
         is_settled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_and_rest_together_are_ten_times_the_work() {
+        let work = Duration::from_millis(3);
+        assert_eq!(work + rest_after(work), work * 10);
     }
 }

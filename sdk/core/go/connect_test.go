@@ -101,7 +101,8 @@ func TestCallsOfASidecarThatHangsEndInTheirTime(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if took := time.Since(started); took < 4*timeout || took > scaled(10*timeout) {
+	// A deadline is a promise in seconds; what it excludes, a call that waits for the sidecar, takes longer than any slack.
+	if took := time.Since(started); took < 4*timeout || took > scaled(4*timeout+2*time.Second) {
 		t.Errorf("four calls took %s", took)
 	}
 	signal(syscall.SIGCONT)

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use nodesift_tests::machine::alone;
-use nodesift_tests::process;
 use nodesift_tests::wire::Wire;
+use nodesift_tests::{process, timing};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, mib, node_names, pending_objects, random};
@@ -20,8 +20,13 @@ const BYTES: usize = 48 * 1024;
 /// Memory that any request may take, and the allowance beyond it as a multiple of the request's bytes.
 const MEMORY_FREE: u64 = 256 * 1024;
 const MEMORY_FACTOR: u64 = 10;
-/// Limit on the sidecar's processor time, as a multiple of the client's.
-const WORK_FACTOR: u32 = 100;
+/// Aim of the sidecar's processor time, as a multiple of the client's.
+const WORK_FACTOR: f64 = 100.0;
+/// Promise of the processor time of a request of [`LARGE`] bytes. Work in proportion to its bytes takes some tenths of a second in the dev
+/// profile; the square of its values, of which it has tens of thousands, takes many seconds.
+const LARGE_WORK: Duration = Duration::from_secs(1);
+/// Bytes of a large request.
+const LARGE: usize = 1 << 20;
 /// Least processor time of a client that is used: some machines measure thread time no more finely.
 const CLIENT_LEAST: Duration = Duration::from_micros(100);
 
@@ -166,14 +171,7 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
         let kind = random.usize(..KINDS.len());
         let (name, path, _, make) = KINDS[kind];
         let size = random.usize(100..BYTES);
-        let (mut bytes, mut spent) = cost(&arena, &mut wire, path, || make(size));
-        // Measured twice: interference by other processes does not repeat, high costs of the request do.
-        for _ in 0..2 {
-            if spent.work <= WORK_FACTOR * spent.client.max(CLIENT_LEAST) {
-                break;
-            }
-            (bytes, spent) = cost(&arena, &mut wire, path, || make(size));
-        }
+        let (bytes, spent) = cost(&arena, &mut wire, path, || make(size));
         let memory = MEMORY_FACTOR * bytes as u64 + MEMORY_FREE;
         if spent.memory > memory {
             println!("{name}: {bytes} bytes, +{}", mib(spent.memory));
@@ -182,25 +180,19 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
         assert!(jumps <= JUMPS && spent.memory <= memory.max(JUMP), "{name}: {bytes} bytes, +{}", mib(spent.memory));
         let client = spent.client.max(CLIENT_LEAST);
         let factor = spent.work.as_secs_f64() / client.as_secs_f64();
-        assert!(
-            spent.work <= WORK_FACTOR * client,
-            "{name}: {bytes} bytes, {:?} against {:?}",
-            spent.work,
-            spent.client
-        );
         let worst = &mut worst[kind];
         *worst =
             (name, worst.1.max(factor), worst.2.max(spent.work), worst.3.max(spent.memory / (bytes as u64).max(1)));
     }
     for (name, factor, work, memory) in worst {
         println!("{name}: {factor:.1} times its client's work, {work:?} at most; {memory} times its bytes");
+        timing::number(&format!("processor time of odd requests, {name}, of their client's"), factor, WORK_FACTOR);
     }
     arena.goes_on();
 }
 
 #[test]
 fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
-    const LARGE: usize = 1 << 20;
     let _alone = alone();
     for (name, path, factor, make) in KINDS {
         let arena = Arena::new(&[]);
@@ -209,6 +201,8 @@ fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
         // The least of three: an arena that the allocator takes for another thread does not repeat, the request's own memory does.
         let costs = [(); 3].map(|()| cost(&arena, &mut wire, path, || make(LARGE)));
         println!("{name}: {:?}", costs.each_ref().map(|(_, cost)| (mib(cost.memory), cost.work)));
+        let work = costs.iter().map(|(_, cost)| cost.work).min().unwrap();
+        timing::at_most(&format!("processor time of a large odd request, {name}"), work, LARGE_WORK);
         let (bytes, cost) = costs.into_iter().min_by_key(|(_, cost)| cost.memory).unwrap();
         assert!(cost.memory <= factor * bytes as u64 + 4 * MEMORY_FREE, "{name}: +{}", mib(cost.memory));
     }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use nodesift_api::limits::CONSISTENCY_WAIT;
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
+use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, about, node_names, pending_objects, pending_pods};
@@ -14,11 +14,14 @@ use crate::silent::{announcement, is_timeout};
 #[test]
 fn a_request_ends_at_its_deadline_whatever_it_waits_for() {
     let _beside = beside_others();
-    let (time, later) = (timeout::scaled(Duration::from_millis(600)), timeout::scaled(Duration::from_secs(1)));
+    // Deadlines are promises in seconds; none ends too early on however slow a machine.
+    const TIME: Duration = Duration::from_millis(600);
+    let time = timeout::scaled(TIME);
     let arena = Arena::new(&["--request-timeout", &format!("{}ms", time.as_millis())]);
     let waited = |start: Instant| {
         let waited = start.elapsed();
-        assert!(waited >= time * 9 / 10 && waited <= time + later, "{waited:?}");
+        assert!(waited >= time * 9 / 10, "{waited:?}");
+        timing::at_most("a request whose body never comes", waited, TIME);
     };
     // The body, whose time begins with the head.
     for endpoint in arena.endpoints() {
@@ -36,7 +39,7 @@ fn a_request_ends_at_its_deadline_whatever_it_waits_for() {
                 Err(error) if is_timeout(&error) => drop(wire.send(" ")),
                 Err(error) => panic!("{error}"),
             }
-            assert!(start.elapsed() < time + later, "never answered");
+            assert!(start.elapsed() < timeout::limit(), "never answered");
         };
         assert!(answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
         waited(start);
@@ -65,7 +68,8 @@ fn a_request_ends_at_its_deadline_whatever_it_waits_for() {
         [(json!(50), ""), (Value::Null, "grpc-timeout: 50m\r\n"), (Value::Null, "Request-Timeout: 0.05\r\n")]
     {
         let waited = ask(never(json!(30_000)), field, header);
-        assert!(waited >= Duration::from_millis(50) && waited <= time + later, "{waited:?}");
+        assert!(waited >= Duration::from_millis(50), "{waited:?}");
+        timing::at_most("a request with a deadline of its own", waited, Duration::from_millis(50));
     }
     // The extender has headers too; one that is no time is refused by name.
     let mut wire = arena.wire();

@@ -4,13 +4,14 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{
-    CONNECTION_PIECES_BYTES, H2_STREAMS, QUEUE_TIME, STREAM_CHUNK, STREAMS, UNSENT_PIECES_BYTES, WRITE_STALL,
+    CONNECTION_PIECES_BYTES, DRAIN_FRAME_TIME, H2_STREAMS, QUEUE_TIME, SEND_TICK, STREAM_CHUNK, STREAMS,
+    UNSENT_PIECES_BYTES, WRITE_STALL,
 };
 use nodesift_proto::v1;
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::machine::{alone, beside_others};
-use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
+use nodesift_tests::{timeout, timing};
 use prost::Message as _;
 
 use crate::arena::Arena;
@@ -114,10 +115,13 @@ fn a_drain_does_not_wait_for_streams_behind_closed_windows() {
     let signalled = Instant::now();
     arena.sidecar.signal("TERM");
     let (status, output) = arena.sidecar.wait();
-    let took = signalled.elapsed();
-    println!("ended {took:?} after SIGTERM");
     assert!(status.success() && !output.contains("cut off"), "{output}");
-    assert!(took < WRITE_STALL, "{took:?}");
+    // A promise in seconds, as any end after SIGTERM.
+    timing::at_most(
+        "the end after SIGTERM, behind closed windows",
+        signalled.elapsed(),
+        3 * SEND_TICK + DRAIN_FRAME_TIME,
+    );
 }
 
 #[test]
@@ -234,9 +238,9 @@ fn large_answers_behind_closed_windows_do_not_keep_others_from_theirs() {
                 grpc::block_on(async { grpc::Client::connect(&endpoint).await.call("Filter", question.clone()).await });
             answer.inspect_err(|status| println!("{status}")).ok()
         });
-        let time = start.elapsed();
-        println!("{} bytes after {time:?}", answered.map_or(0, |answer| answer.len()));
-        assert!(time < WRITE_STALL, "{time:?}");
+        // When those who do not read give way is tested with a paused clock, in `host/api/src/transport/unsent/tests.rs`.
+        assert!(!answered.expect("an answer").is_empty());
+        timing::figure("an answer beside large ones behind closed windows", start.elapsed(), WRITE_STALL);
     }
     arena.goes_on();
 }

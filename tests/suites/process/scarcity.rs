@@ -6,17 +6,17 @@ use nodesift_tests::http::post;
 use nodesift_tests::machine::alone;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{process, timeout};
+use nodesift_tests::{process, timeout, timing};
 
 use crate::running::{command, limited, question};
 
 /// File descriptors of the process, and connections that want one each.
 const FILES: usize = 64;
 const CONNECTIONS: usize = 200;
-/// Limit on the processor time while no descriptor is free, as a part of one processor.
+/// Aim of the processor time while no descriptor is free, as a part of one processor.
 const SHARE: f64 = 0.2;
 /// Time over which it is measured.
-const TIME: Duration = Duration::from_secs(2);
+const TIME: Duration = Duration::from_secs(4);
 
 /// P-04.
 #[test]
@@ -32,9 +32,12 @@ fn without_file_descriptors_it_waits_instead_of_spinning_and_recovers() {
     while start.elapsed() < TIME {
         std::thread::park_timeout(TIME);
     }
-    let share = (process::processor_time(id) - used).as_secs_f64() / start.elapsed().as_secs_f64();
+    let used = process::processor_time(id) - used;
+    let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
     println!("{} connections, {FILES} descriptors: {:.1} % of a processor", wires.len(), 100.0 * share);
-    assert!(share <= SHARE, "{share}");
+    timing::number("processor time without descriptors, of a processor", share, SHARE);
+    // A loop that does not wait takes all of it.
+    timing::at_most("processor time without descriptors", used, TIME.mul_f64(SHARE));
 
     drop(wires);
     for endpoint in [sidecar.tcp(), sidecar.unix()] {

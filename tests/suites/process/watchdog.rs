@@ -159,7 +159,7 @@ fn a_clock_that_only_waits_for_a_processor_has_not_stopped() {
 fn heartbeats_cost_next_to_nothing_where_nothing_happens() {
     /// Part of one processor.
     const SHARE: f64 = 0.05;
-    const TIME: Duration = Duration::from_secs(3);
+    const TIME: Duration = Duration::from_secs(4);
     let _alone = alone();
     let sidecar = Sidecar::start(command(), &[]);
     let (start, used) = (Instant::now(), process::processor_time(sidecar.id()));
@@ -168,6 +168,7 @@ fn heartbeats_cost_next_to_nothing_where_nothing_happens() {
     }
     let used = process::processor_time(sidecar.id()) - used;
     let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
-    println!("an idle sidecar uses {:.1} % of a processor", 100.0 * share);
-    assert!(share <= SHARE, "{share}");
+    timing::number("processor time of an idle sidecar, of a processor", share, SHARE);
+    // A thread that does not wait between its heartbeats takes all of it.
+    timing::at_most("processor time of an idle sidecar", used, TIME.mul_f64(SHARE));
 }

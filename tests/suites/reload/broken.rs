@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
-use nodesift_tests::machine::{alone, beside_others};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn check(reloading: &Reloading, what: &str, failure: &Value, refused: &Refused<'
 ///
 #[test]
 fn each_kind_of_broken_policy_leaves_the_active_one_and_is_told_within_a_second() {
-    let _alone = alone();
+    let _beside = beside_others();
     let guest = Guest::asking(8, 1).component();
     let own = format!("{{name: Own, module: {{path: own.wasm, digest: {}}}}}", digest(&guest));
     let folder = Folder::new();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{ask, get};
-use nodesift_tests::machine::{alone, beside_others};
+use nodesift_tests::machine::beside_others;
 use nodesift_tests::sidecar::Sidecar;
 use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ impl Cluster {
 /// R-01 for an object.
 #[test]
 fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it() {
-    let _alone = alone();
+    let _beside = beside_others();
     let folder = Folder::new();
     folder.put("own.wasm", Guest::healthy().filter("unreachable").component());
     let own = folder.path("own.wasm");

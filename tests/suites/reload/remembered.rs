@@ -259,9 +259,9 @@ fn a_file_that_cannot_be_read_is_tried_again_after_a_while_and_not_all_the_time(
     // Told once; each attempt is counted.
     assert_eq!(reloading.sidecar.output().matches("policy refused").count(), 1, "{}", reloading.sidecar.output());
     assert_eq!(reloading.generation(), 1);
-    // What is there is read at once.
+    // What is there is read at once: other contents are a change, which waits for no retry.
     let since = Instant::now();
     reloading.folder.put("own.wasm", Guest::healthy().component());
     reloading.becomes(&own(""));
-    assert!(since.elapsed() < RELOAD_RETRY, "{:?}", since.elapsed());
+    timing::figure("a module that is there, instead of a retry", since.elapsed(), RELOAD_RETRY);
 }

@@ -4,12 +4,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nodesift_engine::limits::SHADOW_WAITING;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::http::{Client, ask, get};
-use nodesift_tests::machine::{alone, beside_others};
-use nodesift_tests::process::processor_time_of;
+use nodesift_tests::machine::beside_others;
+use nodesift_tests::process::{self, processor_time_of};
 use nodesift_tests::sidecar::{self, Sidecar};
-use nodesift_tests::{data, timeout};
+use nodesift_tests::{data, timeout, timing};
 use serde_json::{Value, json};
 
 use crate::running::{Folder, Reloading, command, policy};
@@ -262,10 +263,11 @@ const REQUESTS: usize = 3_000;
 
 const ROUNDS: usize = 8;
 
-/// The second policy, all of the default one, does not slow requests down: 99th percentiles of two sidecars, asked in turns.
+/// The second policy, all of the default one, keeps no request waiting: what it has no time for is dropped. Figures are the 99th
+/// percentiles of two sidecars, asked in turns.
 #[test]
-fn requests_are_as_fast_beside_a_shadow_of_the_whole_default_policy() {
-    let _alone = alone();
+fn requests_do_not_wait_for_a_shadow_of_the_whole_default_policy() {
+    let _beside = beside_others();
     let folder = folder();
     folder.put("second.yml", nodesift_bundle::DEFAULT_POLICY);
     let second = folder.path("second.yml");
@@ -306,17 +308,20 @@ fn requests_are_as_fast_beside_a_shadow_of_the_whole_default_policy() {
     all.sort_by(f64::total_cmp);
     println!("median of {ROUNDS} rounds {:.2}, best {best:.2}", all[ROUNDS / 2]);
     let status = shadow(&sidecars[1]);
-    let (pods, dropped) = (&status["shadows"][0]["pods"], &status["dropped"]);
+    let [pods, dropped] = [&status["shadows"][0]["pods"], &status["dropped"]].map(|count| count.as_u64().unwrap());
     println!("{pods} answers compared, {dropped} dropped");
-    assert!(pods.as_u64() > Some(0), "{status}");
+    assert!(pods > 0 && dropped > 0, "{status}");
+    // Those that wait, or are being compared, are counted nowhere.
+    let answered = (REQUESTS * ROUNDS) as u64;
+    assert!((answered - SHADOW_WAITING as u64 - 1..=answered).contains(&(pods + dropped)), "{answered}: {status}");
     assert_eq!(status["shadows"][0]["differing"], json!(0), "the same policy: {status}");
-    assert!(best <= 1.1, "{all:?}");
+    timing::number("p99 beside a shadow, of the one without", best, 1.1);
 }
 
-/// The shadow's thread takes a tenth of a core at most while requests come as fast as they can.
+/// The shadow's thread rests after each comparison while requests come as fast as they can; for how long is tested beside the code.
 #[test]
-fn a_shadow_takes_a_tenth_of_a_core_at_most() {
-    let _alone = alone();
+fn a_shadow_rests_after_each_comparison_also_where_others_wait() {
+    let _beside = beside_others();
     let folder = folder();
     // Not cached, so that each comparison is work.
     folder.put("second.yml", policy(&["{name: Own, module: {path: own.wasm}}", "name: InterPodAffinity"]));
@@ -336,12 +341,13 @@ fn a_shadow_takes_a_tenth_of_a_core_at_most() {
         });
     });
     let (spent, time) = (spent() - before, start.elapsed());
+    let compared = compared(&sidecar);
+    let rests = process::waits_of(sidecar.id(), "shadow");
     println!(
-        "{spent:?} of processor time in {time:?}, {} answers compared, {}",
-        compared(&sidecar),
+        "{spent:?} of processor time in {time:?}, {compared} answers compared, {rests} rests, {}",
         shadow(&sidecar)["dropped"]
     );
-    assert!(compared(&sidecar) > 0);
-    // One comparison more than the share.
-    assert!(spent <= time / 10 + Duration::from_millis(50), "{spent:?} in {time:?}");
+    // With others waiting, nothing else than a rest makes the thread wait.
+    assert!(compared > 0 && rests + 1 >= compared, "{compared} comparisons, {rests} rests");
+    timing::number("processor time of a shadow, of a core", spent.as_secs_f64() / time.as_secs_f64(), 0.1);
 }

@@ -97,10 +97,19 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     world.server.script(|script| script.always(None, None, Fault::broken()));
     world.server.cut();
     let began = Instant::now();
+    let asked = || -> Vec<Request> {
+        requests_of(&world, "Pod")
+            .into_iter()
+            .filter(|request| request.at >= began && request.at < began + STORM)
+            .collect()
+    };
     pass(STORM);
-    let asked: Vec<Request> = requests_of(&world, "Pod").into_iter().filter(|request| request.at >= began).collect();
+    // On a busy machine the second may come later.
+    let all = || requests_of(&world, "Pod").into_iter().filter(|request| request.at >= began).count();
+    timeout::until(|| (all() >= 2).then_some(())).expect("it is asked again");
     // The first retry is immediate, the next after about 0.8, 1.6 and 3.2 seconds.
-    assert!((2..=6).contains(&asked.len()), "{} requests in {STORM:?}", asked.len());
+    let asked = asked();
+    assert!(asked.len() <= 6, "{} requests in {STORM:?}", asked.len());
     let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     assert!(pauses.iter().skip(1).all(|pause| *pause >= Duration::from_millis(600)), "{pauses:?}");
     world.server.clear_faults();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::labels::{Labels, value_of};
-use super::selector::{LabelRequirement, Test, is_in};
+use super::selector::{LabelRequirement, Test, is_in, step};
 
 /// Requirements that must all hold, one entry per key.
 #[derive(Debug)]
@@ -50,7 +50,11 @@ impl<'a> LabelTest<'a> {
         }
         let mut present = 0;
         for (label, value) in labels.iter() {
-            let Ok(at) = self.keys.binary_search_by(|key| key.key.cmp(label)) else { continue };
+            let compared = |key: &KeyTest<'_>| {
+                step();
+                key.key.cmp(label)
+            };
+            let Ok(at) = self.keys.binary_search_by(compared) else { continue };
             let Some(key) = self.keys.get(at) else { continue };
             if !key.holds(Some(value)) {
                 return false;
@@ -88,6 +92,7 @@ impl<'a> KeyTest<'a> {
     }
 
     fn holds(&self, value: Option<&Arc<str>>) -> bool {
+        step();
         match value {
             None => !self.must_exist,
             Some(value) => {

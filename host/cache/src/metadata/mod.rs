@@ -61,6 +61,8 @@ pub use pod_claims::{ClaimReference, ContainerResource, ContainerResources, PodC
 pub use pool::Pool;
 pub(crate) use pool::Shared;
 pub use selection::Selection;
+#[cfg(test)]
+pub(crate) use selector::STEPS;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
 pub use storage::{
     Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, Exact, StorageRecord, Volume, VolumeSource,

@@ -70,6 +70,7 @@ impl LabelRequirement {
     }
 
     pub(super) fn matches(&self, labels: &Labels) -> bool {
+        step();
         let value = value_of(labels, &self.key);
         match &self.test {
             Test::In(values) => value.is_some_and(|value| is_in(values, value)),
@@ -107,6 +108,7 @@ impl PodSelector {
 
     /// Whether pods of a namespace can match.
     pub(crate) fn is_in_namespace(&self, namespace: &str, namespace_labels: impl Fn(&str) -> Option<Labels>) -> bool {
+        step();
         self.namespaces.binary_search_by(|known| (**known).cmp(namespace)).is_ok()
             || self.namespace_requirements.as_ref().is_some_and(|requirements| {
                 requirements.is_empty()
@@ -198,5 +200,22 @@ fn requirements(selector: &LabelSelector) -> Option<Vec<LabelRequirement>> {
 
 /// Whether a sorted list has a value.
 pub(super) fn is_in(sorted: &[Arc<str>], value: &Arc<str>) -> bool {
-    sorted.binary_search(value).is_ok()
+    let compared = |known: &Arc<str>| {
+        step();
+        known.cmp(value)
+    };
+    sorted.binary_search_by(compared).is_ok()
+}
+
+/// One comparison of the work that matching takes; tests count them.
+#[inline]
+pub(super) fn step() {
+    #[cfg(test)]
+    STEPS.set(STEPS.get() + 1);
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Comparisons of this thread.
+    pub(crate) static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use nodesift_api::access::{Access, HostName, Hosts, Rights};
 use nodesift_api::tls::TlsFiles;
 use nodesift_policy::{Folder, Reach};
-use nodesift_registry::{Host, Hosts};
+use nodesift_registry::{Host, Hosts as RegistryHosts};
 use nodesift_source::kube::connection;
 
 /// The TCP port where a scheduler core on the same machine looks for the sidecar.
@@ -190,7 +190,7 @@ impl ReachArgs {
             Folder::open(path).map_err(failed)
         });
         let (folder, hosts) =
-            (folder.transpose()?, (!self.registries.is_empty()).then(|| Hosts::new(&self.registries)));
+            (folder.transpose()?, (!self.registries.is_empty()).then(|| RegistryHosts::new(&self.registries)));
         Ok(if is_object { Reach::of_object(folder, hosts) } else { Reach::of_file(folder, hosts) })
     }
 }

@@ -3,12 +3,13 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use nodesift_negotiation::OnSilence;
+use nodesift_negotiation::{OnSilence, Said, Stance};
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, pod};
 
 use super::sidecar::{Sidecar, names, party, request};
+use crate::negotiation::view;
 
 /// Party, what it has said and why, and of how many nodes.
 type Told = (String, String, String, u32);
@@ -71,33 +72,18 @@ async fn parties_are_explained_before_while_and_after_they_are_asked() {
     assert_eq!(explained(&sidecar, "p0", began).await[0], told("licences", "NotAsked", "", 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_time_of_an_answer_is_when_it_came_and_not_when_it_is_asked_for() {
-    let sidecar = Sidecar::start(1, 1, vec![party("a", OnSilence::Wait)]).await;
-    let mut a = sidecar.party("a").await;
-    let mut core = sidecar.core().await;
-    let events = core.negotiate(request("p0")).await.unwrap();
-    a.ask().await;
-    let asked = SystemTime::now();
-    let since = async || {
-        let pods = vec![v1::Pod::from(pod::Pod::Uid("p0".to_owned()))];
-        let mut client = NodesiftClient::new(sidecar.channel().await);
-        let response = client.explain(v1::ExplainRequest { pods, ..Default::default() }).await.unwrap().into_inner();
-        let since = response.pods[0].parties[0].since.unwrap();
-        SystemTime::UNIX_EPOCH
-            + Duration::new(u64::try_from(since.seconds).unwrap(), u32::try_from(since.nanos).unwrap())
+#[test]
+fn the_time_of_an_answer_is_when_it_came_and_not_when_it_is_asked_for() {
+    let (came, clock) = (Instant::now(), SystemTime::now());
+    let told = |later: Duration| {
+        let stance = Stance { party: "a".into(), said: Said::Accepted, nodes: 1, since: Some(came) };
+        view::stance(stance, came + later, clock + later).since.unwrap()
     };
-    let first = since().await;
-    // Until its age is more than what clocks may differ by.
-    let since_first = Instant::now();
-    while since_first.elapsed() < Duration::from_millis(200) {
-        tokio::task::yield_now().await;
+    let seconds = clock.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    assert_eq!(told(Duration::ZERO).seconds, i64::try_from(seconds).unwrap());
+    for later in [Duration::from_millis(1), Duration::from_millis(200), Duration::from_secs(3600)] {
+        assert_eq!(told(later), told(Duration::ZERO), "asked for {later:?} later");
     }
-    let second = since().await;
-    let apart = second.duration_since(first).unwrap_or_else(|error| error.duration());
-    assert!(apart < Duration::from_millis(100), "{apart:?}");
-    assert!(first <= asked + Duration::from_millis(50));
-    drop(events);
 }
 
 #[tokio::test(flavor = "multi_thread")]
