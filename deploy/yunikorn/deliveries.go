@@ -2,6 +2,7 @@ package yunikorn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
 
-// deliveries are the pods of which the sidecar has yet to be told. They are delivered in the background, many at once and those of
-// one pod one after the other, whether questions are asked or not. All of it is guarded by the mutex of the sidecar.
+// deliveries are the pods of which the sidecar has yet to be told. They are delivered in the background, many in one call and those
+// of one pod one after the other, whether questions are asked or not. All of it is guarded by the mutex of the sidecar.
 type deliveries struct {
 	waiting map[types.UID]*waiting
 	// Those to be sent, the oldest first. An entry that is not queued any more is skipped.
@@ -20,6 +21,9 @@ type deliveries struct {
 	changes uint64
 	// Calls on their way, and how many in a row had no answer.
 	calls, failures int
+	// Placements of the next call: half as many after one without an answer, and twice as many after one that has answered all. So a
+	// sidecar that is slow gets no more than it takes in, and one placement for which calls fail is told alone in the end.
+	size int
 	// Whether nothing is sent for a while after a call without an answer, or refused ones are queued again after a while.
 	resting, retrying bool
 	// Pods without which no question is asked: all but those that were refused for long.
@@ -53,6 +57,8 @@ type outcome struct {
 	// The sidecar sees the pod bound or gone, and needs no placement of it.
 	bound bool
 	err   error
+	// The error is an answer about this placement alone.
+	refused bool
 }
 
 // post notes that the sidecar has to be told where a pod counts. It is called with the mutex.
@@ -121,11 +127,11 @@ func (s *sidecar) deliver() {
 	}
 }
 
-// take is what the next call delivers. It is called with the mutex.
+// take is what the next call delivers: no pod twice, for one that is sent is not queued. It is called with the mutex.
 func (s *sidecar) take() []delivery {
 	d := &s.deliveries
 	var batch []delivery
-	for len(batch) < perDelivery && len(d.queue) > 0 {
+	for len(batch) < d.size && len(d.queue) > 0 {
 		uid := d.queue[0]
 		d.queue = d.queue[1:]
 		if of := d.waiting[uid]; of != nil && of.queued {
@@ -139,9 +145,7 @@ func (s *sidecar) take() []delivery {
 // send delivers a batch and what is to be delivered after it.
 func (s *sidecar) send(batch []delivery) {
 	for batch != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), deliveryTimeout)
-		outcomes := tell(ctx, s.client, batch, s.options.TimeToLive)
-		cancel()
+		outcomes := tell(s.client, batch, s.options.TimeToLive)
 		s.mutex.Lock()
 		s.settle(batch, outcomes)
 		batch = nil
@@ -156,35 +160,97 @@ func (s *sidecar) send(batch []delivery) {
 	}
 }
 
-// tell is the call that delivers placements. A call that takes many takes the place of its loop, and [perDelivery] is then more.
-func tell(ctx context.Context, client *nodesift.Client, batch []delivery, ttl time.Duration) []outcome {
-	outcomes := make([]outcome, len(batch))
+// tell delivers placements in one call. Pods that the sidecar does not have are told once more, whole.
+func tell(client *nodesift.Client, batch []delivery, ttl time.Duration) []outcome {
+	of := &telling{client, nodesift.TimeToLive(ttl), batch, make([]outcome, len(batch))}
+	byUID := make([]told, len(batch))
 	for at, one := range batch {
-		outcomes[at].bound, outcomes[at].err = tellOne(ctx, client, one, nodesift.TimeToLive(ttl))
+		byUID[at] = told{at, nodesift.PodUID(string(one.uid))}
 	}
-	return outcomes
-}
-
-func tellOne(ctx context.Context, client *nodesift.Client, one delivery, ttl nodesift.AssumeOption) (bound bool, err error) {
-	if one.at == nil {
-		_, err := client.Forget(ctx, nodesift.PodUID(string(one.uid)))
-		return false, err
+	of.call(byUID)
+	var whole []told
+	size := 0
+	for at, one := range batch {
+		if !of.notFound(at) {
+			continue
+		}
+		text, err := json.Marshal(one.at.pod)
+		if err != nil {
+			of.outcomes[at].err = err
+			continue
+		}
+		if len(whole) > 0 && size+len(text) > wholeBytes {
+			of.call(whole)
+			whole, size = nil, 0
+		}
+		whole, size = append(whole, told{at, nodesift.PodJSON(text)}), size+len(text)
 	}
-	assumed, err := client.Assume(ctx, nodesift.PodUID(string(one.uid)), one.at.node, ttl)
-	if errors.Is(err, nodesift.ErrNotFound) {
-		assumed, err = client.Assume(ctx, nodesift.WholePod(one.at.pod), one.at.node, ttl)
+	if len(whole) > 0 {
+		of.call(whole)
 	}
-	if errors.Is(err, nodesift.ErrNotFound) {
+	for at, one := range batch {
+		if !of.notFound(at) {
+			continue
+		}
 		if _, known := client.Index().Names().Row(one.at.node); known {
 			// A whole pod is refused only where the sidecar has seen its end.
-			return true, nil
+			of.outcomes[at] = outcome{bound: true}
 		}
 	}
-	return assumed.Placed == nodesift.PlacedAlreadyBound, err
+	return of.outcomes
 }
 
-// refused tells whether an error is an answer about that placement alone.
-func refused(err error) bool {
+// telling is a batch that is being told.
+type telling struct {
+	client   *nodesift.Client
+	ttl      nodesift.AssumeOption
+	batch    []delivery
+	outcomes []outcome
+}
+
+// told is one of a batch, by its place there, and how its pod is named.
+type told struct {
+	at  int
+	pod nodesift.Pod
+}
+
+// call is one call, in a time of its own.
+func (t *telling) call(all []told) {
+	changes := make([]nodesift.ChangeOption, len(all))
+	for number, one := range all {
+		if to := t.batch[one.at].at; to != nil {
+			changes[number] = nodesift.AssumeFirst(one.pod, to.node, t.ttl)
+		} else {
+			changes[number] = nodesift.ForgetFirst(one.pod)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deliveryTimeout)
+	defer cancel()
+	made, err := t.client.Place(ctx, changes...)
+	for _, one := range all {
+		next := outcome{err: err}
+		switch {
+		case err != nil:
+		case t.batch[one.at].at != nil:
+			next = outcome{bound: made.Assumed[0].Assumed.Placed == nodesift.PlacedAlreadyBound, err: made.Assumed[0].Err}
+			made.Assumed = made.Assumed[1:]
+		default:
+			next.err, made.Forgotten = made.Forgotten[0].Err, made.Forgotten[1:]
+		}
+		// The error of a call is that of a placement only where it is the only one.
+		next.refused = refusal(next.err) && (err == nil || len(all) == 1)
+		t.outcomes[one.at] = next
+	}
+}
+
+// notFound tells whether the sidecar lacks the pod or the node of a placement.
+func (t *telling) notFound(at int) bool {
+	outcome := t.outcomes[at]
+	return t.batch[at].at != nil && outcome.refused && errors.Is(outcome.err, nodesift.ErrNotFound)
+}
+
+// refusal tells whether an error is an answer about a placement.
+func refusal(err error) bool {
 	return errors.Is(err, nodesift.ErrNotFound) || errors.Is(err, nodesift.ErrInvalid) ||
 		errors.Is(err, nodesift.ErrDoesNotFit) || errors.Is(err, nodesift.ErrChanged)
 }
@@ -192,6 +258,7 @@ func refused(err error) bool {
 // settle notes what became of a batch. It is called with the mutex.
 func (s *sidecar) settle(batch []delivery, outcomes []outcome) {
 	d := &s.deliveries
+	answered := true
 	for at, one := range batch {
 		outcome, of := outcomes[at], d.waiting[one.uid]
 		of.sent = false
@@ -207,15 +274,21 @@ func (s *sidecar) settle(batch []delivery, outcomes []outcome) {
 			if outcome.bound {
 				delete(s.placed, one.uid)
 			}
-		case of.change != one.change:
-			s.enqueue(one.uid, of)
-		case refused(outcome.err):
+		case outcome.refused:
 			s.progressed()
+			if of.change != one.change {
+				s.enqueue(one.uid, of)
+				continue
+			}
 			s.refuse(of, outcome.err)
 		default:
+			answered = false
 			s.enqueue(one.uid, of)
 			s.restAfter(outcome.err)
 		}
+	}
+	if answered {
+		d.size = min(2*d.size, perDelivery)
 	}
 }
 
@@ -239,6 +312,7 @@ func (s *sidecar) restAfter(reason error) {
 		return
 	}
 	d.resting = true
+	d.size = max(d.size/2, 1)
 	s.later(doubled(restMin, d.failures, restMax), func() { d.resting = false })
 	d.failures++
 }

@@ -19,29 +19,105 @@ func TestManyPlacementsAreDeliveredAtOnce(t *testing.T) {
 	m := newManager(client, &own{}, yunikorn.Options{})
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
 	const atOnce, pods = 10, 100
-	var mutex sync.Mutex
-	enough, calls := make(chan struct{}), 0
+	f.takes(seeded(t))
+	let := make(chan struct{})
+	f.change(func() { f.delivered = func(context.Context, string) error { <-let; return nil } })
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	// The first calls have one placement each, because no more waited. Those after them have all the others.
+	close(let)
+	untilDelivered(t, m)
+	expect(t, "placed", len(f.placements()), pods)
+	expect(t, "outages", m.Health().Outages, 0)
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	expect(t, "many in one call", f.most >= atOnce, true)
+	expect(t, "few calls", f.calls <= pods/atOnce, true)
+}
+
+// One call has placements that are taken in, pods that have to be sent whole, and nodes that the sidecar has not seen.
+func TestAPlacementThatIsRefusedFailsNoOtherOfItsCall(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	const pods = 60
+	shim := map[string]string{}
+	f.change(func() {
+		f.unseen, f.unknown = map[string]bool{}, map[string]bool{"late": true}
+		for at := range pods {
+			f.unseen[string(pod(fmt.Sprint(at), "5").UID)] = at%3 == 1
+		}
+		f.placed["uid-old"] = "node-0000"
+		f.perCall = 10 * time.Millisecond
+	})
+	m.ForgetPod("uid-old")
+	for at := range pods {
+		of := pod(fmt.Sprint(at), "5")
+		shim[string(of.UID)] = "node-0003"
+		if at%3 == 2 {
+			shim[string(of.UID)] = "late"
+		}
+		m.AssumePod(of, shim[string(of.UID)])
+	}
+	until(t, "only those wait whose node is not known", func() bool { return m.Health().Waiting == pods/3 })
+	for uid, node := range f.placements() {
+		expect(t, uid, node, "node-0003")
+	}
+	expect(t, "placed", len(f.placements()), pods-pods/3)
+	f.change(func() { f.unknown = nil })
+	untilDelivered(t, m)
+	expect(t, "placed", fmt.Sprint(f.placements()), fmt.Sprint(shim))
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	expect(t, "in one call", f.most > 10, true)
+	expect(t, "in two calls at once", len(f.overlaps), 0)
+}
+
+// Each call with this pod fails, as where the sidecar cannot work on it; the others are told in calls without it.
+func TestAPlacementForWhichCallsFailKeepsNoOtherFromBeingDelivered(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() {
+		f.delivered = func(_ context.Context, uid string) error {
+			if uid == "uid-7" {
+				return status.Error(codes.Internal, "a panic")
+			}
+			return nil
+		}
+	})
+	const pods = 100
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	until(t, "only that one waits", func() bool { return m.Health().Waiting == 1 })
+	expect(t, "placed", len(f.placements()), pods-1)
+	f.change(func() { f.delivered = nil })
+	untilDelivered(t, m)
+}
+
+// A full call would take longer than a call may.
+func TestASidecarThatIsSlowForEachPlacementGetsFewerInACall(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
 	f.change(func() {
 		f.delivered = func(ctx context.Context, _ string) error {
-			mutex.Lock()
-			if calls++; calls == atOnce {
-				close(enough)
-			}
-			mutex.Unlock()
 			select {
-			case <-enough:
+			case <-time.After(50 * time.Millisecond):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 	})
+	const pods = 60
 	for at := range pods {
 		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
 	}
-	untilDelivered(t, m)
+	until(t, "all but those of the last calls are delivered", func() bool { return m.Health().Delivered >= pods })
 	expect(t, "placed", len(f.placements()), pods)
-	expect(t, "outages", m.Health().Outages, 0)
 }
 
 // A question waits for a placement as long as it has time, and its end is not that of the delivery.
@@ -84,21 +160,14 @@ func TestPlacementsOfOnePodArriveInTheirOrder(t *testing.T) {
 	f, client := startFake(t, 6)
 	m := newManager(client, &own{}, yunikorn.Options{})
 	random := seeded(t)
+	fmt.Printf("%s: %s\n", t.Name(), f.takes(random))
 	var mutex sync.Mutex
-	on := map[string]int{}
 	f.change(func() {
-		f.delivered = func(_ context.Context, uid string) error {
+		f.delivered = func(context.Context, string) error {
 			mutex.Lock()
-			on[uid]++
-			if on[uid] > 1 {
-				t.Errorf("two calls about %s are on their way", uid)
-			}
 			wait, fails := time.Duration(random.IntN(1000))*time.Microsecond, random.IntN(20) == 0
 			mutex.Unlock()
 			time.Sleep(wait)
-			mutex.Lock()
-			on[uid]--
-			mutex.Unlock()
 			if fails {
 				return unavailable
 			}
@@ -121,6 +190,9 @@ func TestPlacementsOfOnePodArriveInTheirOrder(t *testing.T) {
 	untilDelivered(t, m)
 	// Maps are printed in the order of their keys.
 	expect(t, "placed", fmt.Sprint(f.placements()), fmt.Sprint(shim))
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	expect(t, "in two calls at once", fmt.Sprint(f.overlaps), "[]")
 }
 
 // Nothing is asked in this test: neither a question nor a further placement carries what waits.

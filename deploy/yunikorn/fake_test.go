@@ -41,9 +41,19 @@ type fake struct {
 	policy     uint64
 	// Pods that fit no node on which they are asked about alone, by UID.
 	misfits map[string]bool
-	// What Filter, Assume, Forget and PreemptionPredicates fail with.
+	// What questions, placements, ends of placements and PreemptionPredicates fail with. Where a placement fails for want of an answer,
+	// the whole call does.
 	filterError, assumeError, forgetError, preemptionError error
-	// Called without the mutex: in Filter and PreemptionPredicates, and in Assume and Forget, which ends with its error.
+	// Pods that are placed only where they are sent whole, and nodes that are not in the cache.
+	unseen, unknown map[string]bool
+	// Time that a call that places takes, and that each placement in it takes.
+	perCall, perPlacement time.Duration
+	// Calls that place, the most placements of one, in how many calls each pod is at present, and those that were in two.
+	calls    int
+	most     int
+	telling  map[string]int
+	overlaps []string
+	// Called without the mutex: in questions and PreemptionPredicates, and for each placement, which ends with its error.
 	delay     func(context.Context)
 	slow      func(ctx context.Context, uid string)
 	delivered func(ctx context.Context, uid string) error
@@ -61,6 +71,7 @@ func startFake(t testing.TB, nodes int) (*fake, *nodesift.Client) {
 		changed: make(chan struct{}), ended: make(chan struct{}), epoch: 7, table: 1, generation: 10,
 		nodesVersion: nodesVersion, placed: map[string]string{}, outcome: nodesiftv1.Placed_PLACED_ASSUMED,
 		policy: 1, predicates: []string{"NodeName", "NodeResourcesFit"}, misfits: map[string]bool{},
+		telling: map[string]int{},
 	}
 	for at := range nodes {
 		f.nodes = append(f.nodes, fmt.Sprintf("node-%04d", at))
@@ -155,6 +166,9 @@ var texts = []string{
 }
 
 func (f *fake) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
+	if len(request.GetPods()) == 0 {
+		return f.place(ctx, request)
+	}
 	f.mutex.Lock()
 	delay, slow := f.delay, f.slow
 	f.mutex.Unlock()

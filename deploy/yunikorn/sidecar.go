@@ -102,7 +102,7 @@ func newSidecar(client *nodesift.Client, options Options) *sidecar {
 		aside:   map[types.UID]aside{},
 		revived: make(chan struct{}, 1),
 	}
-	s.deliveries.waiting = map[types.UID]*waiting{}
+	s.deliveries.waiting, s.deliveries.size = map[types.UID]*waiting{}, perDelivery
 	go s.comeBack()
 	return s
 }

@@ -42,6 +42,8 @@
 // gone; [Client.Reprieve] does kube-scheduler's dry run of preemption on many nodes at once. [Skip] leaves predicates of the policy
 // to the core, and [Nominated] gives pods that the sidecar cannot know to be nominated.
 //
+// Many placements at once, such as all that a restarted sidecar has forgotten, are one call of [Client.Place].
+//
 // A core that places one pod after the other asks on a [Stream], which costs less, and reports placements without waiting:
 // [Stream.Change], or [AssumeFirst] with the next request. [Pod.At] makes sure that the sidecar judges the version of a pod that
 // the core has.

@@ -137,28 +137,16 @@ func Skip(predicates ...string) SituationOption { return situation{skip: predica
 func Nominated(pods ...PlacedPod) SituationOption { return situation{nominated: pods} }
 
 // AssumeFirst assumes a pod on a node before the evaluation, in one step with it. [Set.Assumed] tells what became of it.
-func AssumeFirst(pod Pod, node string, options ...AssumeOption) FeasibleOption {
-	return feasibleFunc(func(to *feasible) {
-		request, err := assumeRequest(pod, node, options)
-		if err != nil {
-			to.err = errors.Join(to.err, err)
-			return
-		}
-		to.request.Assume = append(to.request.Assume, request)
-	})
+func AssumeFirst(pod Pod, node string, options ...AssumeOption) ChangeOption {
+	request, err := assumeRequest(pod, node, options)
+	return assumeFirst{request, err}
 }
 
 // ForgetFirst ends an assumption before the evaluation, and before those of [AssumeFirst]. [Set.Forgotten] tells what became of
 // it.
-func ForgetFirst(pod Pod) FeasibleOption {
-	return feasibleFunc(func(to *feasible) {
-		encoded, err := pod.encode()
-		if err != nil {
-			to.err = errors.Join(to.err, err)
-			return
-		}
-		to.request.Forget = append(to.request.Forget, &nodesiftv1.ForgetRequest{Pod: encoded})
-	})
+func ForgetFirst(pod Pod) ChangeOption {
+	encoded, err := pod.encode()
+	return forgetFirst{&nodesiftv1.ForgetRequest{Pod: encoded}, err}
 }
 
 // AllowFaults makes an answer in which a predicate has failed no error. [Set.Faults] has the faults all the same.

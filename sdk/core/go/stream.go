@@ -88,9 +88,9 @@ func (s *Stream) Feasible(ctx context.Context, pod Pod, options ...FeasibleOptio
 	}
 }
 
-// Changes is what became of [Stream.Change].
+// Changes is what became of [Stream.Change] or [Client.Place].
 type Changes struct {
-	// As [Set.Assumed], [Set.Forgotten] and [Set.Stream].
+	// As [Set.Assumed], [Set.Forgotten] and [Set.Stream], which is 0 after [Client.Place].
 	Assumed   []AssumeOutcome
 	Forgotten []ForgetOutcome
 	Stream    uint64
