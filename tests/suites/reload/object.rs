@@ -201,7 +201,7 @@ fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it()
 fn an_object_names_nothing_but_files_of_the_folder_and_listed_registries_and_its_status_does_not_say_what_is_there() {
     let _beside = beside_others();
     let (folder, other) = (Folder::new(), Folder::new());
-    other.put("secret", b"outside".to_vec());
+    other.put("secret", b"outside");
     std::os::unix::fs::symlink(other.path("secret"), folder.path("link")).unwrap();
     std::os::unix::fs::symlink(other.path("none"), folder.path("nowhere")).unwrap();
     let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -11,7 +11,7 @@ use crate::world::{World, node, pod};
 
 /// Whether an answer says that it is stale, and the resourceVersion of its pods.
 fn answer(world: &World) -> (bool, String) {
-    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes()).to_string()).unwrap();
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
     let version = &answer.json()["version"];
     (version["stale"] == true, version["podsResourceVersion"].as_str().unwrap_or_default().to_owned())
 }
