@@ -251,9 +251,7 @@ pub(crate) fn note_summary(summary: &Summary) {
     };
     let skipped = counts(&mut summary.skipped.iter().map(|(kind, count)| (kind.clone(), *count)));
     let unversioned = counts(&mut summary.unversioned.iter().map(|(kind, count)| (kind.to_string(), *count)));
-    let filled = counts(&mut summary.filled.iter().map(|(what, count)| (what.to_string(), *count)));
     for (what, counts) in [
-        ("filled in as the API server fills it in", filled),
         ("skipped objects of kinds that no predicate reads", skipped),
         ("objects without apiVersion, taken for what their kind says", unversioned),
     ] {

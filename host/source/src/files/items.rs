@@ -17,7 +17,6 @@ use serde::de::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::defaults::{self, Filled};
 use super::yaml::Documents;
 use crate::limits::{CLUSTER_FILE_BYTES, NESTED_LISTS, YAML_NODES};
 use nodesift_object::decode::{self, Undecodable, without_position};
@@ -40,8 +39,6 @@ pub(super) struct Item<'a> {
     pub(super) object: Object,
     pub(super) place: Place,
     pub(super) json: &'a str,
-    /// What has been filled in, in the object and its text.
-    pub(super) filled: Vec<Filled>,
     /// Whether neither it nor its list has an `apiVersion`, so that its kind alone says what it is.
     pub(super) is_unversioned: bool,
 }
@@ -265,17 +262,12 @@ impl<'p> Parser<'p> {
             return self.give(Found::Skipped(kind));
         };
         let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
-        // What has a version comes from an API server, and is as that has made it.
-        let is_written = envelope.metadata.as_ref().is_none_or(|metadata| metadata.resource_version.is_none());
-        let filled = is_written.then(|| defaults::fill(known, json)).flatten();
-        let (json, filled) =
-            filled.as_ref().map_or((json, Vec::new()), |(json, filled)| (json.as_str(), filled.clone()));
         let object = decode::decode(known, json).map_err(|wrong| {
             let (kind, name) = (kind.to_owned(), name());
             let Undecodable { field, reason } = wrong;
             Stopped::Wrong(Box::new(ItemError::Field { place, kind, name, field, reason }))
         })?;
-        self.give(Found::Item(Box::new(Item { object, place, json, filled, is_unversioned })))
+        self.give(Found::Item(Box::new(Item { object, place, json, is_unversioned })))
     }
 }
 
@@ -329,12 +321,9 @@ impl<'a> Envelope<'a> {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
 struct Name {
     #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
-    resource_version: Option<IgnoredAny>,
 }
 
 /// `apiVersion` and `kind` of a list, as far as they have been read.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::defaults::Filled;
 use super::input::{Failure, Format, Input};
 use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
 use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
@@ -94,8 +93,6 @@ pub struct Summary {
     pub skipped: Skipped,
     /// How many objects without `apiVersion` were taken for what their kind alone says.
     pub unversioned: BTreeMap<Kind, usize>,
-    /// In how many objects something was filled in that an API server fills in.
-    pub filled: BTreeMap<Filled, usize>,
 }
 
 impl Summary {
@@ -103,7 +100,6 @@ impl Summary {
     pub fn add(&mut self, other: Self) {
         other.skipped.into_iter().for_each(|(kind, count)| *self.skipped.entry(kind).or_default() += count);
         other.unversioned.into_iter().for_each(|(kind, count)| *self.unversioned.entry(kind).or_default() += count);
-        other.filled.into_iter().for_each(|(what, count)| *self.filled.entry(what).or_default() += count);
     }
 }
 
@@ -197,7 +193,6 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     }
     summary.add(Summary { skipped: others, ..Summary::default() });
     summary.unversioned.retain(|kind, _| *kind == Kind::Pod);
-    summary.filled.retain(|what, _| what.kind() == Kind::Pod);
     Ok((pods, summary))
 }
 
@@ -256,7 +251,6 @@ fn parse(
                 if item.is_unversioned {
                     *summary.unversioned.entry(item.object.kind()).or_default() += 1;
                 }
-                item.filled.iter().for_each(|what| *summary.filled.entry(*what).or_default() += 1);
                 if let Some(Err(error)) = places.as_mut().map(|places| places.insert(&item.object, item.place)) {
                     duplicate = Some(error);
                     return ControlFlow::Break(());

@@ -268,7 +268,8 @@ async fn a_servers_own_certificate_must_be_the_listed_one_for_its_name_for_serve
     let served = of_unknown_authority(|_| {}).await;
     fs::copy(other.folder.path().join("ca"), served.folder.path().join("ca")).unwrap();
     let error = refused(served, json!({})).await;
-    assert!(error.contains("UnknownIssuer"), "{error}");
+    // The other one may be taken for its authority, by its name.
+    assert!(["UnknownIssuer", "BadSignature"].iter().any(|words| error.contains(words)), "{error}");
 
     let served = of_unknown_authority(|_| {}).await;
     let error = refused(served, json!({"tls-server-name": "other.invalid"})).await;
