@@ -9,7 +9,9 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use crate::limits::POLICY_FILE_BYTES;
-use crate::reach::OUTSIDE;
+
+/// The words for a path outside. No others are used: they would say what is there.
+pub(crate) const OUTSIDE: &str = "not below the folder of --module-folder";
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]

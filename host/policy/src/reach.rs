@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, OUTSIDE};
 use crate::limits::PATH_LINKS;
 use nodesift_registry::{Address, Hosts};
 
@@ -48,9 +48,6 @@ pub enum ReachError {
     #[error("{0} is not listed: --registries has the hosts that modules are pulled from")]
     Unlisted(String),
 }
-
-/// The words for a path outside. No others are used: they would say what is there.
-pub(crate) const OUTSIDE: &str = "not below the folder of --module-folder";
 
 impl Reach {
     /// That of a policy which is an object of a cluster. Without a folder it names no files.

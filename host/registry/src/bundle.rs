@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use crate::artifact::{Descriptor, Digest, Manifest, digest_of, hex};
+use crate::key::PublicKey;
 use crate::limits::{ENVELOPE_SIGNATURES, WORDS_BYTES};
-use crate::sign::PublicKey;
 
 /// The media type of bundles.
 pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";

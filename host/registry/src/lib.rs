@@ -25,6 +25,7 @@ mod client;
 mod credentials;
 mod error;
 mod hosts;
+mod key;
 pub mod limits;
 mod reference;
 mod referrers;
@@ -40,9 +41,9 @@ pub use client::Progress;
 pub use credentials::CredentialsError;
 pub use error::RegistryError;
 pub use hosts::{Host, HostError, Hosts};
+pub use key::{KeyError, PublicKey};
 pub use reference::{Address, AddressError, SCHEME};
 pub use sign::{
-    KeyError, PublicKey, Signature, Signatures, SigningKey, VerifyError, layers as signature_layers,
-    tag as signature_tag, verify,
+    Signature, Signatures, SigningKey, VerifyError, layers as signature_layers, tag as signature_tag, verify,
 };
 pub use transfer::{Pulled, Pushed, Wanted, pull, push};

@@ -8,16 +8,15 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
-use ring::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
-};
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::artifact::{Descriptor, Digest, Manifest, digest_of, digest_text, hex};
 use crate::bundle::{self, Finding, bounded};
+use crate::key::{KeyError, PublicKey};
 use crate::limits::FINDINGS;
 
 /// The media type of payloads.
@@ -28,30 +27,6 @@ pub(crate) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
 /// What a payload says that it is.
 const TYPE: &str = "cosign container image signature";
-
-/// A public key on P-256 in DER, before its point: algorithm and curve, which are always written alike.
-const PUBLIC_KEY_HEAD: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
-
-/// Bytes of a point that is not compressed, with the byte that says so.
-const POINT_BYTES: usize = 65;
-
-/// Why a key cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// A text that is not a private key of this kind.
-    #[error(
-        "this is no private key in PEM (PKCS#8) on the curve P-256{0}: make one with `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
-    )]
-    Private(&'static str),
-    /// A text that is not a public key of this kind.
-    #[error(
-        "this is no public key in PEM on the curve P-256{0}: make one of a private key with `openssl pkey -pubout`"
-    )]
-    Public(&'static str),
-}
 
 /// Why an artifact is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,7 +131,7 @@ impl SigningKey {
 
     /// The key that verifies what this one signs.
     pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.public_key().as_ref().to_vec())
+        PublicKey::of_point(self.0.public_key().as_ref())
     }
 
     /// Signs the manifest with this digest in a repository, `REGISTRY/REPOSITORY`.
@@ -187,34 +162,10 @@ impl SigningKey {
     }
 }
 
-/// A key that verifies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey(Vec<u8>);
-
 impl PublicKey {
-    /// Reads a public key in PEM.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Public`].
-    pub fn from_pem(text: &str) -> Result<Self, KeyError> {
-        let hint = if text.contains("PRIVATE KEY") { ", but a private one, which must stay secret" } else { "" };
-        let refused = KeyError::Public(hint);
-        let key = SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).map_err(|_| refused.clone())?;
-        match key.as_ref().strip_prefix(&PUBLIC_KEY_HEAD) {
-            Some(point) if point.len() == POINT_BYTES => Ok(Self(point.to_vec())),
-            _ => Err(refused),
-        }
-    }
-
     /// Whether this signature is by this key, and for this manifest.
     pub fn has_signed(&self, signature: &Signature, digest: &Digest) -> bool {
         signature.judge(digest, std::slice::from_ref(self)) == Finding::Good
-    }
-
-    /// Whether this is a signature of a message by this key.
-    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &self.0).verify(message, signature).is_ok()
     }
 }
 

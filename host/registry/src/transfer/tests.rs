@@ -360,7 +360,7 @@ fn a_module_that_cosign_has_signed_is_pulled_and_verified() {
     }
     let pulled = server.pull(Wanted { digest: None, signatures: true }).unwrap();
     let verify = |key| sign::verify(&pulled.signatures, &pulled.artifact.manifest, &[key]);
-    assert_eq!(verify(sign::PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
+    assert_eq!(verify(crate::PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
     assert_eq!(verify(sign::generated().public()), Err(sign::VerifyError::Stranger(2)));
 }
 

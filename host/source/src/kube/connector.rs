@@ -5,13 +5,14 @@
 //! seconds, so a new token is in use as soon. Credentials may come from a plugin, which is a process that may take long: it is
 //! waited for on a thread of its own, once at a time, and meanwhile the client from before is used.
 
+mod files;
+
 use std::any::Any;
 use std::env;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
@@ -31,6 +32,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use self::files::Files;
 use super::failure::plain;
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
@@ -139,6 +141,16 @@ impl Pinned {
     }
 }
 
+impl Pinned {
+    /// The files from which it is read, as far as they name each other.
+    fn files(&self) -> Files {
+        match self.source {
+            Source::ServiceAccount => Files::of_service_account(),
+            Source::Kubeconfig => Files::of_kubeconfig(self.origin.kubeconfig.as_deref()),
+        }
+    }
+}
+
 /// The same origin, with the context that is current now.
 fn with_context(origin: &Origin, source: Source) -> Origin {
     let kubeconfig = || match &origin.kubeconfig {
@@ -182,7 +194,7 @@ impl Connector {
     /// Reads the configuration and makes the first client. Returns the address of the server with it.
     pub(super) async fn new(origin: &Origin) -> Result<(Self, String), ConnectError> {
         let pinned = Pinned::of(origin).await?;
-        let files = Files::of(&pinned);
+        let files = pinned.files();
         let preparing = Arc::new(Semaphore::new(KUBE_PREPARING));
         let (config, client) = prepare(&pinned, &preparing).await?;
         let files = files.and(&config.auth_info);
@@ -228,7 +240,7 @@ impl Connector {
 
 /// Reads files again and replaces the client.
 async fn refreshed(pinned: Pinned, preparing: Arc<Semaphore>, current: Arc<Mutex<Current>>) {
-    let files = Files::of(&pinned);
+    let files = pinned.files();
     let prepared = prepare(&pinned, &preparing).await;
     let mut current = current.lock();
     match prepared {
@@ -368,234 +380,10 @@ fn check_headers(auth: &mut AuthInfo) -> Result<(), ConnectError> {
     Ok(())
 }
 
-/// Files, and what they were when they were looked at.
-#[derive(Debug, Default)]
-struct Files(Vec<(PathBuf, Option<State>)>);
-
-/// What changes with a file's content: device, inode, time of modification in seconds and nanoseconds, length.
-type State = (u64, u64, i64, i64, u64);
-
-/// Where a pod finds its service account.
-const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-impl Files {
-    /// The files from which an origin is read, as far as they name each other.
-    fn of(pinned: &Pinned) -> Self {
-        let kubeconfigs = match (&pinned.origin.kubeconfig, pinned.source) {
-            (_, Source::ServiceAccount) => Vec::new(),
-            (Some(file), Source::Kubeconfig) => vec![file.clone()],
-            (None, Source::Kubeconfig) => kubeconfigs(),
-        };
-        let mut paths = kubeconfigs.clone();
-        for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
-            let clusters = kubeconfig.clusters.into_iter().filter_map(|named| named.cluster);
-            paths.extend(clusters.filter_map(|cluster| cluster.certificate_authority).map(PathBuf::from));
-            let users = kubeconfig.auth_infos.into_iter().filter_map(|named| named.auth_info);
-            paths.extend(users.flat_map(|user| named_by(&user)));
-        }
-        if pinned.source == Source::ServiceAccount {
-            paths.extend(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)));
-        }
-        let mut files = Self(paths.into_iter().map(|path| (path, None)).collect());
-        files.look();
-        files
-    }
-
-    /// These and the files of the credentials that were chosen.
-    fn and(mut self, auth: &AuthInfo) -> Self {
-        for path in named_by(auth).filter(|path| !self.0.iter().any(|(known, _)| known == path)).collect::<Vec<_>>() {
-            let state = state(&path);
-            self.0.push((path, state));
-        }
-        self
-    }
-
-    fn look(&mut self) {
-        self.0.iter_mut().for_each(|(path, seen)| *seen = state(path));
-    }
-
-    fn have_changed(&self) -> bool {
-        self.0.iter().any(|(path, seen)| state(path) != *seen)
-    }
-}
-
-fn named_by(auth: &AuthInfo) -> impl Iterator<Item = PathBuf> + use<> {
-    let paths = [&auth.token_file, &auth.client_certificate, &auth.client_key].map(Clone::clone);
-    paths.into_iter().flatten().map(PathBuf::from)
-}
-
-/// The kubeconfig files that are read where none is given.
-fn kubeconfigs() -> Vec<PathBuf> {
-    match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
-        Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
-        None => env::var_os("HOME").map(|home| Path::new(&home).join(".kube/config")).into_iter().collect(),
-    }
-}
-
-/// `None` where the file does not exist.
-fn state(path: &Path) -> Option<State> {
-    let file = fs::metadata(path).ok()?;
-    Some((file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.size()))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod served;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-
-    use super::*;
-
-    fn token(inline: Option<&str>, file: Option<&Path>) -> Result<Option<String>, ConnectError> {
-        let mut auth = AuthInfo {
-            token: inline.map(SecretString::from),
-            token_file: file.map(|file| file.display().to_string()),
-            ..AuthInfo::default()
-        };
-        read_token(&mut auth)?;
-        Ok(auth.token.map(|token| token.expose_secret().to_owned()))
-    }
-
-    /// Whatever a kubeconfig holds, a connection is prepared or refused by name, and nothing panics. `NODESIFT_SEED` repeats a run.
-    #[tokio::test(flavor = "multi_thread")]
-    async fn no_text_in_a_field_of_a_user_is_taken_for_a_plugin_that_hangs() {
-        let seed = env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
-        let mut random = fastrand::Rng::with_seed(seed);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config");
-        let mut texts: Vec<String> =
-            ["secret\n", "\r\n secret", "se\ncret", "se\u{0}cret", "", "\u{feff}ü", "\u{7f}"].map(str::to_owned).into();
-        texts.extend((0..40).map(|_| (0..random.usize(0..12)).map(|_| random.char('\u{0}'..'\u{100}')).collect()));
-        let fields = ["token", "tokenFile", "username", "password", "client-certificate-data", "client-key-data", "as"];
-        for (field, text) in fields.iter().flat_map(|field| texts.iter().map(move |text| (field, text))) {
-            let config = serde_json::json!({
-                "apiVersion": "v1", "kind": "Config", "current-context": "c",
-                "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
-                "users": [{"name": "u", "user": {*field: text}}],
-                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-            });
-            fs::write(&path, config.to_string()).unwrap();
-            let origin = Origin { kubeconfig: Some(path.clone()), context: None };
-            let error = Connector::new(&origin).await.err();
-            let is_unnamed =
-                matches!(error, Some(ConnectError::Slow | ConnectError::Stuck | ConnectError::Panicked(_)));
-            assert!(!is_unnamed, "{field} {text:?}: {error:?}");
-            if *field == "token" && text.trim() == "secret" {
-                assert!(Connector::new(&origin).await.is_ok(), "{text:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_token_of_a_file_comes_first_and_without_the_newline_at_its_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("token");
-        assert!(matches!(token(None, Some(&file)), Err(ConnectError::Token { .. })));
-        assert_eq!(token(Some("inline"), Some(&file)).unwrap().as_deref(), Some("inline"));
-        fs::write(&file, " secret\r\n").unwrap();
-        assert_eq!(token(None, Some(&file)).unwrap().as_deref(), Some("secret"));
-        assert_eq!(token(Some("inline"), Some(&file)).unwrap().as_deref(), Some("secret"));
-        fs::write(&file, "\n").unwrap();
-        assert!(matches!(token(None, Some(&file)), Err(ConnectError::Token { .. })));
-        assert_eq!(token(None, None).unwrap(), None);
-    }
-
-    #[test]
-    fn the_context_that_was_current_at_the_start_stays_the_one_that_is_used() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("kubeconfig");
-        let write = |context: &str| {
-            fs::write(&file, format!(r#"{{"apiVersion":"v1","kind":"Config","current-context":"{context}"}}"#))
-                .unwrap();
-        };
-        let origin =
-            |context: Option<&str>| Origin { kubeconfig: Some(file.clone()), context: context.map(str::to_owned) };
-        write("first");
-        let pinned = |origin: &Origin| with_context(origin, Source::Kubeconfig);
-        let first = pinned(&origin(None));
-        write("second");
-        assert_eq!(first.context.as_deref(), Some("first"));
-        assert_eq!(pinned(&first).context.as_deref(), Some("first"));
-        assert_eq!(pinned(&origin(Some("named"))).context.as_deref(), Some("named"));
-        fs::remove_file(&file).unwrap();
-        assert_eq!(pinned(&origin(None)).context, None);
-    }
-
-    #[tokio::test]
-    async fn a_sidecar_that_began_in_a_pod_never_reads_a_kubeconfig_that_appears_later() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("kubeconfig");
-        let kubeconfig = serde_json::json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "other",
-            "clusters": [{"name": "other", "cluster": {"server": "http://127.0.0.1:1"}}],
-            "contexts": [{"name": "other", "context": {"cluster": "other", "user": ""}}],
-        });
-        fs::write(&file, kubeconfig.to_string()).unwrap();
-        let pinned = |source| Pinned {
-            origin: Origin { kubeconfig: Some(file.clone()), context: None },
-            source,
-            environment: Environment::default(),
-        };
-        let preparing = Arc::new(Semaphore::new(1));
-        let (config, _) = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
-        assert_eq!(config.cluster_url.port_u16(), Some(1));
-        let in_pod = pinned(Source::ServiceAccount);
-        assert!(Files::of(&in_pod).0.iter().all(|(path, _)| path.starts_with(SERVICE_ACCOUNT)));
-        assert_eq!(with_context(&in_pod.origin, Source::ServiceAccount).context, None);
-        let prepared = prepare(&in_pod, &preparing).await.map(|(config, _)| config.cluster_url.port_u16());
-        // Where the test runs in a pod, it is that pod's cluster.
-        let is_own = prepared
-            .as_ref()
-            .map_or_else(|error| matches!(error, ConnectError::ServiceAccount(_)), |port| *port != Some(1));
-        assert!(is_own, "{prepared:?}");
-    }
-
-    #[tokio::test]
-    async fn no_more_than_a_few_plugins_hang() {
-        let preparing = Arc::new(Semaphore::new(0));
-        let pinned =
-            Pinned { origin: Origin::default(), source: Source::Kubeconfig, environment: Environment::default() };
-        assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
-    }
-
-    #[test]
-    fn a_change_of_any_file_that_the_kubeconfig_names_is_noticed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let kubeconfig = serde_json::json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1", "certificate-authority": "ca"}}],
-            "users": [{"name": "u", "user": {"tokenFile": "token", "client-certificate": "cert", "client-key": "key"}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        });
-        fs::write(path("kubeconfig"), kubeconfig.to_string()).unwrap();
-        ["ca", "token", "cert"].iter().for_each(|name| fs::write(path(name), "1").unwrap());
-        let mut files = Files::of(&Pinned {
-            origin: Origin { kubeconfig: Some(path("kubeconfig")), context: None },
-            source: Source::Kubeconfig,
-            environment: Environment::default(),
-        });
-        assert!(!files.have_changed());
-        // One is replaced by a rename, as Kubernetes updates volumes; one appears; one goes.
-        fs::write(path("new"), "2").unwrap();
-        fs::rename(path("new"), path("token")).unwrap();
-        assert!(files.have_changed());
-        files.look();
-        let changes: [&dyn Fn() -> io::Result<()>; 4] = [
-            &|| fs::write(path("key"), "1"),
-            &|| fs::remove_file(path("ca")),
-            &|| fs::write(path("cert"), "another"),
-            &|| fs::write(path("kubeconfig"), "{}"),
-        ];
-        for change in changes {
-            assert!(!files.have_changed());
-            change().unwrap();
-            assert!(files.have_changed());
-            files.look();
-        }
-    }
-}
+mod tests;

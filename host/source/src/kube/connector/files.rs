@@ -1,0 +1,82 @@
+//! The files behind a connection, and whether they have changed. Start at [`Files`].
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, Kubeconfig};
+
+/// Files, and what they were when they were looked at.
+#[derive(Debug, Default)]
+pub(super) struct Files(pub(super) Vec<(PathBuf, Option<State>)>);
+
+/// What changes with a file's content: device, inode, time of modification in seconds and nanoseconds, length.
+pub(super) type State = (u64, u64, i64, i64, u64);
+
+/// Where a pod finds its service account.
+pub(super) const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+impl Files {
+    /// A kubeconfig, or those that are read where none is given, and what they name.
+    pub(super) fn of_kubeconfig(file: Option<&Path>) -> Self {
+        let kubeconfigs = file.map_or_else(kubeconfigs, |file| vec![file.to_owned()]);
+        let mut paths = kubeconfigs.clone();
+        for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
+            let clusters = kubeconfig.clusters.into_iter().filter_map(|named| named.cluster);
+            paths.extend(clusters.filter_map(|cluster| cluster.certificate_authority).map(PathBuf::from));
+            let users = kubeconfig.auth_infos.into_iter().filter_map(|named| named.auth_info);
+            paths.extend(users.flat_map(|user| named_by(&user)));
+        }
+        Self::of(paths)
+    }
+
+    /// Those of the service account of a pod.
+    pub(super) fn of_service_account() -> Self {
+        Self::of(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)).into())
+    }
+
+    fn of(paths: Vec<PathBuf>) -> Self {
+        let mut files = Self(paths.into_iter().map(|path| (path, None)).collect());
+        files.look();
+        files
+    }
+
+    /// These and the files of the credentials that were chosen.
+    pub(super) fn and(mut self, auth: &AuthInfo) -> Self {
+        for path in named_by(auth).filter(|path| !self.0.iter().any(|(known, _)| known == path)).collect::<Vec<_>>() {
+            let state = state(&path);
+            self.0.push((path, state));
+        }
+        self
+    }
+
+    /// Takes them for what they are now.
+    pub(super) fn look(&mut self) {
+        self.0.iter_mut().for_each(|(path, seen)| *seen = state(path));
+    }
+
+    /// Whether any of them is another than when it was looked at.
+    pub(super) fn have_changed(&self) -> bool {
+        self.0.iter().any(|(path, seen)| state(path) != *seen)
+    }
+}
+
+fn named_by(auth: &AuthInfo) -> impl Iterator<Item = PathBuf> + use<> {
+    let paths = [&auth.token_file, &auth.client_certificate, &auth.client_key].map(Clone::clone);
+    paths.into_iter().flatten().map(PathBuf::from)
+}
+
+/// The kubeconfig files that are read where none is given.
+fn kubeconfigs() -> Vec<PathBuf> {
+    match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
+        Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => env::var_os("HOME").map(|home| Path::new(&home).join(".kube/config")).into_iter().collect(),
+    }
+}
+
+/// `None` where the file does not exist.
+fn state(path: &Path) -> Option<State> {
+    let file = fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.size()))
+}

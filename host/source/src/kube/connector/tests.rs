@@ -1,0 +1,154 @@
+//! Kubeconfigs, tokens and the files behind them.
+
+use std::path::Path;
+
+use super::files::SERVICE_ACCOUNT;
+use super::*;
+
+fn token(inline: Option<&str>, file: Option<&Path>) -> Result<Option<String>, ConnectError> {
+    let mut auth = AuthInfo {
+        token: inline.map(SecretString::from),
+        token_file: file.map(|file| file.display().to_string()),
+        ..AuthInfo::default()
+    };
+    read_token(&mut auth)?;
+    Ok(auth.token.map(|token| token.expose_secret().to_owned()))
+}
+
+/// Whatever a kubeconfig holds, a connection is prepared or refused by name, and nothing panics. `NODESIFT_SEED` repeats a run.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_in_a_field_of_a_user_is_taken_for_a_plugin_that_hangs() {
+    let seed = env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("NODESIFT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let mut texts: Vec<String> =
+        ["secret\n", "\r\n secret", "se\ncret", "se\u{0}cret", "", "\u{feff}ü", "\u{7f}"].map(str::to_owned).into();
+    texts.extend((0..40).map(|_| (0..random.usize(0..12)).map(|_| random.char('\u{0}'..'\u{100}')).collect()));
+    let fields = ["token", "tokenFile", "username", "password", "client-certificate-data", "client-key-data", "as"];
+    for (field, text) in fields.iter().flat_map(|field| texts.iter().map(move |text| (field, text))) {
+        let config = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
+            "users": [{"name": "u", "user": {*field: text}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        });
+        fs::write(&path, config.to_string()).unwrap();
+        let origin = Origin { kubeconfig: Some(path.clone()), context: None };
+        let error = Connector::new(&origin).await.err();
+        let is_unnamed = matches!(error, Some(ConnectError::Slow | ConnectError::Stuck | ConnectError::Panicked(_)));
+        assert!(!is_unnamed, "{field} {text:?}: {error:?}");
+        if *field == "token" && text.trim() == "secret" {
+            assert!(Connector::new(&origin).await.is_ok(), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn the_token_of_a_file_comes_first_and_without_the_newline_at_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    assert!(matches!(token(None, Some(&file)), Err(ConnectError::Token { .. })));
+    assert_eq!(token(Some("inline"), Some(&file)).unwrap().as_deref(), Some("inline"));
+    fs::write(&file, " secret\r\n").unwrap();
+    assert_eq!(token(None, Some(&file)).unwrap().as_deref(), Some("secret"));
+    assert_eq!(token(Some("inline"), Some(&file)).unwrap().as_deref(), Some("secret"));
+    fs::write(&file, "\n").unwrap();
+    assert!(matches!(token(None, Some(&file)), Err(ConnectError::Token { .. })));
+    assert_eq!(token(None, None).unwrap(), None);
+}
+
+#[test]
+fn the_context_that_was_current_at_the_start_stays_the_one_that_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kubeconfig");
+    let write = |context: &str| {
+        fs::write(&file, format!(r#"{{"apiVersion":"v1","kind":"Config","current-context":"{context}"}}"#)).unwrap();
+    };
+    let origin = |context: Option<&str>| Origin { kubeconfig: Some(file.clone()), context: context.map(str::to_owned) };
+    write("first");
+    let pinned = |origin: &Origin| with_context(origin, Source::Kubeconfig);
+    let first = pinned(&origin(None));
+    write("second");
+    assert_eq!(first.context.as_deref(), Some("first"));
+    assert_eq!(pinned(&first).context.as_deref(), Some("first"));
+    assert_eq!(pinned(&origin(Some("named"))).context.as_deref(), Some("named"));
+    fs::remove_file(&file).unwrap();
+    assert_eq!(pinned(&origin(None)).context, None);
+}
+
+#[tokio::test]
+async fn a_sidecar_that_began_in_a_pod_never_reads_a_kubeconfig_that_appears_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kubeconfig");
+    let kubeconfig = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "other",
+        "clusters": [{"name": "other", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "other", "context": {"cluster": "other", "user": ""}}],
+    });
+    fs::write(&file, kubeconfig.to_string()).unwrap();
+    let pinned = |source| Pinned {
+        origin: Origin { kubeconfig: Some(file.clone()), context: None },
+        source,
+        environment: Environment::default(),
+    };
+    let preparing = Arc::new(Semaphore::new(1));
+    let (config, _) = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
+    assert_eq!(config.cluster_url.port_u16(), Some(1));
+    let in_pod = pinned(Source::ServiceAccount);
+    assert!(in_pod.files().0.iter().all(|(path, _)| path.starts_with(SERVICE_ACCOUNT)));
+    assert_eq!(with_context(&in_pod.origin, Source::ServiceAccount).context, None);
+    let prepared = prepare(&in_pod, &preparing).await.map(|(config, _)| config.cluster_url.port_u16());
+    // Where the test runs in a pod, it is that pod's cluster.
+    let is_own = prepared
+        .as_ref()
+        .map_or_else(|error| matches!(error, ConnectError::ServiceAccount(_)), |port| *port != Some(1));
+    assert!(is_own, "{prepared:?}");
+}
+
+#[tokio::test]
+async fn no_more_than_a_few_plugins_hang() {
+    let preparing = Arc::new(Semaphore::new(0));
+    let pinned = Pinned { origin: Origin::default(), source: Source::Kubeconfig, environment: Environment::default() };
+    assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
+}
+
+#[test]
+fn a_change_of_any_file_that_the_kubeconfig_names_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let kubeconfig = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1", "certificate-authority": "ca"}}],
+        "users": [{"name": "u", "user": {"tokenFile": "token", "client-certificate": "cert", "client-key": "key"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    fs::write(path("kubeconfig"), kubeconfig.to_string()).unwrap();
+    ["ca", "token", "cert"].iter().for_each(|name| fs::write(path(name), "1").unwrap());
+    let mut files = Pinned {
+        origin: Origin { kubeconfig: Some(path("kubeconfig")), context: None },
+        source: Source::Kubeconfig,
+        environment: Environment::default(),
+    }
+    .files();
+    assert!(!files.have_changed());
+    // One is replaced by a rename, as Kubernetes updates volumes; one appears; one goes.
+    fs::write(path("new"), "2").unwrap();
+    fs::rename(path("new"), path("token")).unwrap();
+    assert!(files.have_changed());
+    files.look();
+    let changes: [&dyn Fn() -> io::Result<()>; 4] = [
+        &|| fs::write(path("key"), "1"),
+        &|| fs::remove_file(path("ca")),
+        &|| fs::write(path("cert"), "another"),
+        &|| fs::write(path("kubeconfig"), "{}"),
+    ];
+    for change in changes {
+        assert!(!files.have_changed());
+        change().unwrap();
+        assert!(files.have_changed());
+        files.look();
+    }
+}
