@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
-	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 // shims are the filters of kube-scheduler's default profile, all of which the shim's own manager runs, each in the versions of
@@ -58,7 +57,9 @@ func (p *policy) begin(version policyVersion) bool {
 }
 
 func (p *policy) ask(client *nodesift.Client, version policyVersion) {
-	predicates, err := explained(client, version)
+	ctx, cancel := context.WithTimeout(context.Background(), policyTimeout)
+	defer cancel()
+	predicates, err := client.Predicates(ctx, somePod, version.epoch, version.generation)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.asked != version {
@@ -75,37 +76,6 @@ func (p *policy) ask(client *nodesift.Client, version policyVersion) {
 			p.lacking = append(p.lacking, name)
 		}
 	}
-}
-
-// explained are the predicates of the policy, by the explanation of some pod on some node.
-func explained(client *nodesift.Client, version policyVersion) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), policyTimeout)
-	defer cancel()
-	request := &nodesiftv1.ExplainRequest{Pods: []*nodesiftv1.Pod{{Pod: &nodesiftv1.Pod_Json{Json: somePod}}}}
-	names, err := client.Index().Wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for row := range names.Len() {
-		if name := names.Name(uint32(row)); name != "" {
-			request.Nodes = &nodesiftv1.NodeSubset{Names: []string{name}}
-			break
-		}
-	}
-	response, err := client.Stub().Explain(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if response.GetVersion().GetPolicyGeneration() != version.generation {
-		return nil, nodesift.ErrChanged
-	}
-	var predicates []string
-	for _, explanation := range response.GetPods() {
-		for _, predicate := range explanation.GetPredicates() {
-			predicates = append(predicates, predicate.GetPredicate())
-		}
-	}
-	return predicates, nil
 }
 
 // needed tells whether the policy has predicates that the shim lacks. Nothing is known of it before the first answer.

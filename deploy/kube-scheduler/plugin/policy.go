@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
-	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
 // policy is which predicates the sidecar evaluates. It is learned beside the cycles, whenever an answer is of another
@@ -53,14 +52,10 @@ func (p *policy) learn(client *nodesift.Client, version policyVersion, scheduler
 	p.known, p.predicates = version, predicates
 }
 
-// explain asks for the predicates, by an explanation of some pod on some node.
+// explain asks for the predicates, by a pod of the scheduler.
 func explain(client *nodesift.Client, version policyVersion, schedulerName string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), policyTimeout)
 	defer cancel()
-	index, err := client.Index().Wait(ctx)
-	if err != nil {
-		return nil, err
-	}
 	pod, err := json.Marshal(&v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nodesift-policy", UID: "nodesift-policy"},
 		Spec:       v1.PodSpec{SchedulerName: schedulerName},
@@ -68,23 +63,7 @@ func explain(client *nodesift.Client, version policyVersion, schedulerName strin
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Stub().Explain(ctx, &nodesiftv1.ExplainRequest{
-		Pods:  []*nodesiftv1.Pod{{Pod: &nodesiftv1.Pod_Json{Json: string(pod)}}},
-		Nodes: &nodesiftv1.NodeSubset{Names: []string{index.Name(0)}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if index.Known().GetEpoch() != version.epoch || response.GetVersion().GetPolicyGeneration() != version.generation {
-		return nil, nodesift.ErrChanged
-	}
-	var predicates []string
-	for _, explanation := range response.GetPods() {
-		for _, predicate := range explanation.GetPredicates() {
-			predicates = append(predicates, predicate.GetPredicate())
-		}
-	}
-	return predicates, nil
+	return client.Predicates(ctx, string(pod), version.epoch, version.generation)
 }
 
 // evaluates tells which predicates the sidecar evaluates, and whether that is known.
