@@ -131,6 +131,9 @@ pub(crate) fn healthy_answers_are_right() {
     }
 }
 
+/// How long [`with_steady_speed`] may try.
+const STEADY: Duration = Duration::from_secs(10);
+
 /// How long [`load_slow`] may try.
 const SLOW_LOADS: Duration = Duration::from_secs(20);
 
@@ -141,22 +144,30 @@ pub(crate) const WORK: &str = "(func $work (param $rounds i64)
     (local.set $rounds (i64.sub (local.get $rounds) (i64.const 1)))
     (br_if $round (i64.ne (local.get $rounds) (i64.const 0)))))";
 
-/// How many rounds of [`WORK`] take so much processor time on this machine.
+/// How many rounds of [`WORK`] take so much processor time on this machine, as it is now: measured each time, since a core whose sibling
+/// is busy has half the speed, and seconds later may have it all.
 pub(crate) fn rounds(time: Duration) -> u64 {
-    const SAMPLE: u64 = 10_000_000;
+    const SAMPLE: u64 = 5_000_000;
     const RUNS: usize = 9;
-    static SAMPLE_TIME: LazyLock<Duration> = LazyLock::new(|| {
+    static SAMPLE_MODULE: LazyLock<Module> = LazyLock::new(|| {
         let filter = format!("(call $work (i64.const {SAMPLE})) (call $fits_all)");
-        let module = load(&Guest::healthy().definitions(WORK).filter(filter).component(), grants());
-        let times = (0..RUNS).map(|_| {
-            let start = ThreadTime::now();
-            assert!(call(&module).is_ok());
-            start.elapsed()
-        });
-        median(times.collect())
+        load(&Guest::healthy().definitions(WORK).filter(filter).component(), grants())
     });
-    let rounds = u128::from(SAMPLE) * time.as_nanos() / SAMPLE_TIME.as_nanos().max(1);
+    let times = (0..RUNS).map(|_| {
+        let start = ThreadTime::now();
+        assert!(call(&SAMPLE_MODULE).is_ok());
+        start.elapsed()
+    });
+    let rounds = u128::from(SAMPLE) * time.as_nanos() / median(times.collect()).as_nanos().max(1);
     u64::try_from(rounds).expect("a short time")
+}
+
+/// Tries again, for a while, what depends on the speed of the machine staying as [`rounds`] has measured it.
+pub(crate) fn with_steady_speed(what: &str, mut attempt: impl FnMut() -> bool) {
+    let until = Instant::now() + timeout::scaled(STEADY);
+    while !attempt() {
+        assert!(Instant::now() < until, "{what}: in no attempt");
+    }
 }
 
 /// Loads a component whose start takes most of the time that it may: on a machine that became slower than it was when [`rounds`]
