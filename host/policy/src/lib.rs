@@ -20,6 +20,7 @@
 //! - [`import()`] makes a policy of a configuration of kube-scheduler.
 //! - [`shadow`] evaluates predicates and policies beside the active one, which decide nothing.
 //! - [`PulledFolder`] keeps modules that were pulled from registries.
+//! - `proof` is what shows that a component is the one of a policy, where it is kept beside that.
 //! - `keys` reads the keys that may sign modules.
 //! - `file` reads regular files of a bounded size, and nothing else.
 //! - [`Reach`] is what a policy may name: files below one folder, and some registries.
@@ -36,6 +37,7 @@ pub mod limits;
 pub mod object;
 mod parts;
 pub mod problem;
+mod proof;
 mod pulled;
 mod reach;
 pub mod reload;
@@ -53,6 +55,7 @@ pub use file::{FileError, read_text};
 pub use import::{Imported, import};
 pub use keys::KeysError;
 pub use problem::Problem;
+pub use proof::ProofError;
 pub use pulled::{PullError, PulledFolder};
 pub use reach::{Folder, NamedPath, Reach, ReachError};
 pub use schema::schema;

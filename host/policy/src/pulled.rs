@@ -16,16 +16,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
-use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::keys::{self, KeysError};
-use crate::limits::{PULLED_BYTES, PULLED_RECORD_BYTES};
+use crate::limits::PULLED_BYTES;
+use crate::proof::Proof;
 use crate::spec::RegistryModule;
 use nodesift_registry::limits::COMPONENT_BYTES;
 use nodesift_registry::{
-    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signature, Signatures, VerifyError, Wanted,
-    digest_of, hex,
+    self as registry, Artifact, PublicKey, Pulled, RegistryError, Signatures, VerifyError, Wanted, digest_of, hex,
 };
 
 /// Pulls of this process that were written.
@@ -63,15 +62,6 @@ pub enum PullError {
 #[derive(Debug, Clone, Default)]
 pub struct PulledFolder(Option<PathBuf>);
 
-/// What is kept beside a component.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record {
-    manifest: String,
-    signatures: Vec<Signature>,
-    #[serde(default)]
-    bundles: Vec<String>,
-}
-
 impl PulledFolder {
     /// A folder, which is made when something is pulled.
     pub fn new(path: &Path) -> Self {
@@ -87,20 +77,16 @@ impl PulledFolder {
         self.0.as_ref().map(|folder| folder.join(name)).ok_or(PullError::NoFolder)
     }
 
-    /// The component, as it was pulled.
+    /// The component, as it was pulled, and what shows that it is the one of the policy.
     ///
     /// # Errors
     ///
     /// [`PullError::NotHere`] where it is not there, or not signed by a key of the policy; or what is wrong with these keys.
-    pub(crate) fn component(&self, module: &RegistryModule) -> Result<Vec<u8>, PullError> {
+    pub(crate) fn component(&self, module: &RegistryModule) -> Result<(Vec<u8>, Proof), PullError> {
         let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
-        let record = file::read(&path, PULLED_RECORD_BYTES).ok();
-        let record: Option<Record> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let Record { manifest, signatures: payloads, bundles } = record.ok_or(PullError::NotHere)?;
-        let signatures = Signatures { payloads, bundles, unread: Vec::new() };
-        let artifact = Artifact::read(manifest.as_bytes()).map_err(|_| PullError::NotHere)?;
-        check(&artifact, module, &signatures, &keys).map_err(|_| PullError::NotHere)?;
+        let proof = Proof::read(&path).map_err(|_| PullError::NotHere)?;
+        let artifact = proof.artifact(&module.digest, &keys).map_err(|_| PullError::NotHere)?;
         let component = self.path(&component_name(&artifact))?;
         let bytes = file::read(&component, COMPONENT_BYTES).map_err(|_| PullError::NotHere)?;
         if registry::digest_text(&digest_of(&bytes)) != artifact.component.digest {
@@ -108,7 +94,7 @@ impl PulledFolder {
         }
         touch(&path);
         touch(&component);
-        Ok(bytes)
+        Ok((bytes, proof))
     }
 
     /// Pulls the component, and keeps it. Waits for the registry, but no longer than `is_over` is false.
@@ -116,17 +102,19 @@ impl PulledFolder {
     /// # Errors
     ///
     /// All of [`PullError`] but [`PullError::NotHere`].
-    pub(crate) fn pull(&self, module: &RegistryModule, is_over: &dyn Fn() -> bool) -> Result<Vec<u8>, PullError> {
+    pub(crate) fn pull(
+        &self,
+        module: &RegistryModule,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(Vec<u8>, Proof), PullError> {
         let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let wanted = Wanted { digest: Some(module.digest), signatures: !keys.is_empty() };
         let Pulled { artifact, component, signatures } = registry::pull(&module.address, wanted, None, is_over)?;
         check(&artifact, module, &signatures, &keys)?;
-        let manifest = String::from_utf8_lossy(&artifact.manifest).into_owned();
         let failed = |path: &Path, source: io::Error| PullError::Write { path: path.to_owned(), source };
-        let Signatures { payloads, bundles, .. } = signatures;
-        let record = serde_json::to_vec(&Record { manifest, signatures: payloads, bundles });
-        let record = record.map_err(|error| failed(&path, error.into()))?;
+        let proof = Proof::new(&artifact.manifest, signatures);
+        let record = serde_json::to_vec(&proof).map_err(|error| failed(&path, error.into()))?;
         if let Some(folder) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(|source| failed(folder, source))?;
@@ -140,7 +128,7 @@ impl PulledFolder {
             file::replace(&path, &beside, bytes).map_err(|source| failed(&path, source))?;
         }
         tracing::info!(module = %module.address, digest = hex(&artifact.digest()), bytes = component.len(), "module pulled");
-        Ok(component)
+        Ok((component, proof))
     }
 }
 

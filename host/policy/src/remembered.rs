@@ -4,10 +4,11 @@
 //! policy.json      the document, where it came from, and the digest of each module
 //! previous.json    the same of the policy before, where the active one may be rolled back to it
 //! modules/<SHA-256>.wasm
+//! modules/<SHA-256 in the document>.json    manifest and signatures of a module that is an artifact
 //! ```
 //!
 //! Each file is written beside and renamed, modules first: whatever happens meanwhile, `policy.json` names what is there. All of
-//! it is compared with its digests when it is read. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
+//! it is compared with its digests when it is read, and with those of the document; signatures are verified with its keys. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
@@ -20,9 +21,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::activate::{ActivateError, Digest, Module};
 use crate::file::{self, FileError};
+use crate::keys::{self, KeysError};
 use crate::limits::REMEMBERED_BYTES;
+use crate::proof::{Proof, ProofError};
 use crate::pulled::PulledFolder;
-use crate::spec::{ModuleSource, NamedModule, Policy, PolicyError};
+use crate::spec::{ACCOUNTING, Key, ModuleSource, NamedModule, Policy, PolicyError};
 use nodesift_engine::ActivePolicy;
 use nodesift_registry::{digest_text, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
@@ -105,6 +108,24 @@ pub enum RecallError {
         wanted: String,
         /// The digest that is remembered.
         found: String,
+    },
+    /// Nothing shows that a module is the artifact that the document names.
+    #[error("{}: module of predicate {name}: {source}", .path.display())]
+    Unproven {
+        /// The file that should show it.
+        path: PathBuf,
+        /// The predicate.
+        name: String,
+        /// Why it does not.
+        source: ProofError,
+    },
+    /// A key of the document is not known.
+    #[error("module of predicate {name}: {source}")]
+    Keys {
+        /// The predicate.
+        name: String,
+        /// Why not.
+        source: KeysError,
     },
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
@@ -225,17 +246,33 @@ impl StateFolder {
         self.clean()
     }
 
-    /// Writes a module, unless it is there.
+    /// Writes a module, and what shows that it is the one of the document, unless both are there.
     fn write_module(&self, named: NamedModule<'_>, digest: &Digest) -> Result<(), RememberError> {
         let path = self.module(digest);
-        if is_whole(&path, digest) {
+        let artifact = named.module.artifact();
+        let is_proven = artifact.is_none_or(|(wanted, keys)| self.check_proof(wanted, keys, digest).is_ok());
+        if is_proven && is_whole(&path, digest) {
             return Ok(());
         }
         let module = Module::of(named, &self.pulled).map_err(RememberError::Module)?;
         if module.digest != *digest {
             return Err(RememberError::Changed { name: named.name.to_owned() });
         }
+        if let (Some((wanted, _)), Some(proof)) = (artifact, &module.proof) {
+            let path = self.proof(wanted);
+            let text = serde_json::to_vec(proof);
+            let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
+            write(&path, &text)?;
+        }
         write(&path, &module.bytes)
+    }
+
+    /// Checks that the artifact with this digest is kept, signed by one of the keys, and that its component has that digest.
+    fn check_proof(&self, wanted: &Digest, keys: &[Key], digest: &Digest) -> Result<(), Unproven> {
+        let keys = keys::read(keys)?;
+        let artifact = Proof::read(&self.proof(wanted))?.artifact(wanted, &keys)?;
+        let found = read_digest(&artifact.component.digest);
+        if found == Some(*digest) { Ok(()) } else { Err(ProofError::Digest(digest_text(wanted)).into()) }
     }
 
     /// Removes modules that neither policy names.
@@ -247,7 +284,11 @@ impl StateFolder {
         let failed = |source| RememberError::Write { path: folder.clone(), source };
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
-            let digest = path.file_stem().map(|stem| format!("sha256:{}", stem.to_string_lossy()));
+            let digest = match path.extension().is_some_and(|extension| extension == "json") {
+                // It is named by what the document names, and stays as long as its component.
+                true => Proof::read(&path).ok().and_then(|proof| proof.component()),
+                false => path.file_stem().map(|stem| format!("sha256:{}", stem.to_string_lossy())),
+            };
             if digest.is_none_or(|digest| !wanted.contains(&digest)) {
                 fs::remove_file(&path).map_err(|source| RememberError::Write { path, source })?;
             }
@@ -268,31 +309,41 @@ impl StateFolder {
         if document_digest != digest_text(&Sha256::digest(&document).into()) {
             return Err(RecallError::Damaged { path, reason: "the document does not have its digest".to_owned() });
         }
-        let mut policy = Policy::read(&document, &source, Path::new(""), builtins)?;
+        // Keys may be files beside the document.
+        let folder = Path::new(&source).parent().unwrap_or(Path::new(""));
+        let mut policy = Policy::read(&document, &source, folder, builtins)?;
+        let digest_in = |text: Option<&String>, what: String| {
+            let digest = text.and_then(|text| read_digest(text));
+            digest.ok_or_else(|| RecallError::Damaged { path: path.clone(), reason: format!("no module of {what}") })
+        };
         for spec in policy.predicates.iter_mut().filter(|spec| spec.module != ModuleSource::Builtin) {
-            let digest = modules.get(&spec.name).and_then(|digest| read_digest(digest));
-            let Some(digest) = digest else {
-                let reason = format!("no module of predicate {}", spec.name);
-                return Err(RecallError::Damaged { path, reason });
-            };
-            // A digest of a registry or layout may be that of the artifact's manifest, which is not here.
-            if let ModuleSource::Path { digest: Some(wanted), .. } = &spec.module
-                && *wanted != digest
-            {
-                let (wanted, found) = (digest_text(wanted), digest_text(&digest));
-                return Err(RecallError::Pinned { path, name: spec.name.clone(), wanted, found });
-            }
-            // Its digest is compared when it is loaded.
-            spec.module = ModuleSource::Path { path: self.module(&digest).into(), digest: Some(digest) };
+            let digest = digest_in(modules.get(&spec.name), format!("predicate {}", spec.name))?;
+            spec.module = self.recall_module(&spec.name, &spec.module, digest)?;
         }
         if let Some(spec) = &mut policy.accounting {
-            let Some(digest) = accounting.and_then(|digest| read_digest(&digest)) else {
-                let reason = "no module of the accounting component".to_owned();
-                return Err(RecallError::Damaged { path, reason });
-            };
-            spec.module = ModuleSource::Path { path: self.module(&digest).into(), digest: Some(digest) };
+            let digest = digest_in(accounting.as_ref(), "the accounting component".to_owned())?;
+            spec.module = self.recall_module(ACCOUNTING, &spec.module, digest)?;
         }
         Ok(Some(Remembered { policy, document }))
+    }
+
+    /// The module with this digest, which is compared when it is loaded, where it is the one that the document names.
+    fn recall_module(&self, name: &str, named: &ModuleSource, digest: Digest) -> Result<ModuleSource, RecallError> {
+        if let ModuleSource::Path { digest: Some(wanted), .. } = named
+            && *wanted != digest
+        {
+            let (path, name) = (self.path.join(ACTIVE), name.to_owned());
+            return Err(RecallError::Pinned { path, name, wanted: digest_text(wanted), found: digest_text(&digest) });
+        }
+        if let Some((wanted, keys)) = named.artifact() {
+            self.check_proof(wanted, keys, &digest).map_err(|error| match error {
+                Unproven::Proof(source) => {
+                    RecallError::Unproven { path: self.proof(wanted), name: name.to_owned(), source }
+                }
+                Unproven::Keys(source) => RecallError::Keys { name: name.to_owned(), source },
+            })?;
+        }
+        Ok(ModuleSource::Path { path: self.module(&digest).into(), digest: Some(digest) })
     }
 
     /// Whether nobody else may write to the folder, where there is one. Other errors are those of its use.
@@ -316,6 +367,30 @@ impl StateFolder {
 
     fn module(&self, digest: &Digest) -> PathBuf {
         self.path.join(MODULES).join(format!("{}.wasm", hex(digest)))
+    }
+
+    /// The file that shows that a module is the artifact with this digest.
+    fn proof(&self, wanted: &Digest) -> PathBuf {
+        self.path.join(MODULES).join(format!("{}.json", hex(wanted)))
+    }
+}
+
+/// Why a module is not shown to be the one of the document.
+#[derive(Debug)]
+enum Unproven {
+    Proof(ProofError),
+    Keys(KeysError),
+}
+
+impl From<ProofError> for Unproven {
+    fn from(error: ProofError) -> Self {
+        Self::Proof(error)
+    }
+}
+
+impl From<KeysError> for Unproven {
+    fn from(error: KeysError) -> Self {
+        Self::Keys(error)
     }
 }
 
@@ -346,8 +421,12 @@ fn rename(from: &Path, to: &Path) -> Result<(), RememberError> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    use serde_json::json;
 
     use super::*;
+    use nodesift_registry::{COMPONENT, MANIFEST, Signature, Signatures, SigningKey};
 
     /// Writes a policy whose document pins `pinned`, with a module that has `kept`, by the same hand: every digest but the pin fits.
     fn forged(folder: &Path, pinned: &Digest, kept: &Digest) {
@@ -356,6 +435,11 @@ mod tests {
                [{{"name": "Own", "module": {{"path": "own.wasm", "digest": "{}"}}}}]}}}}"#,
             digest_text(pinned)
         );
+        remember(folder, document, kept);
+    }
+
+    /// Writes `policy.json` with this document and digest of the predicate `Own`.
+    fn remember(folder: &Path, document: String, kept: &Digest) {
         let document_digest = digest_text(&Sha256::digest(&document).into());
         let modules = BTreeMap::from([("Own".to_owned(), digest_text(kept))]);
         let manifest =
@@ -390,5 +474,70 @@ mod tests {
         }
         let absent = StateFolder::new(&folder.path().join("absent"), &PulledFolder::none());
         assert!(absent.recall(&[]).unwrap().is_none());
+    }
+
+    /// A manifest with one component.
+    fn artifact(component: &Digest) -> String {
+        let layer = json!({"mediaType": COMPONENT[0], "digest": digest_text(component), "size": 1});
+        json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": {"mediaType": "x", "digest": "x", "size": 2}, "layers": [layer]})
+            .to_string()
+    }
+
+    /// A private key, and its public one in PEM.
+    fn key() -> (SigningKey, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pem");
+        let openssl = |arguments: &[&str]| {
+            let made = Command::new("openssl").args(arguments).args([&path]).output().unwrap();
+            String::from_utf8(made.stdout).unwrap()
+        };
+        openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"]);
+        let public = openssl(&["pkey", "-pubout", "-in"]);
+        (SigningKey::from_pem(&fs::read_to_string(&path).unwrap()).unwrap(), public)
+    }
+
+    #[test]
+    fn an_artifact_is_recalled_only_with_what_shows_that_it_is_the_one_that_the_document_names() {
+        let (folder, (trusted, pem), (stranger, _)) = (tempfile::tempdir().unwrap(), key(), key());
+        let state = StateFolder::new(folder.path(), &PulledFolder::none());
+        fs::create_dir(folder.path().join(MODULES)).unwrap();
+        let component: Digest = [1; 32];
+        let manifest = artifact(&component);
+        let pinned: Digest = Sha256::digest(&manifest).into();
+        let signed =
+            |key: &SigningKey, digest: &Digest| vec![key.sign("registry.example.com/team/own", digest).unwrap()];
+        let keep = |manifest: &str, payloads: Vec<Signature>| {
+            let proof = Proof::new(manifest.as_bytes(), Signatures { payloads, ..Signatures::default() });
+            fs::write(state.proof(&pinned), serde_json::to_vec(&proof).unwrap()).unwrap();
+        };
+        for module in ["oci: registry.example.com/team/own:1", "oci: registry.example.com/team/own:1, layout: /layout"]
+        {
+            for keys in [String::new(), format!("  modules: {{keys: [{{pem: {}}}]}}\n", json!(pem))] {
+                let document = |digest: &Digest| {
+                    format!(
+                        "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [s]\n{keys}  \
+                         predicates:\n    - {{name: Own, module: {{{module}, digest: '{}'}}}}\n",
+                        digest_text(digest)
+                    )
+                };
+                let refused = |kept: &Digest| {
+                    remember(folder.path(), document(&pinned), kept);
+                    let refused = state.recall(&[]).map(drop);
+                    assert!(matches!(&refused, Ok(()) | Err(RecallError::Unproven { .. })), "{refused:?}");
+                    refused.err().map(|error| error.to_string())
+                };
+                let _absent = fs::remove_file(state.proof(&pinned));
+                assert!(refused(&component).is_some_and(|text| text.contains("is not kept here")));
+                keep(&manifest, signed(&trusted, &pinned));
+                assert_eq!(refused(&component), None);
+                assert!(refused(&[2; 32]).is_some_and(|text| text.contains("has the digest in the policy")));
+                keep(&artifact(&[2; 32]), signed(&trusted, &pinned));
+                assert!(refused(&[2; 32]).is_some_and(|text| text.contains("has the digest in the policy")));
+                for signatures in [vec![], signed(&stranger, &pinned), signed(&trusted, &[7; 32])] {
+                    keep(&manifest, signatures);
+                    assert_eq!(refused(&component).is_some(), !keys.is_empty(), "{keys}");
+                }
+            }
+        }
     }
 }

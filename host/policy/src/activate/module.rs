@@ -10,6 +10,7 @@ use super::digest::Digest;
 use super::error::ActivateError;
 use super::oci;
 use crate::file::{self, FileError};
+use crate::proof::Proof;
 use crate::pulled::{PullError, PulledFolder};
 use crate::spec::{InstanceLife, ModuleSource, NamedModule, PredicateSpec};
 use nodesift_registry::digest_text;
@@ -47,6 +48,8 @@ impl ModuleFile {
 pub(crate) struct Module {
     pub(crate) bytes: Cow<'static, [u8]>,
     pub(crate) digest: Digest,
+    /// What shows that it is the one of the policy; none where that names its bytes.
+    pub(crate) proof: Option<Proof>,
 }
 
 impl Module {
@@ -60,9 +63,7 @@ impl Module {
                     let (name, module) = (spec.name.to_owned(), spec.module.to_string());
                     ActivateError::Oci { name, module, source: Box::new(source) }
                 };
-                let bytes = oci::component(layout, reference, digest, keys).map_err(failed)?;
-                let digest = Sha256::digest(&bytes).into();
-                return Ok(Self { bytes: Cow::Owned(bytes), digest });
+                return Ok(Self::proven(oci::component(layout, reference, digest, keys).map_err(failed)?));
             }
             ModuleSource::Path { path, digest } => (path, digest),
         };
@@ -75,7 +76,7 @@ impl Module {
                 let expected = digest_text(expected);
                 Err(ActivateError::Digest { name: spec.name.to_owned(), path: shown(), expected })
             }
-            _ => Ok(Self { bytes: Cow::Owned(bytes), digest }),
+            _ => Ok(Self { bytes: Cow::Owned(bytes), digest, proof: None }),
         }
     }
 
@@ -93,16 +94,18 @@ impl Module {
 
     fn of_registry(
         spec: NamedModule<'_>,
-        get: impl FnOnce() -> Result<Vec<u8>, PullError>,
+        get: impl FnOnce() -> Result<(Vec<u8>, Proof), PullError>,
     ) -> Result<Self, ActivateError> {
         let failed = |source| ActivateError::Pull {
             name: spec.name.to_owned(),
             module: spec.module.to_string(),
             source: Box::new(source),
         };
-        let bytes = get().map_err(failed)?;
-        let digest = Sha256::digest(&bytes).into();
-        Ok(Self { bytes: Cow::Owned(bytes), digest })
+        Ok(Self::proven(get().map_err(failed)?))
+    }
+
+    fn proven((bytes, proof): (Vec<u8>, Proof)) -> Self {
+        Self { digest: Sha256::digest(&bytes).into(), bytes: Cow::Owned(bytes), proof: Some(proof) }
     }
 }
 
@@ -113,7 +116,7 @@ fn builtin(spec: NamedModule<'_>) -> Result<Module, ActivateError> {
             name: spec.name.to_owned(),
             known: nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect(),
         })?;
-    Ok(Module { bytes: Cow::Borrowed(builtin.bytes), digest: *digest })
+    Ok(Module { bytes: Cow::Borrowed(builtin.bytes), digest: *digest, proof: None })
 }
 
 /// For how long an instance lives. Instances of built-ins serve many calls. A custom module gets a new instance for every call,

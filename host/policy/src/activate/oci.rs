@@ -18,6 +18,7 @@ use super::digest::Digest;
 use crate::file::FileError;
 use crate::keys::{self, KeysError};
 use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES, OCI_REFERRERS};
+use crate::proof::Proof;
 use crate::reach::NamedPath;
 use crate::spec::{Key, OCI_INDEX, blob};
 use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES, SIGNATURES};
@@ -74,7 +75,7 @@ pub enum OciError {
     Digest(String),
 }
 
-/// The component of the artifact with this reference. `expected` is the SHA-256 that its manifest or the component must have; where there are
+/// The component of the artifact with this reference, and what shows that it is the one of the policy. `expected` is the SHA-256 that its manifest or the component must have; where there are
 /// keys, one of them has to have signed it.
 ///
 /// # Errors
@@ -85,7 +86,7 @@ pub(super) fn component(
     reference: &str,
     expected: &Digest,
     keys: &[Key],
-) -> Result<Vec<u8>, OciError> {
+) -> Result<(Vec<u8>, Proof), OciError> {
     let keys = keys::read(keys)?;
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
@@ -110,12 +111,15 @@ pub(super) fn component(
     if *expected != digest && *expected != manifest_digest {
         return Err(OciError::Digest(hex(expected)));
     }
+    let mut signatures = Signatures::default();
     if !keys.is_empty() {
         let payloads = payloads(layout, &index_path, &index, &manifest_digest)?;
         let (bundles, unread) = bundles(layout, &index_path, &index, &manifest_digest)?;
-        registry::verify(&Signatures { payloads, bundles, unread }, &bytes, &keys)?;
+        signatures = Signatures { payloads, bundles, unread };
+        registry::verify(&signatures, &bytes, &keys)?;
     }
-    verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)
+    let component = verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)?;
+    Ok((component, Proof::new(&bytes, signatures)))
 }
 
 /// The signatures of a manifest that are in the layout, under the tag that they have in registries.
@@ -319,7 +323,11 @@ mod tests {
 
         fn component(&self, digest: &Value) -> Result<Vec<u8>, String> {
             let digest = read_digest(digest.as_str().unwrap()).unwrap();
-            component(&self.0.path().into(), REFERENCE, &digest, &self.1).map_err(|error| error.to_string())
+            let (bytes, proof) =
+                component(&self.0.path().into(), REFERENCE, &digest, &self.1).map_err(|error| error.to_string())?;
+            // Kept beside a component, it shows the same again.
+            proof.artifact(&digest, &keys::read(&self.1).unwrap()).unwrap();
+            Ok(bytes)
         }
     }
 

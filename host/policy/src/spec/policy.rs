@@ -221,6 +221,16 @@ pub enum Key {
 }
 
 impl ModuleSource {
+    /// The digest of an artifact's manifest or its component, and the keys of which one has to have signed it; none where it is no artifact.
+    pub(crate) fn artifact(&self) -> Option<(&[u8; 32], &[Key])> {
+        match self {
+            Self::Builtin | Self::Path { .. } => None,
+            Self::Oci { digest, keys, .. } | Self::Registry(RegistryModule { digest, keys, .. }) => {
+                Some((digest, keys))
+            }
+        }
+    }
+
     /// The files on which it depends: where one of them changes, the module may.
     pub fn files(&self) -> Vec<NamedPath> {
         match self {
