@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use nodesift_proto::v1;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::request::{TERMINATED, pod_ref};
 use super::response;
+use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::{Error, Service, limits};
@@ -44,29 +45,47 @@ impl Service {
         scope: &RequestScope,
         request: v1::AssumeRequest,
     ) -> Result<v1::AssumeResponse, Error> {
+        let deadline = scope.deadline;
         if evaluates(&request) {
             let service = self.clone();
             scope.pend()?;
             let _work = scope.peer.work();
             // One pod on one node. Once it has begun it is waited for: the client has to know what became of it.
-            return self.evaluate_to_end(scope, Size::Small, move |_| service.assume_now(request)).await;
+            return self.evaluate_to_end(scope, Size::Small, move |_| service.assume_by(request, deadline)).await;
         }
-        self.write(scope, move |service| service.assume_now(request)).await
+        self.write(scope, move |service| service.assume_by(request, deadline)).await
     }
 
     /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
-    pub(super) fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
-        self.assume_planned(&self.assume_plan("", request)?)
+    pub(super) fn assume_by(
+        &self,
+        request: v1::AssumeRequest,
+        deadline: Deadline,
+    ) -> Result<v1::AssumeResponse, Error> {
+        self.assume_planned(&self.assume_plan("", request)?, deadline)
+    }
+
+    /// The cache's writer, for a change that a client has asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeadlineExceeded`] where it is held by others until then. The client may have given up by now and sent what it wants
+    /// instead, which a change that is made later would undo.
+    pub(super) fn lock_by(&self, deadline: Deadline) -> Result<MutexGuard<'_, Writer>, Error> {
+        // Taken at the last moment, it is too late as well.
+        let writer = self.writer().try_lock_until(deadline.for_engine()).ok_or_else(|| deadline.exceeded())?;
+        deadline.check()?;
+        Ok(writer)
     }
 
     /// Assumes a pod in one step of its own, and publishes it.
-    pub(super) fn assume_planned(&self, request: &AssumePlan) -> Result<v1::AssumeResponse, Error> {
+    pub(super) fn assume_planned(&self, request: &AssumePlan, deadline: Deadline) -> Result<v1::AssumeResponse, Error> {
         let until = Instant::now() + request.ttl;
         // Evaluated without the lock first: refusals, columns that have to be built and slow predicates keep nobody waiting.
         // Under the lock only what has changed meanwhile is evaluated again.
-        let found = if request.check { self.evaluate_unlocked(request)? } else { None };
+        let found = if request.check { self.evaluate_unlocked(request, deadline)? } else { None };
 
-        let mut writer = self.writer().lock();
+        let mut writer = self.lock_by(deadline)?;
         let plan = self.plan(&mut writer, request)?;
         let found = self.evaluate_locked(&mut writer, request, &plan, found)?;
         let placed = self.place(&mut writer, &plan, until, &found)?;
@@ -98,7 +117,9 @@ impl Service {
         };
         let until = Instant::now() + request.ttl;
         let is_held = self.uid(&request.pod).is_some_and(|uid| self.writer().lock().held_for_pod(&uid).is_some());
-        let found = if is_held { None } else { self.evaluate_unlocked(&request)? };
+        // Nobody waits for it who could give up.
+        let deadline = Deadline::after(tokio::time::Instant::now(), request.ttl);
+        let found = if is_held { None } else { self.evaluate_unlocked(&request, deadline)? };
 
         let mut writer = self.writer().lock();
         // What the pod itself holds must not keep it from another node.
@@ -164,9 +185,13 @@ impl Service {
     }
 
     /// Answers `Forget`. Takes the cache's lock: not for an I/O thread.
-    pub(crate) fn forget_now(&self, request: v1::ForgetRequest) -> Result<v1::ForgetResponse, Error> {
+    pub(crate) fn forget_by(
+        &self,
+        request: v1::ForgetRequest,
+        deadline: Deadline,
+    ) -> Result<v1::ForgetResponse, Error> {
         let pod = pod_ref("pod", request.pod.unwrap_or_default())?;
-        let mut writer = self.writer().lock();
+        let mut writer = self.lock_by(deadline)?;
         let was_assumed = self.forget_in(&mut writer, &pod)?;
         let version = self.publish(&mut writer);
         Ok(v1::ForgetResponse { version: Some(version), was_assumed })

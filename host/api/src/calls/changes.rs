@@ -92,7 +92,7 @@ impl Service {
     }
 
     /// Makes the changes on this thread. Takes the cache's lock: not for an I/O thread.
-    fn change_now(&self, changes: Changes, deadline: Deadline) -> Outcomes {
+    pub(super) fn change_now(&self, changes: Changes, deadline: Deadline) -> Outcomes {
         // Whole pods are decoded and compiled before the lock is taken.
         let forget = changes.forget.into_iter().enumerate();
         let forget = forget.map(|(at, forget)| pod_ref(&format!("forget[{at}].pod"), forget.pod.unwrap_or_default()));
@@ -104,7 +104,7 @@ impl Service {
         let mut batch = Batch::default();
         for pod in forget {
             let answer = pod.and_then(|pod| {
-                let writer = batch.writer.get_or_insert_with(|| self.writer().lock());
+                let writer = self.lock_once(&mut batch, deadline)?;
                 let was_assumed = self.forget_in(writer, &pod)?;
                 batch.forgotten.push(outcomes.forgotten.len());
                 Ok(v1::ForgetResponse { version: None, was_assumed })
@@ -142,16 +142,24 @@ impl Service {
             if request.allocate && batch.allocation_bytes > limits::REQUEST_ALLOCATION_BYTES {
                 return Err(Error::TooManyAllocations);
             }
-            let answer = self.assume_planned(request)?;
+            let answer = self.assume_planned(request, deadline)?;
             batch.allocation_bytes += answer.allocations.iter().map(prost::Message::encoded_len).sum::<usize>();
             return Ok(answer);
         }
         let until = Instant::now() + request.ttl;
-        let writer = batch.writer.get_or_insert_with(|| self.writer().lock());
+        let writer = self.lock_once(batch, deadline)?;
         let plan = self.plan(writer, request)?;
         let placed = writer.carry_out(&plan, until);
         batch.assumed.push(outcomes.assumed.len());
         Ok(assumed(&plan, placed, None))
+    }
+
+    /// The writer, which the batch keeps until it publishes. One that has begun is ended: its answers say what became of each change.
+    fn lock_once<'a, 'b>(&'a self, batch: &'b mut Batch<'a>, deadline: Deadline) -> Result<&'b mut Writer, Error> {
+        match &mut batch.writer {
+            Some(writer) => Ok(writer),
+            none => Ok(none.insert(self.lock_by(deadline)?)),
+        }
     }
 
     /// Publishes what the batch has changed, names the version in its answers, and unlocks the writer.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::assume::AssumePlan;
+use crate::admission::deadline::Deadline;
 use crate::{Error, Service, limits};
 use nodesift_cache::{Generation, Placed, Plan, Snapshot, Writer};
 use nodesift_engine::allocation::ClaimAllocation;
@@ -54,9 +55,9 @@ impl Needs {
 impl Service {
     /// Evaluates without the lock. None where there is nothing to evaluate, the state is not settled, or the pod has a hold that has
     /// to end first.
-    pub(super) fn evaluate_unlocked(&self, request: &AssumePlan) -> Result<Option<Found>, Error> {
+    pub(super) fn evaluate_unlocked(&self, request: &AssumePlan, deadline: Deadline) -> Result<Option<Found>, Error> {
         let (plan, planned_at, holds) = {
-            let mut writer = self.writer().lock();
+            let mut writer = self.lock_by(deadline)?;
             let plan = self.plan(&mut writer, request)?;
             let holds = writer.held_for_pod(&plan.pod.uid).is_some();
             (plan, self.reader().snapshot().generation(), holds)

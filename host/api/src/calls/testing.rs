@@ -1,15 +1,23 @@
-//! The policy of tests of calls that evaluate. Start at [`active`].
+//! The policy of tests of calls that evaluate, and changes without a deadline. Start at [`active`].
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+use crate::admission::deadline::Deadline;
+use crate::{Error, Service};
 use nodesift_engine::ActivePolicy;
 use nodesift_policy::Policy;
+use nodesift_proto::v1;
 use nodesift_sandbox::Runtime;
 
 /// Time per call of a predicate: the tests are not about time, and a busy machine is slow.
 const CALL_TIME: Duration = Duration::from_secs(10);
+
+/// Longer than any test.
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// These predicates of the default policy.
 pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
@@ -19,4 +27,16 @@ pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     let runtime = Runtime::start(None).unwrap();
     (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
+}
+
+impl Service {
+    /// `Assume`, however long it takes.
+    pub(crate) fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
+        self.assume_by(request, Deadline::after(Instant::now(), PATIENCE))
+    }
+
+    /// `Forget`, however long it takes.
+    pub(crate) fn forget_now(&self, request: v1::ForgetRequest) -> Result<v1::ForgetResponse, Error> {
+        self.forget_by(request, Deadline::after(Instant::now(), PATIENCE))
+    }
 }

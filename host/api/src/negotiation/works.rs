@@ -13,10 +13,11 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::rules::candidates_are_filtered;
 use super::{Command, candidates};
+use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::calls::response;
@@ -188,7 +189,9 @@ impl Works {
                 }
                 Job::Forget => {
                     let request = v1::ForgetRequest { pod: Some(v1::Pod::from(pod::Pod::Uid(pod.to_string()))) };
-                    let forgotten = spawn_blocking(move || service.forget_now(request)).await;
+                    // After this time the assumption ends by itself.
+                    let deadline = Deadline::after(Instant::now(), limits::ASSUME_TTL_MAX);
+                    let forgotten = spawn_blocking(move || service.forget_by(request, deadline)).await;
                     if !matches!(forgotten, Ok(Ok(_))) {
                         tracing::error!(pod = &*pod, "a pod that was negotiated is not forgotten");
                     }

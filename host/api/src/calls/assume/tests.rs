@@ -10,6 +10,7 @@ use nodesift_proto::v1::pod;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::calls::changes::Changes;
 use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::{self as cache, SharedWriter};
@@ -286,4 +287,47 @@ fn a_late_placement_of_a_pod_that_is_gone_is_refused() {
     assert!(text.contains("was deleted or has ended"), "{text}");
     assert_eq!(free_cpu(&service), 1_000);
     assert_eq!(service.assume_now(checked(uid("b2"), "n")).unwrap().placed(), v1::Placed::Assumed);
+}
+
+#[test]
+fn a_change_whose_client_has_given_up_is_not_made_once_the_writer_is_free() {
+    let service = service(&["NodeResourcesFit"], &[node("n")], &[pod("a", "100m"), pod("b", "100m")]);
+    service.assume_now(checked(uid("b"), "n")).unwrap();
+    let soon = || Deadline::after(tokio::time::Instant::now(), Duration::from_millis(20));
+    let forget = || v1::ForgetRequest { pod: uid("b") };
+    let before = free_cpu(&service);
+    let refusals = |deadline: Deadline| {
+        let assumed = [false, true]
+            .map(|check| service.assume_by(v1::AssumeRequest { check, ..checked(uid("a"), "n") }, deadline).map(drop));
+        let changes = Changes {
+            forget: vec![forget()],
+            assume: vec![v1::AssumeRequest { check: false, ..checked(uid("a"), "n") }],
+        };
+        let outcomes = service.change_now(changes, deadline);
+        let forgotten = service.forget_by(forget(), deadline).map(drop);
+        for refused in assumed.into_iter().chain([forgotten]) {
+            assert!(matches!(refused, Err(Error::DeadlineExceeded { .. })), "{refused:?}");
+        }
+        let code = "DEADLINE_EXCEEDED";
+        let forgotten = outcomes.forgotten.into_iter().map(|outcome| outcome.outcome.unwrap());
+        assert!(
+            forgotten
+                .clone()
+                .all(|outcome| matches!(outcome, v1::forget_outcome::Outcome::Error(error) if error.code == code))
+        );
+        let assumed = outcomes.assumed.into_iter().map(|outcome| outcome.outcome.unwrap());
+        assert!(
+            assumed
+                .clone()
+                .all(|outcome| matches!(outcome, v1::assume_outcome::Outcome::Error(error) if error.code == code))
+        );
+        assert_eq!((forgotten.len(), assumed.len()), (1, 1));
+    };
+    let held = service.writer().lock();
+    refusals(soon());
+    drop(held);
+    // Free, but too late.
+    refusals(Deadline::after(tokio::time::Instant::now(), Duration::ZERO));
+    assert_eq!(free_cpu(&service), before);
+    assert!(service.forget_now(forget()).unwrap().was_assumed);
 }

@@ -70,7 +70,8 @@ pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
         .merge(call(
             "Forget",
             unary(max, true, |service, scope, request| async move {
-                service.write(&scope, move |service| message::message(&service.forget_now(request)?)).await
+                let deadline = scope.deadline;
+                service.write(&scope, move |service| message::message(&service.forget_by(request, deadline)?)).await
             }),
         ))
         .route(

@@ -86,7 +86,9 @@ pub(crate) async fn forget(
     body: Body,
 ) -> Result<Response, Error> {
     let request = decoded(&service, &scope, &headers, body).await?;
-    Ok(codec::reply(codec::encode(&service.write(&scope, move |service| service.forget_now(request)).await?)?))
+    let deadline = scope.deadline;
+    let answer = service.write(&scope, move |service| service.forget_by(request, deadline)).await?;
+    Ok(codec::reply(codec::encode(&answer)?))
 }
 
 /// Decodes a request that changes the cache, off the I/O threads where it is long.
