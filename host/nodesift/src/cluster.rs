@@ -251,7 +251,11 @@ pub(crate) fn note_summary(summary: &Summary) {
     };
     let skipped = counts(&mut summary.skipped.iter().map(|(kind, count)| (kind.clone(), *count)));
     let unversioned = counts(&mut summary.unversioned.iter().map(|(kind, count)| (kind.to_string(), *count)));
+    let filled = counts(&mut summary.filled.iter().map(|(what, count)| (what.to_string(), *count)));
+    let lacking = counts(&mut summary.lacking.iter().map(|(what, count)| (what.to_string(), *count)));
     for (what, counts) in [
+        ("filled in as the API server fills it in", filled),
+        ("not filled in, since these objects have a UID, though no API server leaves them so", lacking),
         ("skipped objects of kinds that no predicate reads", skipped),
         ("objects without apiVersion, taken for what their kind says", unversioned),
     ] {

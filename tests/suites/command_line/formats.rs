@@ -167,3 +167,49 @@ fn the_sample_cluster_explains_every_pending_pod() {
     let table = workshop.answer(&["explain", "--cluster", cluster, "-o", "table"]);
     assert!(table.contains("94 pods") && table.contains("of 298 nodes fit"), "{table}");
 }
+
+#[test]
+fn manifests_that_no_api_server_has_seen_are_filled_in_with_a_note() {
+    let workshop = Workshop::new();
+    let manifests = r#"
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {allocatable: {cpu: "1", memory: 4Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: proxy, namespace: default}
+spec:
+  nodeName: n1
+  hostNetwork: true
+  containers:
+  - {name: c, image: x, ports: [{containerPort: 9100, hostPort: 9100, protocol: TCP}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: limits-only}
+spec:
+  containers:
+  - {name: c, image: x, resources: {limits: {cpu: "2"}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host-network}
+spec:
+  hostNetwork: true
+  containers:
+  - {name: c, image: x, ports: [{containerPort: 9100}]}
+"#;
+    workshop.write("manifests.yaml", manifests);
+    let output = workshop.run(&["filter", "--cluster", "manifests.yaml", "-o", "jsonl"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let note = "filled in as the API server fills it in: 1 Pod (requests from limits), 1 Pod (host ports of the host's network)";
+    assert!(output.stderr.contains(note), "{}", output.stderr);
+    for (pod, predicate) in [("default/limits-only", "NodeResourcesFit"), ("default/host-network", "NodePorts")] {
+        let lines = lines(&output.stdout);
+        let line = lines.iter().find(|line| line["pod"] == pod).unwrap();
+        assert!(line.to_string().contains(predicate), "{line}");
+        assert!(!line.to_string().contains("default/proxy") && !line["feasible"].to_string().contains("n1"), "{line}");
+    }
+}

@@ -17,6 +17,7 @@ use serde::de::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::defaults::{self, Defaulted};
 use super::yaml::Documents;
 use crate::limits::{CLUSTER_FILE_BYTES, NESTED_LISTS, YAML_NODES};
 use nodesift_object::decode::{self, Undecodable, without_position};
@@ -39,6 +40,10 @@ pub(super) struct Item<'a> {
     pub(super) object: Object,
     pub(super) place: Place,
     pub(super) json: &'a str,
+    /// What an API server would have filled in.
+    pub(super) lacks: Vec<Defaulted>,
+    /// Whether that has been filled in, in the object and its text.
+    pub(super) is_filled: bool,
     /// Whether neither it nor its list has an `apiVersion`, so that its kind alone says what it is.
     pub(super) is_unversioned: bool,
 }
@@ -262,12 +267,20 @@ impl<'p> Parser<'p> {
             return self.give(Found::Skipped(kind));
         };
         let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
+        let origin = Origin::of(envelope.metadata.as_ref());
+        let lacking = if origin == Origin::Server { None } else { defaults::fill(known, json) };
+        let (json, lacks) = match &lacking {
+            Some((full, lacks)) if origin == Origin::Manifest => (full.as_str(), lacks.clone()),
+            Some((_, lacks)) => (json, lacks.clone()),
+            None => (json, Vec::new()),
+        };
+        let is_filled = origin == Origin::Manifest;
         let object = decode::decode(known, json).map_err(|wrong| {
             let (kind, name) = (kind.to_owned(), name());
             let Undecodable { field, reason } = wrong;
             Stopped::Wrong(Box::new(ItemError::Field { place, kind, name, field, reason }))
         })?;
-        self.give(Found::Item(Box::new(Item { object, place, json, is_unversioned })))
+        self.give(Found::Item(Box::new(Item { object, place, json, lacks, is_filled, is_unversioned })))
     }
 }
 
@@ -320,10 +333,36 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Where an object comes from, as its metadata shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// An API server has given it: it is as that has made it.
+    Server,
+    /// It has a UID, which only API servers give, and no version: what has made it is not known, and it is taken as it is written.
+    Unknown,
+    /// Somebody has written it.
+    Manifest,
+}
+
+impl Origin {
+    fn of(metadata: Option<&Name>) -> Self {
+        match metadata {
+            Some(Name { resource_version: Some(_), .. }) => Self::Server,
+            Some(Name { uid: Some(_), .. }) => Self::Unknown,
+            _ => Self::Manifest,
+        }
+    }
+}
+
 #[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
 struct Name {
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    uid: Option<IgnoredAny>,
+    #[serde(default)]
+    resource_version: Option<IgnoredAny>,
 }
 
 /// `apiVersion` and `kind` of a list, as far as they have been read.

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `input` | a file as a stream of text: unpacked, limited in size |
+//! | `defaults` | what an API server fills into objects, and manifests lack |
 //! | `items` | text → objects, one by one: JSON or YAML, lists and sequences |
 //! | `yaml` | a stream of YAML documents, one after the other |
 //! | `read` | files → objects and a summary; refuses duplicates |
@@ -11,11 +12,13 @@
 //! ends it with an [`Error`] that names file, object and field; then nothing that was given on may be used. Files are read once
 //! and never watched. Start at [`read()`].
 
+mod defaults;
 mod input;
 mod items;
 mod read;
 mod yaml;
 
+pub use defaults::Defaulted;
 pub use items::{ItemError, Place};
 pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_claims, read_pods, read_texts};
 

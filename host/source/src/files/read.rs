@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::defaults::Defaulted;
 use super::input::{Failure, Format, Input};
 use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
 use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
@@ -93,6 +94,10 @@ pub struct Summary {
     pub skipped: Skipped,
     /// How many objects without `apiVersion` were taken for what their kind alone says.
     pub unversioned: BTreeMap<Kind, usize>,
+    /// In how many objects that nobody but their author has made something was filled in, as an API server does.
+    pub filled: BTreeMap<Defaulted, usize>,
+    /// How many objects lack it and have a UID, so that they were taken as they are.
+    pub lacking: BTreeMap<Defaulted, usize>,
 }
 
 impl Summary {
@@ -100,6 +105,8 @@ impl Summary {
     pub fn add(&mut self, other: Self) {
         other.skipped.into_iter().for_each(|(kind, count)| *self.skipped.entry(kind).or_default() += count);
         other.unversioned.into_iter().for_each(|(kind, count)| *self.unversioned.entry(kind).or_default() += count);
+        other.filled.into_iter().for_each(|(what, count)| *self.filled.entry(what).or_default() += count);
+        other.lacking.into_iter().for_each(|(what, count)| *self.lacking.entry(what).or_default() += count);
     }
 }
 
@@ -193,6 +200,8 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     }
     summary.add(Summary { skipped: others, ..Summary::default() });
     summary.unversioned.retain(|kind, _| *kind == Kind::Pod);
+    summary.filled.retain(|what, _| what.kind() == Kind::Pod);
+    summary.lacking.retain(|what, _| what.kind() == Kind::Pod);
     Ok((pods, summary))
 }
 
@@ -251,6 +260,8 @@ fn parse(
                 if item.is_unversioned {
                     *summary.unversioned.entry(item.object.kind()).or_default() += 1;
                 }
+                let counts = if item.is_filled { &mut summary.filled } else { &mut summary.lacking };
+                item.lacks.iter().for_each(|what| *counts.entry(*what).or_default() += 1);
                 if let Some(Err(error)) = places.as_mut().map(|places| places.insert(&item.object, item.place)) {
                     duplicate = Some(error);
                     return ControlFlow::Break(());

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write as _};
 use std::path::PathBuf;
+use std::slice;
 
 use super::*;
 use crate::limits::CLUSTER_OBJECT_BYTES;
-use nodesift_object::{Kind, Object};
+use nodesift_object::{Kind, Object, Pod};
 
 const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4"}}}"#;
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p1"},"spec":{"containers":[]}}"#;
@@ -299,4 +300,147 @@ fn damage_anywhere_is_refused_or_read_but_never_a_panic() {
 fn names_the_place(error: &Error) -> bool {
     let text = error.to_string();
     text.starts_with("f: ") || text.matches("f: ").count() == 2
+}
+
+const MANIFESTS: &str = r#"
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {capacity: {cpu: "1"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: limits-only}
+spec:
+  initContainers:
+  - {name: i, image: x, resources: {limits: {cpu: 500m, memory: 1Gi}, requests: {memory: 1Mi}}}
+  containers:
+  - {name: c, image: x, resources: {limits: {cpu: "2"}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host-network}
+spec:
+  hostNetwork: true
+  containers:
+  - {name: c, image: x, ports: [{containerPort: 9100}, {containerPort: 80, hostPort: 8080}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: of-the-pod}
+spec:
+  resources: {limits: {cpu: "2", memory: 4Gi, hugepages-2Mi: 2Mi}}
+  containers:
+  - {name: c, image: x, resources: {requests: {cpu: "1"}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: complete}
+spec:
+  containers:
+  - {name: c, image: x, ports: [{containerPort: 9100}], resources: {limits: {cpu: "2"}, requests: {cpu: "1"}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c, namespace: default}
+spec:
+  devices:
+    requests:
+    - {name: one, exactly: {deviceClassName: acc}}
+    - {name: all, exactly: {deviceClassName: acc, allocationMode: All}}
+    - {name: first, firstAvailable: [{name: a, deviceClassName: acc, count: 2}, {name: b, deviceClassName: acc}]}
+---
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata: {name: old, namespace: default}
+spec: {devices: {requests: [{name: one, deviceClassName: acc}, {name: first, firstAvailable: [{name: a, deviceClassName: acc}]}]}}
+"#;
+
+fn requested(pod: &Pod) -> Vec<String> {
+    let lists = [&pod.spec.init_containers, &pod.spec.containers].into_iter().flatten();
+    let lists = lists.map(|container| &container.resources).chain([&pod.spec.resources]);
+    lists.flat_map(|resources| resources.requests.iter().map(|(name, _)| name.to_owned())).collect()
+}
+
+#[test]
+fn what_no_api_server_has_seen_is_filled_in_as_it_would_be() {
+    let (objects, summary) = contents(MANIFESTS.as_bytes()).unwrap();
+    let filled: Vec<_> = summary.filled.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    assert_eq!(
+        filled,
+        [
+            "2 Pod (requests from limits)",
+            "1 Pod (host ports of the host's network)",
+            "2 ResourceClaim (one device per request)",
+            "1 Node (allocatable from capacity)",
+        ]
+    );
+    let pods: Vec<&Pod> =
+        objects.iter().filter_map(|object| if let Object::Pod(pod) = object { Some(&**pod) } else { None }).collect();
+    assert_eq!(requested(pods[0]), ["cpu", "memory", "cpu"]);
+    let memory = pods[0].spec.init_containers[0].resources.requests.get("memory");
+    assert_eq!(memory, Some(&"1Mi".parse().unwrap()), "what is written stands");
+    let ports: Vec<i32> = pods[1].spec.containers[0].ports.iter().map(|port| port.host_port).collect();
+    assert_eq!(ports, [9100, 8080]);
+    // Containers request cpu, which counts for the pod.
+    assert_eq!(requested(pods[2]), ["cpu", "hugepages-2Mi", "memory"]);
+    assert_eq!((requested(pods[3]), pods[3].spec.containers[0].ports[0].host_port), (vec!["cpu".to_owned()], 0));
+    let wanted: Vec<_> =
+        objects
+            .iter()
+            .filter_map(|object| {
+                if let Object::ResourceClaim(claim) = object { claim.spec.devices.requests.as_ref() } else { None }
+            })
+            .flatten()
+            .flat_map(|request| request.fields())
+            .map(|fields| (fields.allocation_mode.as_str(), fields.count))
+            .collect();
+    let one = ("ExactCount", 1);
+    assert_eq!(wanted, [one, ("All", 0), ("ExactCount", 2), one, one, one]);
+    assert!(
+        objects
+            .iter()
+            .any(|object| matches!(object, Object::Node(node) if node.status.allocatable.get("cpu").is_some()))
+    );
+}
+
+#[test]
+fn what_an_api_server_has_filled_in_is_filled_in_once_and_its_objects_are_taken_as_they_are() {
+    let mut texts = Vec::new();
+    let mut again = Vec::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("manifests.yaml");
+    std::fs::write(&file, MANIFESTS).unwrap();
+    let read = |files: &[PathBuf], texts: &mut Vec<String>| {
+        read_texts(files, &mut |_, json| texts.push(json.to_owned())).unwrap()
+    };
+    assert!(!read(slice::from_ref(&file), &mut texts).filled.is_empty());
+    std::fs::write(&file, texts.concat()).unwrap();
+    assert_eq!(read(slice::from_ref(&file), &mut again).filled, BTreeMap::new());
+    assert_eq!(texts, again);
+
+    // A server of a version with other rules has made of this pod what it is.
+    let served = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","resourceVersion":"7"},"spec":{"hostNetwork":true,"containers":[
+        {"resources":{"limits":{"cpu":"1"}},"ports":[{"containerPort":80}]}]}}"#;
+    let (objects, summary) = contents(served.as_bytes()).unwrap();
+    assert_eq!(summary.filled, BTreeMap::new());
+    assert!(matches!(&objects[..], [Object::Pod(pod)] if requested(pod).is_empty()));
+    // What else has made this one is not known.
+    let (objects, summary) = contents(served.replace("resourceVersion", "uid").as_bytes()).unwrap();
+    assert_eq!((summary.filled.len(), summary.lacking.len()), (0, 2));
+    assert!(matches!(&objects[..], [Object::Pod(pod)] if requested(pod).is_empty()));
+    // What is no object of its kind is refused as ever.
+    let wrong = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"resources":{"limits":{"cpu":[]}}}]}}"#;
+    assert!(refusal(wrong).contains("spec.containers[0].resources"), "{}", refusal(wrong));
+}
+
+#[test]
+fn a_node_with_devices_in_the_form_of_v1beta1_is_read() {
+    let slice = r#"{"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceSlice","metadata":{"name":"s"},"spec":{"driver":"d","nodeName":"n1",
+        "pool":{"name":"n1","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0","basic":{"attributes":{"model":{"string":"a"}}}}]}}"#;
+    let (objects, summary) = contents(slice.as_bytes()).unwrap();
+    assert_eq!(summary, Summary::default());
+    assert!(
+        matches!(&objects[..], [Object::ResourceSlice(slice)] if slice.spec.devices[0].attributes.contains_key("model"))
+    );
 }
