@@ -51,23 +51,28 @@ fn translate(rows: &mut Rows, undecided: &mut [u8], matcher: &mut Matcher, volum
     }
 }
 
-/// 1 in the rows whose labels the node affinity of a volume does not match, else 0; one entry per row. A volume without
-/// node affinity matches every row. `CheckNodeAffinity` in k8s.io/component-helpers/storage/volume compares labels
-/// only: requirements on fields are validated but not compared.
-pub(crate) fn affinity_mismatch(matcher: &mut Matcher, rows: usize, terms: Option<&[Term]>) -> Vec<u8> {
+/// 1 in the rows whose labels the node affinity of a volume does not match, else 0; one entry per row.
+fn affinity_mismatch(matcher: &mut Matcher, rows: usize, terms: Option<&[Term]>) -> Vec<u8> {
     let mut mismatch = vec![0; rows];
-    let Some(terms) = terms else { return mismatch };
+    if let Some(selector) = affinity(terms) {
+        matcher.mark_unmatched_node_selector(&mut mismatch, &selector, 1);
+    }
+    mismatch
+}
+
+/// The node affinity of a volume; none where it matches every row, as without terms. `CheckNodeAffinity` in
+/// k8s.io/component-helpers/storage/volume compares labels only: requirements on fields are validated but not compared.
+pub(crate) fn affinity(terms: Option<&[Term]>) -> Option<NodeSelector> {
     let has_valid_fields = |term: &&Term| term.fields.iter().all(is_valid);
     let mut by_labels = Vec::new();
-    for term in terms.iter().filter(has_valid_fields) {
+    for term in terms?.iter().filter(has_valid_fields) {
         match (term.expressions.is_empty(), term.fields.is_empty()) {
             (true, true) => {}
-            (true, false) => return mismatch,
+            (true, false) => return None,
             (false, _) => by_labels.push(Term { expressions: term.expressions.clone(), fields: Vec::new() }),
         }
     }
-    matcher.mark_unmatched_node_selector(&mut mismatch, &NodeSelector::lenient(by_labels), 1);
-    mismatch
+    Some(NodeSelector::lenient(by_labels))
 }
 
 /// Whether Kubernetes accepts a requirement on a field.

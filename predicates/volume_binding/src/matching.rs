@@ -1,8 +1,10 @@
 //! Finds existing volumes for unbound claims, per node: `findMatchingVolumes` of the plugin and `FindMatchingVolume` in
 //! k8s.io/component-helpers/storage/volume. Start at [`find`].
 //!
-//! Conditions that do not depend on the node are checked once per claim and volume. Per row only the node affinity of
-//! volumes is compared.
+//! Conditions that do not depend on the node are checked once per claim and volume. Per volume only the rows are visited
+//! that its node affinity matches: clusters with local volumes have some for each node.
+
+use std::collections::BTreeMap;
 
 use nodesift_sdk::columns::cluster_storage::{self, Claim, ExactSize, ExactSizes, Volume};
 use nodesift_sdk::columns::pod_volumes;
@@ -24,10 +26,27 @@ struct ClassVolumes {
     volumes: Vec<Volume>,
     /// The size of each volume.
     sizes: Vec<ExactSize>,
-    /// Per volume, 1 in the rows that its node affinity does not match; computed on first use.
-    mismatches: Vec<Option<Vec<u8>>>,
+    /// Per volume, the rows that its node affinity matches; computed on first use.
+    matching: Vec<Option<Matching>>,
+    /// The index of each volume by its name, once a second claim has candidates.
+    by_name: BTreeMap<String, usize>,
     /// Per claim that was matched, the index of the assigned volume or [`NONE`]; one entry per row.
     assigned: Vec<Vec<usize>>,
+}
+
+/// The rows that the node affinity of a volume matches.
+enum Matching {
+    All,
+    /// These, ascending.
+    Some(Vec<u32>),
+}
+
+/// The rows in which a claim has no volume yet.
+struct Search {
+    /// 1 in these rows, else 0.
+    rows: Vec<u8>,
+    /// How many they are.
+    left: usize,
 }
 
 /// Assigns volumes to claims in the open rows, the claim with the smallest request first. Returns each claim with a
@@ -56,8 +75,7 @@ pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8
         })?;
         let volumes = cluster_storage::volumes_for(&claim.name);
         let index = classes.iter().position(|known| known.class == class).unwrap_or_else(|| {
-            let (volumes, sizes, mismatches, assigned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            classes.push(ClassVolumes { class, volumes, sizes, mismatches, assigned });
+            classes.push(ClassVolumes::new(class));
             classes.len() - 1
         });
         if let Some(class) = classes.get_mut(index) {
@@ -69,6 +87,11 @@ pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8
 }
 
 impl ClassVolumes {
+    fn new(class: String) -> Self {
+        let (volumes, sizes, matching, assigned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { class, volumes, sizes, matching, by_name: BTreeMap::new(), assigned }
+    }
+
     /// Assigns a volume to the claim in every open row. Returns 1 in the open rows without a volume, else 0.
     fn assign_to_claim(
         &mut self,
@@ -80,13 +103,15 @@ impl ClassVolumes {
     ) -> Vec<u8> {
         let mut reserved = Vec::new();
         let mut free = Vec::new();
+        // No candidate is there twice, so those of the first claim are all new.
+        let are_new = self.volumes.is_empty();
         let sized = volumes.into_iter().zip(sizes.capacities.iter().copied());
         let large = sized.filter(|(_, size)| *size >= sizes.requested);
         for (volume, size) in large.filter(|(volume, _)| has_required_properties(claim, volume)) {
             // The candidates exclude volumes that are reserved for other claims.
             let is_reserved = volume.claim_ref.is_some();
             if is_reserved || is_available(claim, selector, &volume) {
-                let index = self.add(volume, size);
+                let index = self.add(volume, size, are_new);
                 if is_reserved { reserved.push(index) } else { free.push(index) }
             }
         }
@@ -94,66 +119,89 @@ impl ClassVolumes {
         free.sort_by_key(|index| self.sizes.get(*index).copied());
         let mut without = rows.open().to_vec();
         let mut assigned = vec![NONE; rows.len()];
+        let left = without.iter().filter(|open| **open == 1).count();
+        let mut search = Search { rows: without.clone(), left };
         // With a reserved volume there is no other choice, even where its node affinity does not match.
-        let mut searching = without.clone();
         for index in reserved {
-            self.assign(index, matcher, &mut assigned, &mut without, &mut searching, true);
+            self.assign(index, matcher, &mut assigned, &mut without, &mut search);
+            self.give_up(index, &mut search);
         }
         for index in free {
-            if !searching.contains(&1) {
+            if search.left == 0 {
                 break;
             }
-            self.assign(index, matcher, &mut assigned, &mut without, &mut searching, false);
+            self.assign(index, matcher, &mut assigned, &mut without, &mut search);
         }
         self.assigned.push(assigned);
         without
     }
 
-    /// Assigns a volume in the rows with `searching` 1, unless its node affinity does not match the row or it is
-    /// assigned to another claim there.
+    /// Assigns a volume in the rows without one that its node affinity matches, unless it is assigned to another claim there.
     fn assign(
         &mut self,
         volume: usize,
         matcher: &mut Matcher,
         assigned: &mut [usize],
         without: &mut [u8],
-        searching: &mut [u8],
-        is_only_choice: bool,
+        search: &mut Search,
     ) {
-        self.compute_mismatch(volume, matcher, assigned.len());
-        let Some(Some(mismatch)) = self.mismatches.get(volume) else { return };
-        for row in 0..assigned.len() {
-            let is_searching = searching.get(row) == Some(&1);
-            if !is_searching || self.assigned.iter().any(|earlier| earlier.get(row) == Some(&volume)) {
-                continue;
-            }
-            let matches = mismatch.get(row) == Some(&0);
-            if matches {
+        self.compute_matching(volume, matcher);
+        let rows = without.len();
+        let mut assign = |row: usize| {
+            if search.rows.get(row) == Some(&1) && !is_taken(&self.assigned, row, volume) {
                 assigned[row] = volume;
                 without[row] = 0;
+                search.rows[row] = 0;
+                search.left -= 1;
             }
-            if matches || is_only_choice {
-                searching[row] = 0;
+        };
+        match self.matching.get(volume) {
+            Some(Some(Matching::All)) => (0..rows).for_each(assign),
+            Some(Some(Matching::Some(rows))) => rows.iter().for_each(|row| assign(*row as usize)),
+            Some(None) | None => {}
+        }
+    }
+
+    /// Ends the search in all rows but those in which the volume is assigned to another claim.
+    fn give_up(&self, volume: usize, search: &mut Search) {
+        for (row, searching) in search.rows.iter_mut().enumerate() {
+            if *searching == 1 && !is_taken(&self.assigned, row, volume) {
+                *searching = 0;
+                search.left -= 1;
             }
         }
     }
 
-    /// Compares the node affinity of a volume with all rows, unless that is done.
-    fn compute_mismatch(&mut self, volume: usize, matcher: &mut Matcher, rows: usize) {
-        if let (Some(volume), Some(mismatch @ None)) = (self.volumes.get(volume), self.mismatches.get_mut(volume)) {
-            *mismatch = Some(bound::affinity_mismatch(matcher, rows, volume.node_terms.as_deref()));
+    /// Compares the node affinity of a volume with the rows, unless that is done.
+    fn compute_matching(&mut self, volume: usize, matcher: &mut Matcher) {
+        if let (Some(volume), Some(matching @ None)) = (self.volumes.get(volume), self.matching.get_mut(volume)) {
+            let affinity = bound::affinity(volume.node_terms.as_deref());
+            *matching =
+                Some(affinity.map_or(Matching::All, |affinity| Matching::Some(matcher.matching_rows(&affinity))));
         }
     }
 
     /// The index of a volume; adds the volume where it is not in the list.
-    fn add(&mut self, volume: Volume, size: ExactSize) -> usize {
-        self.volumes.iter().position(|known| known.name == volume.name).unwrap_or_else(|| {
-            self.volumes.push(volume);
-            self.sizes.push(size);
-            self.mismatches.push(None);
-            self.volumes.len() - 1
-        })
+    fn add(&mut self, volume: Volume, size: ExactSize, is_new: bool) -> usize {
+        if !is_new {
+            if self.by_name.len() < self.volumes.len() {
+                self.by_name = (0..).zip(&self.volumes).map(|(index, known)| (known.name.clone(), index)).collect();
+            }
+            if let Some(index) = self.by_name.get(&volume.name) {
+                return *index;
+            }
+            self.by_name.insert(volume.name.clone(), self.volumes.len());
+        }
+        self.volumes.push(volume);
+        self.sizes.push(size);
+        self.matching.push(None);
+        self.volumes.len() - 1
     }
+}
+
+/// Whether one of the claims before has the volume in this row.
+fn is_taken(assigned: &[Vec<usize>], row: usize, volume: usize) -> bool {
+    assigned.iter().any(|earlier| earlier.get(row) == Some(&volume))
 }
 
 /// Whether a volume has the properties besides its size that the claim needs. Reserved volumes must have them too.

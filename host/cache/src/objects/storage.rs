@@ -82,6 +82,11 @@ impl StorageTable {
         self.volumes_by_class.get(class).into_iter().flat_map(|volumes| volumes.values())
     }
 
+    /// How many volumes there are.
+    pub fn volume_count(&self) -> usize {
+        self.volumes.0.len()
+    }
+
     /// The class of this name.
     pub fn class(&self, name: &str) -> Option<&Arc<Class>> {
         self.classes.get(name)

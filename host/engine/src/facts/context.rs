@@ -12,6 +12,7 @@ use nodesift_sandbox::wire::claims::Claim;
 use super::convert;
 use super::gathered::Gathered;
 use crate::party::{PartySeat, PolicyParty};
+use crate::reuse::size::Size as _;
 use crate::selectors::Selectors;
 
 /// The rows that one evaluation asks about.
@@ -156,6 +157,11 @@ impl Context {
     /// `namespace/name` of the pod.
     pub(crate) fn pod_key(&self) -> String {
         [&*self.pod.namespace, "/", &*self.owner.0].concat()
+    }
+
+    /// Bytes of what the pod asks for, without what other objects add to it.
+    pub(crate) fn pod_bytes(&self) -> usize {
+        self.pod.heap()
     }
 
     /// How many rows the batch has.

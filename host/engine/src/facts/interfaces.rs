@@ -12,14 +12,16 @@ use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 use super::context::{Batch, Context};
 use super::convert;
 use super::ports::WantedPorts;
-use crate::limits::CLAIMS_WEIGHT;
-use crate::reuse::size::Size as _;
+use crate::limits::{CLAIMS_WEIGHT, VOLUME_WEIGHT};
 
 impl Facts for Context {
     fn weight(&self) -> usize {
         // A claim is an object of its own, and devices are searched for it.
         let claims = if self.pod.resource_claims.is_empty() { 0 } else { CLAIMS_WEIGHT };
-        self.pod.heap() + claims
+        // Each of its claims may be bound to each of the volumes.
+        let binds = self.pod.volumes.iter().any(|volume| volume.claim.is_some());
+        let volumes = if binds { self.snapshot.storage().volume_count() * VOLUME_WEIGHT } else { 0 };
+        self.pod_bytes() + claims + volumes
     }
 
     fn fill(&self, kept: Kept) {

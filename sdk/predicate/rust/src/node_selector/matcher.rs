@@ -21,6 +21,42 @@ const NO_INTEGER: i64 = i64::MIN;
 pub struct Matcher {
     rows: usize,
     columns: Vec<(String, Vec<u32>)>,
+    groups: Vec<(String, Groups)>,
+}
+
+/// The rows of a label column by their codes.
+#[derive(Debug)]
+struct Groups {
+    /// All rows, sorted by code.
+    rows: Vec<u32>,
+    /// Where the rows of each code begin, and at the end their number.
+    starts: Vec<usize>,
+}
+
+impl Groups {
+    fn of(column: &[u32]) -> Self {
+        let mut starts = vec![0; column.iter().max().map_or(0, |most| *most as usize + 1) + 1];
+        for code in column {
+            starts[*code as usize + 1] += 1;
+        }
+        for code in 1..starts.len() {
+            starts[code] += starts[code - 1];
+        }
+        let (mut next, mut rows) = (starts.clone(), vec![0; column.len()]);
+        for (row, code) in (0..).zip(column) {
+            rows[next[*code as usize]] = row;
+            next[*code as usize] += 1;
+        }
+        Self { rows, starts }
+    }
+
+    /// The rows with this code, ascending.
+    fn of_code(&self, code: u32) -> &[u32] {
+        match self.starts.get(code as usize..) {
+            Some([start, end, ..]) => &self.rows[*start..*end],
+            _ => &[],
+        }
+    }
 }
 
 /// The result of a test over all rows.
@@ -35,7 +71,7 @@ impl Matcher {
     /// A matcher for the running `filter` call, whose batch has `rows` rows.
     #[must_use]
     pub fn new(rows: usize) -> Self {
-        Self { rows, columns: Vec::new() }
+        Self { rows, columns: Vec::new(), groups: Vec::new() }
     }
 
     /// Sets `bit` in the rows that do not match the affinity.
@@ -87,6 +123,39 @@ impl Matcher {
             }
         }
         kernels::update(patterns, &failed, |pattern, failed| pattern | failed);
+    }
+
+    /// The rows that match a term of the selector, ascending: those that [`Self::mark_unmatched_node_selector`] does not mark. Where each
+    /// term names values of one label, as those of local volumes do, it costs as much as there are rows with these values, and not as many
+    /// as the batch has: for many selectors of few nodes.
+    pub fn matching_rows(&mut self, selector: &NodeSelector) -> Vec<u32> {
+        let values = |term: &ParsedTerm| match (&term.fields[..], &term.labels[..]) {
+            ([], [LabelTest { key, test: Test::OneOf(values) }]) => Some((key.clone(), codes(key, values))),
+            _ => None,
+        };
+        let Some(terms) = selector.terms.iter().map(values).collect::<Option<Vec<_>>>() else {
+            let mut failed = vec![0; self.rows];
+            self.mark_unmatched_node_selector(&mut failed, selector, 1);
+            return (0..).zip(failed).filter(|(_, failed)| *failed == 0).map(|(row, _)| row).collect();
+        };
+        let mut rows: Vec<u32> = Vec::new();
+        for (key, codes) in terms {
+            let groups = self.groups(&key);
+            rows.extend(codes.into_iter().flat_map(|code| groups.of_code(code)));
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
+    /// The rows of a label's column by their codes. Made once and cached.
+    fn groups(&mut self, key: &str) -> &Groups {
+        let index = self.groups.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
+            let groups = Groups::of(self.column(key));
+            self.groups.push((key.into(), groups));
+            self.groups.len() - 1
+        });
+        &self.groups[index].1
     }
 
     /// Sets `bit` in the rows that fail a test of the term.
@@ -233,6 +302,48 @@ mod tests {
                 .map(|selected| if selected { 0 } else { 4 })
                 .collect();
             assert_eq!(marked, expected, "seed {seed}, round {round}: {selector:?} {nodes:?}");
+        }
+    }
+
+    #[test]
+    fn matching_rows_are_those_that_are_not_marked() {
+        use crate::columns::pod_placement::{Operator, Requirement, Term};
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for round in 0..500 {
+            let mut requirement = |operators: &[Operator]| {
+                let operator = operators[random.usize(..operators.len())];
+                let values = match operator {
+                    Operator::In | Operator::NotIn => {
+                        (0..random.usize(1..4)).map(|_| random.u8(..6).to_string()).collect()
+                    }
+                    _ => Vec::new(),
+                };
+                let key = ["x", "y"][random.usize(..2)].into();
+                Requirement { key, operator, values }
+            };
+            let operators: &[Operator] = match round % 2 {
+                0 => &[Operator::In],
+                _ => &[Operator::In, Operator::NotIn, Operator::Exists, Operator::DoesNotExist],
+            };
+            let count = round % 4;
+            let terms: Vec<Term> =
+                (0..count).map(|_| Term { expressions: vec![requirement(operators)], fields: Vec::new() }).collect();
+            let selector = NodeSelector::lenient(terms);
+            let nodes = random.usize(..40);
+            let cluster = (0..nodes).fold(Cluster::new(Pod::new("default")), |cluster, _| {
+                let keys = ["x", "y"].into_iter().filter(|_| random.u8(..4) > 0).collect::<Vec<_>>();
+                let node = Node::new("n");
+                cluster.node(keys.into_iter().fold(node, |node, key| node.label(key, &random.u8(..5).to_string())))
+            });
+            let (found, expected) = cluster.run(|rows| {
+                let mut matcher = Matcher::new(rows);
+                let found = matcher.matching_rows(&selector);
+                let mut marked = vec![0; rows];
+                matcher.mark_unmatched_node_selector(&mut marked, &selector, 1);
+                (found, (0..).zip(marked).filter(|(_, marked)| *marked == 0).map(|(row, _)| row).collect::<Vec<u32>>())
+            });
+            assert_eq!(found, expected, "seed {seed}, round {round}: {selector:?}");
         }
     }
 
