@@ -81,7 +81,7 @@ pub(crate) struct Admitted<'a> {
 pub(crate) enum Blame {
     /// The predicate may be faulty: such faults about pods of several namespaces open the breaker.
     Predicate,
-    /// The pod alone: what it asks for takes the time or memory.
+    /// The pod alone: what it asks for is what the predicate fails for.
     Pod,
 }
 

@@ -57,6 +57,12 @@ pub enum Error {
          deadline"
     )]
     DeadlineExceeded,
+    /// One pod of several took more than its share of the time that the request had left ([`crate::limits::POD_SHARE`]).
+    #[error("pod {pod} takes more than its share of the request's time: ask about it alone")]
+    PodTooSlow {
+        /// `namespace/name`.
+        pod: String,
+    },
     /// The answers for the pods of one query take more memory than one query may hold.
     #[error("the answers for these pods take more than {limit} bytes of memory: send fewer pods or nodes per request")]
     AnswerTooLarge {

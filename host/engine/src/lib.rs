@@ -88,7 +88,7 @@ pub use shadow::{
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;
 use evaluate::evaluator::Evaluator;
-use limits::{ANSWER_BYTES, NOMINATED_ROWS, REUSE_BYTES, UNKNOWN_NODES};
+use limits::{ANSWER_BYTES, NOMINATED_ROWS, POD_SHARE, REUSE_BYTES, UNKNOWN_NODES};
 use policy::replace::Handover;
 use reuse::Store;
 use scenarios::nominated::{self, NominatedRow, RowBudget};
@@ -327,6 +327,8 @@ impl Engine {
         let evaluator = evaluator.without(&query.skip);
         let mut budget = RowBudget::default();
         let mut bytes = 0;
+        // What some pods ask for takes as long as the whole request has.
+        let shares = unknown == Unknown::IsNamed && query.pods.len() > 1;
         let pods = query.pods.iter().map(|pod| {
             // Also between pods whose verdicts are all cached, for which no predicate is called.
             if query.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -344,7 +346,16 @@ impl Engine {
                 subject => Subject { is_negotiated: unknown == Unknown::FailsForCandidates, ..subject? },
             };
             let wanted = shadow.and_then(|shadow| Some((shadow, shadow.wants(&subject)?)));
-            let answer = self.answer_pod(evaluator, query, subject, snapshot, &batch, &mut budget)?;
+            let pod = subject.name.clone();
+            let until = if shares { share(query.deadline) } else { query.deadline };
+            let answer = match self.answer_pod(evaluator, query, until, subject, snapshot, &batch, &mut budget) {
+                // Of the request there is time left.
+                Err(Error::DeadlineExceeded) if shares => {
+                    let error = Some(Box::new(Error::PodTooSlow { pod: pod.clone() }));
+                    return Ok(PodAnswer { pod, error, ..PodAnswer::default() });
+                }
+                answer => answer?,
+            };
             if let Some((shadow, subject)) = wanted {
                 shadow.offer(subject, query.phase, snapshot, &answer);
             }
@@ -358,17 +369,19 @@ impl Engine {
         Ok(Answer { snapshot: Arc::clone(snapshot), policy_generation: running.policy.generation, pods, unknown_nodes })
     }
 
-    /// Answers about one pod.
+    /// Answers about one pod, until a moment that may be before the query's deadline.
+    #[expect(clippy::too_many_arguments, reason = "what a query has once, and what it has for each pod")]
     fn answer_pod(
         &self,
         evaluator: Evaluator<'_>,
         query: &Query,
+        until: Option<Instant>,
         subject: Subject,
         snapshot: &Arc<Snapshot>,
         batch: &Batch,
         budget: &mut RowBudget,
     ) -> Result<PodAnswer, Error> {
-        let context = Arc::new(subject.context(snapshot, batch.clone()).until(query.deadline));
+        let context = Arc::new(subject.context(snapshot, batch.clone()).until(until));
         let nominated = nominated::nominated_rows(snapshot, batch, &subject);
         let evaluated = match self.reuse {
             Reuse::Verified => self.evaluate_verified(evaluator, query, &subject, &context, &nominated, budget)?,
@@ -523,6 +536,14 @@ fn stopped(stop: Stop, subject: &Subject) -> Error {
         Stop::Deadline => Error::DeadlineExceeded,
         Stop::NominatedRows => Error::TooManyNominated { pod: subject.name.clone(), limit: NOMINATED_ROWS },
     }
+}
+
+/// Until when one pod of several may be evaluated.
+fn share(deadline: Option<Instant>) -> Option<Instant> {
+    deadline.map(|deadline| {
+        let now = Instant::now();
+        now + deadline.saturating_duration_since(now) / POD_SHARE
+    })
 }
 
 /// What becomes of pods and nodes of a query that are not in the cache.

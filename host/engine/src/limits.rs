@@ -91,6 +91,10 @@ pub const TRIAL_TRIES: u32 = 3;
 /// Bytes that the claims of a pod count as for the time of a call: a search for devices takes up to 25 ms, and on a slow machine 100.
 pub const CLAIMS_WEIGHT: usize = 128 << 10;
 
+/// Bytes that a volume of the cluster counts as for the time of a call about a pod with claims of volumes: 1,500 volumes make it ten times as
+/// long. The predicate takes some microseconds for each.
+pub const VOLUME_WEIGHT: usize = 64;
+
 /// Faults that a trial names of predicates that answer for most pods: enough to see whose pods they are.
 pub const TRIAL_REMARKS: usize = 8;
 
@@ -116,7 +120,10 @@ pub const SET_ASIDE_MOST: Duration = Duration::from_secs(60);
 /// Time after which a template that was set aside is forgotten, if no call about it has failed since it was due.
 pub const SET_ASIDE_FORGET: Duration = Duration::from_secs(600);
 
-/// Pod templates of one predicate that are set aside or have failed lately: more than a cluster has faulty ones, some 400 bytes each. Beyond
+/// Bytes of the name of a pod that is set aside: as many as those of a namespace and a pod have at most in an API server.
+pub const SET_ASIDE_NAME_BYTES: usize = 253 + 1 + 253;
+
+/// Pod templates of one predicate that are set aside or have failed lately: more than a cluster has faulty ones, at most 2 kB each. Beyond
 /// it, those that are due first are forgotten.
 pub const SET_ASIDE_TEMPLATES: usize = 1_024;
 
@@ -206,3 +213,7 @@ pub const KNOWN_NODE_SUMS: usize = 1 << 16;
 
 /// Series of the gauge of sums of nodes, which a policy asks for: two sums of 5,000 nodes. What is beyond it is left out.
 pub const NODE_SUM_SERIES: usize = 10_000;
+
+/// The part of the time that a request has left that one of its pods may take, where it asks about several: one in so many. A pod that
+/// takes longer is answered with an error, and leaves time for those after it: after ten of them a twentieth is left.
+pub const POD_SHARE: u32 = 4;

@@ -17,7 +17,7 @@ use std::time::{Instant, SystemTime};
 
 use nodesift_cache::metadata::{Accountant, Selection};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::LOG_LINE_BYTES;
+use nodesift_sandbox::limits::{FILTER_TIME_WEIGHT, LOG_LINE_BYTES};
 use nodesift_sandbox::wire::allocation::Allocation;
 use nodesift_sandbox::{Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
 
@@ -204,7 +204,7 @@ impl ActivePredicate {
         let fault = outcome.as_ref().err();
         self.counts.count(context.rows(), started.elapsed(), fault.map(|fault| fault.kind));
         let mut set_aside = None;
-        match admitted.end(&owner, fault, self.blame(fault)) {
+        match admitted.end(&owner, fault, self.blame(fault, context)) {
             Change::None => {}
             Change::SetAside(wait) => set_aside = Some(wait),
             Change::Opened => tracing::warn!(
@@ -231,15 +231,17 @@ impl ActivePredicate {
         outcome
     }
 
-    /// Whom a fault says something about. A built-in that takes too much time, memory or output does so by the size of what the pod asks
-    /// for. A custom module may loop whatever it is asked about.
-    pub(crate) fn blame(&self, fault: Option<&Fault>) -> Blame {
+    /// Whom a fault of a call about the pod of this context says something about. Every fault of a built-in is about the pod, whatever it
+    /// is: it answers other pods, and to stop it would stop them all. A custom module may loop whatever it is asked about; that it takes
+    /// too much time, memory or output for a large pod says nothing about others.
+    pub(crate) fn blame(&self, fault: Option<&Fault>, context: &Context) -> Blame {
         let is_by_size = fault.is_some_and(|fault| {
             matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
         });
         match self.module.grants().lifetime {
-            Lifetime::Reused if is_by_size => Blame::Pod,
-            Lifetime::Reused | Lifetime::PerCall | Lifetime::Recycled => Blame::Predicate,
+            Lifetime::Reused => Blame::Pod,
+            _ if is_by_size && context.pod_bytes() > FILTER_TIME_WEIGHT => Blame::Pod,
+            Lifetime::PerCall | Lifetime::Recycled => Blame::Predicate,
         }
     }
 

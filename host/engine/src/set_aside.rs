@@ -11,11 +11,14 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::printable;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::Context;
-use crate::limits::{SET_ASIDE_FAULTS, SET_ASIDE_FIRST, SET_ASIDE_FORGET, SET_ASIDE_MOST, SET_ASIDE_TEMPLATES};
+use crate::limits::{
+    SET_ASIDE_FAULTS, SET_ASIDE_FIRST, SET_ASIDE_FORGET, SET_ASIDE_MOST, SET_ASIDE_NAME_BYTES, SET_ASIDE_TEMPLATES,
+};
 use crate::policy::replace::now as wall_clock;
 
 /// Keyed at random: nobody can write a pod whose hash is that of somebody else's.
@@ -143,7 +146,8 @@ impl SetAside {
             wait: Duration::ZERO,
             until: now,
         });
-        (known.pod, known.last_fault) = (pod, fault.to_string().into());
+        // A pod of a request may have a name of any length.
+        (known.pod, known.last_fault) = (printable(&pod, SET_ASIDE_NAME_BYTES), fault.to_string().into());
         known.faults = known.faults.saturating_add(1);
         self.is_used.store(true, Ordering::Relaxed);
         if !is_of_pod && known.faults < SET_ASIDE_FAULTS {

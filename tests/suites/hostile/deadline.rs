@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodRef,
-    Preemption, Query, Reuse,
+    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodAnswer,
+    PodRef, Preemption, Query, Reuse,
 };
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::FILTER_TIME_MIN;
-use nodesift_sandbox::{Module, Runtime};
+use nodesift_sandbox::{Grants, Module, Runtime};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::{timeout, timing};
@@ -36,6 +36,10 @@ fn slow_but_within_its_budget() -> Guest {
 
 /// An engine over two nodes whose policy has the same predicate many times.
 fn engine(guest: &Guest, on_error: OnError) -> Engine {
+    engine_granting(guest, on_error, &default_grants())
+}
+
+fn engine_granting(guest: &Guest, on_error: OnError, grants: &Grants) -> Engine {
     let (mut writer, reader) = cache::new();
     for name in ["a", "b"] {
         let node = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
@@ -49,7 +53,7 @@ fn engine(guest: &Guest, on_error: OnError) -> Engine {
         phases: Phases::ALL,
         on_error,
         mode: nodesift_engine::Mode::Enforce,
-        module: Arc::new(runtime.load(&component, default_grants()).unwrap()),
+        module: Arc::new(runtime.load(&component, grants.clone()).unwrap()),
         digest: [0; 32],
         counts: Arc::default(),
         breaker: Arc::new(Breaker::that_never_opens()),
@@ -126,6 +130,23 @@ fn a_request_that_is_over_calls_no_predicate_and_one_with_time_left_is_answered(
     let later = Instant::now() + timeout::limit();
     let answer = engine.answer(&query(Some(later), Depth::FirstFailure)).unwrap();
     assert_eq!(answer.pods.first().unwrap().feasible.len(), 1);
+}
+
+#[test]
+fn a_pod_of_several_that_takes_too_long_leaves_time_for_those_after_it() {
+    let _beside = beside_others();
+    let endless = Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)");
+    let engine = engine_granting(&endless, OnError::Reject, &grants());
+    let ask = |pods: usize| {
+        let deadline = Some(Instant::now() + Duration::from_secs(4));
+        let query = Query { pods: (0..pods).map(|_| pod()).collect(), ..query(deadline, Depth::FirstFailure) };
+        engine.answer_known_on(&engine.snapshot(), &query)
+    };
+    let answer = ask(2).unwrap();
+    let is_too_slow = |pod: &PodAnswer| matches!(pod.error.as_deref(), Some(Error::PodTooSlow { .. }));
+    assert!(answer.pods.len() == 2 && answer.pods.iter().all(is_too_slow), "{:?}", answer.pods);
+    // It was not set aside for that: asked about alone, it has all of the time.
+    assert!(matches!(ask(1), Err(Error::DeadlineExceeded)));
 }
 
 #[test]

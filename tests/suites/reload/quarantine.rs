@@ -86,6 +86,28 @@ fn open(reloading: &Reloading, first: usize) -> usize {
 
 /// H-23.
 #[test]
+fn faults_by_size_about_large_pods_are_those_of_the_pods() {
+    let _beside = beside_others();
+    let reloading = serving(LOOP, "onError: Reject");
+    let large = |number: usize| {
+        let mut about = about(number, true);
+        let labels = about["pods"][0]["object"]["metadata"]["labels"].as_object_mut().unwrap();
+        labels.extend((0..300).map(|label| (format!("tenant.example.com/label-{label}"), json!("x".repeat(60)))));
+        about
+    };
+    for number in 0..3 * QUARANTINE_FAULTS {
+        let answer = ask(&reloading.sidecar.unix(), "/v1/filter", &large(number))["pods"][0].clone();
+        assert_eq!(fault(&answer), Some("Deadline"), "{answer}");
+    }
+    let answer = asked(&reloading, 1_000, false);
+    assert_eq!(fault(&answer), None, "{answer}");
+    assert_eq!(own(&reloading.status())["breaker"]["opened"], 0);
+    // Faults about small ones are those of the predicate.
+    (2_000..2_000 + QUARANTINE_FAULTS).for_each(|number| _ = asked(&reloading, number, true));
+    assert_eq!(fault(&asked(&reloading, 3_000, false)), Some("Quarantined"));
+}
+
+#[test]
 fn h23_the_fifth_fault_opens_the_breaker_and_every_place_that_shows_it_says_so() {
     let _beside = beside_others();
     for (on_error, effect) in [("Reject", "Rejected"), ("Ignore", "Ignored")] {

@@ -209,3 +209,70 @@ fn where_faults_are_ignored_a_tenant_cannot_switch_a_predicate_off_for_others() 
         assert_eq!(feasible(&answer), before, "{answer}");
     }
 }
+
+#[test]
+fn pods_whose_claims_ask_more_than_one_query_may_open_no_breaker() {
+    const CLAIMS: usize = 17;
+    let device_class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "acc", "uid": "acc"}, "spec": {}});
+    let slice = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n0", "uid": "n0"},
+        "spec": {"driver": "d.example.com", "nodeName": "n0", "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1},
+                 "devices": [{"name": "d0"}, {"name": "d1"}]},
+    });
+    let mut objects = vec![device_class, slice];
+    for (namespace, claim) in (0..2).flat_map(|namespace| (0..CLAIMS + 4).map(move |claim| (namespace, claim))) {
+        let alternatives = |request: usize| -> Vec<Value> {
+            let selector = |number: usize| json!([{"cel": {"expression": format!("device.driver != 'x' || {claim}+{request}+{number} < 0")}}]);
+            (0..8)
+                .map(|number| json!({"name": format!("a{number}"), "deviceClassName": "acc", "allocationMode": "ExactCount", "count": 1, "selectors": selector(number)}))
+                .collect()
+        };
+        let requests: Vec<Value> = (0..32)
+            .map(|number| json!({"name": format!("r{number}"), "firstAvailable": alternatives(number)}))
+            .collect();
+        objects.push(json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": format!("c{claim}"), "namespace": format!("tenant-{namespace}"), "uid": format!("{namespace}-{claim}")},
+            "spec": {"devices": {"requests": requests}},
+        }));
+    }
+    let (sidecar, _folder) = serving(&objects, None);
+    for turn in 0..8 {
+        let claims = (0..CLAIMS).map(|claim| json!({"name": format!("c{claim}"), "resourceClaimName": format!("c{}", (turn / 2 + claim) % (CLAIMS + 4))}));
+        // They make the pod large, so that it has time for all of its claims.
+        let tolerations: Vec<Value> =
+            (0..11_000).map(|number| json!({"key": format!("k{turn}-{number}"), "operator": "Equal", "value": "v".repeat(20), "effect": "NoSchedule"})).collect();
+        let spec = json!({"resourceClaims": claims.collect::<Vec<_>>(), "tolerations": tolerations});
+        let answer = asked(&sidecar, &pod(&format!("tenant-{}", turn % 2), &format!("p{turn}"), &spec));
+        assert_eq!(feasible(&answer), 0, "{answer}");
+    }
+    ordinary_pods_fit(&sidecar, 0, "claims");
+}
+
+#[test]
+fn in_a_cluster_with_local_volumes_pods_with_claims_are_answered() {
+    const VOLUMES: usize = 5 * NODES;
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+        "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"});
+    let volume = |number: usize| {
+        let hostname =
+            json!([{"key": "kubernetes.io/hostname", "operator": "In", "values": [format!("n{}", number % NODES)]}]);
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": format!("v{number}")},
+            "spec": {"local": {"path": "/d"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local", "capacity": {"storage": "10Gi"},
+                     "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": hostname}]}}},
+            "status": {"phase": "Available"}})
+    };
+    let claim = |number: usize| {
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": format!("c{number}"), "namespace": "honest", "uid": format!("c{number}")},
+            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Pending"}})
+    };
+    let objects: Vec<Value> = [class].into_iter().chain((0..VOLUMES).map(volume)).chain((0..6).map(claim)).collect();
+    let (sidecar, _folder) = serving(&objects, None);
+    // Five volumes of a node serve five claims and no sixth.
+    for claims in 1..=6 {
+        let volumes: Vec<Value> = (0..claims).map(|number| json!({"name": format!("v{number}"), "persistentVolumeClaim": {"claimName": format!("c{number}")}})).collect();
+        let answer = asked(&sidecar, &pod("honest", &format!("with-{claims}"), &json!({"volumes": volumes})));
+        assert_eq!(answer["faults"].as_array().map_or(0, Vec::len), 0, "{claims}: {answer}");
+        assert_eq!(feasible(&answer), if claims <= 5 { NODES } else { 0 }, "{claims}: {answer}");
+    }
+}

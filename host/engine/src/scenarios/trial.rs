@@ -98,7 +98,7 @@ impl Engine {
                     Err(fault) if matches!(fault.kind, FaultKind::Overloaded | FaultKind::ClockStopped) => {}
                     Err(fault) => {
                         // The pod's own fault is none of the predicate's, however many such pods there are.
-                        if predicate.blame(Some(&fault)) == Blame::Predicate {
+                        if predicate.blame(Some(&fault), &context) == Blame::Predicate {
                             record.count(&pod.namespace, true);
                         }
                         let (predicate, pod) = (Arc::clone(&predicate.name), subject.name.clone());

@@ -80,7 +80,7 @@ impl Engine {
             let may_reuse = self.reuse != Reuse::Off;
             let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
             let (subject, budget) = (asked.subject.clone(), &mut RowBudget::default());
-            match self.answer_pod(evaluator, &query, subject, &asked.snapshot, &Batch::All, budget) {
+            match self.answer_pod(evaluator, &query, query.deadline, subject, &asked.snapshot, &Batch::All, budget) {
                 Ok(after) => {
                     let name = asked.subject.name.clone();
                     let difference = PodDifference::of(name, &asked.before, &Nodes::of(&after));
