@@ -146,7 +146,8 @@ impl Negotiations {
         }
         let before = self.of_pod(&request.pod.uid).find(|it| it.owner == owner).map(|it| it.id);
         if let Some(before) = before.filter(|before| request.supersedes != Some(*before)) {
-            return Err(Refusal::AlreadyExists(before));
+            let is_unnamed = owner.class == Class::Remote && owner.identity.is_empty();
+            return Err(if is_unnamed { Refusal::AlreadyExistsUnnamed } else { Refusal::AlreadyExists(before) });
         }
         self.make_room(&owner, request.held_bytes(), now)?;
         if let Some(before) = before {

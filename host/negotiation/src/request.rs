@@ -182,6 +182,14 @@ pub enum Refusal {
     /// The pod has a negotiation, and the request does not supersede it.
     #[error("the pod has negotiation {} already; name it in `supersedes` to take its place", .0.0)]
     AlreadyExists(NegotiationId),
+    /// The same, where clients have no names to be told apart by: whoever knew the negotiation could end that of another.
+    #[error(
+        "the pod has a negotiation of a client without a certificate already: wait for its end, or come over the socket"
+    )]
+    AlreadyExistsUnnamed,
+    /// A remote client may not negotiate about claims of a pod that it alone has seen.
+    #[error("the pod is not in the cache, and it has claims: negotiate once the cache has it, or come over the socket")]
+    NotInCache,
     /// There is no such negotiation: it has ended, or the program has been restarted.
     #[error("there is no negotiation {}; negotiate again", .0.0)]
     Unknown(NegotiationId),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift_negotiation::limits::{CANDIDATES_MOST, ORDER_NODES};
-use nodesift_negotiation::{Event, NegotiationId, Node, Request, Select};
+use nodesift_negotiation::{Class, Event, NegotiationId, Node, Refusal, Request, Select};
 use nodesift_proto::v1::{self, party_message};
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -98,6 +98,11 @@ fn opening(
     let known = PodRef::Known(Arc::clone(&subject.record));
     let (pod, selected_by) = service.engine().negotiated_pod(&snapshot, &known)?;
     let claims = rules::claims(&snapshot, &subject.record);
+    let owner = scope.rights.owner();
+    if owner.class == Class::Remote && !subject.is_known && !pod.claims.is_empty() {
+        // What it says of its claims nobody has checked: they may be those of another pod, which could not be negotiated meanwhile.
+        return Err(Refusal::NotInCache.into());
+    }
     let version = response::version(&snapshot, policy.generation, service.staleness().age());
     let request = Request {
         pod,
@@ -107,7 +112,7 @@ fn opening(
         deadline: Duration::from_millis(deadline_ms.into()),
         round: Duration::from_millis(round_ms.into()),
         supersedes: (supersedes != 0).then_some(NegotiationId(supersedes)),
-        owner: scope.rights.owner(),
+        owner,
         bytes: subject.record.memory_bytes(),
     };
     Ok(Opening { request, subject, claims, scope, version })

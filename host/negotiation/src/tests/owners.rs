@@ -68,6 +68,17 @@ fn a_negotiation_of_the_same_pod_by_another_client_keeps_nobody_out() {
 }
 
 #[test]
+fn nobody_is_told_the_negotiation_of_a_client_without_a_name() {
+    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+    world.negotiate(asked(1, &remote(""), 0));
+    let again = world.core.negotiate(asked(1, &remote(""), 0), world.now).unwrap_err();
+    assert_eq!(again, Refusal::AlreadyExistsUnnamed);
+    let named = world.negotiate(asked(1, &remote("core"), 0));
+    let again = world.core.negotiate(asked(1, &remote("core"), 0), world.now).unwrap_err();
+    assert_eq!(again, Refusal::AlreadyExists(named));
+}
+
+#[test]
 fn remote_clients_leave_local_ones_their_places_and_each_client_leaves_some() {
     let mut world = World::new(vec![party("a", OnSilence::Wait)]);
     let share = |most: usize| most - most / CLIENT_SHARE;
