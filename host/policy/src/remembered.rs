@@ -11,11 +11,12 @@
 //! it is compared with its digests when it is read, and with those of the document; signatures are verified with its keys. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -355,14 +356,7 @@ impl StateFolder {
         if !found.is_dir() {
             return Ok(());
         }
-        let (owner, own, mode) = (found.uid(), rustix::process::geteuid().as_raw(), found.mode() & 0o7777);
-        if owner != own {
-            return Err(Exposed::Owner { owner, own });
-        }
-        if mode & WRITE_OF_OTHERS != 0 {
-            return Err(Exposed::Mode { mode });
-        }
-        Ok(())
+        is_own(&found)
     }
 
     fn module(&self, digest: &Digest) -> PathBuf {
@@ -394,11 +388,30 @@ impl From<KeysError> for Unproven {
     }
 }
 
+/// Whether nobody else may write to a file or folder.
+fn is_own(found: &Metadata) -> Result<(), Exposed> {
+    let (owner, own, mode) = (found.uid(), rustix::process::geteuid().as_raw(), found.mode() & 0o7777);
+    if owner != own {
+        return Err(Exposed::Owner { owner, own });
+    }
+    if mode & WRITE_OF_OTHERS != 0 {
+        return Err(Exposed::Mode { mode });
+    }
+    Ok(())
+}
+
+/// Reads what was remembered. The document in it proves itself by a digest beside it, so the file has to be ours: not a link, which may
+/// lead to anybody's. Modules and their proofs are compared with the document instead.
 fn manifest(path: &Path) -> Result<Option<Manifest>, RecallError> {
-    let bytes = match file::read(path, REMEMBERED_BYTES) {
-        Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        outcome => outcome.map_err(|source| RecallError::Read { path: path.to_owned(), source })?,
+    let failed = |source: FileError| RecallError::Read { path: path.to_owned(), source };
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| failed(error.into()))?,
     };
+    let found = file.metadata().map_err(|error| failed(error.into()))?;
+    is_own(&found).map_err(|source| RecallError::Exposed { path: path.to_owned(), source })?;
+    let bytes = file::read_open(file, REMEMBERED_BYTES).map_err(failed)?;
     let damaged = |error: serde_json::Error| RecallError::Damaged { path: path.to_owned(), reason: error.to_string() };
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
@@ -472,6 +485,17 @@ mod tests {
             fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
             assert!(state.recall(&[]).unwrap().is_some(), "{mode:o}");
         }
+        let file = folder.path().join(ACTIVE);
+        for (mode, is_used) in [(0o666, false), (0o620, false), (0o644, true), (0o600, true)] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let recalled = state.recall(&[]);
+            let is_exposed = matches!(recalled, Err(RecallError::Exposed { source: Exposed::Mode { .. }, .. }));
+            assert_eq!((recalled.is_ok(), is_exposed), (is_used, !is_used), "{mode:o}");
+        }
+        let elsewhere = folder.path().join("elsewhere.json");
+        fs::rename(&file, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+        assert!(matches!(state.recall(&[]), Err(RecallError::Read { .. })));
         let absent = StateFolder::new(&folder.path().join("absent"), &PulledFolder::none());
         assert!(absent.recall(&[]).unwrap().is_none());
     }
