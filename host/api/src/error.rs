@@ -204,7 +204,8 @@ pub enum Error {
     },
     /// `Assume` with `check`: the cache has changed while the pod was evaluated, and evaluating it again took too long.
     #[error(
-        "the cache has changed while the pod was checked, and checking it again takes more than {} ms: try again",
+        "the cache has changed while the pod was checked, and checking it again takes more than {} ms, or less where many are checked: try \
+         again",
         limits::LOCKED_CHECK_TIME.as_millis()
     )]
     CheckInterrupted,
@@ -336,7 +337,9 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         engine::Error::TooManyNominated { .. } | engine::Error::AnswerTooLarge { .. } => {
             (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
         }
-        engine::Error::DeadlineExceeded => (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT),
+        engine::Error::DeadlineExceeded | engine::Error::PodTooSlow { .. } => {
+            (Code::DeadlineExceeded, StatusCode::GATEWAY_TIMEOUT)
+        }
         engine::Error::ReuseMismatch { .. } => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
@@ -346,8 +349,10 @@ fn status_of_refusal(refusal: &nodesift_negotiation::Refusal) -> (tonic::Code, S
     use nodesift_negotiation::Refusal;
     use tonic::Code;
     match refusal {
-        Refusal::AlreadyExists(_) | Refusal::Attended(_) => (Code::AlreadyExists, StatusCode::CONFLICT),
-        Refusal::Unknown(_) | Refusal::UnknownParty(_) => (Code::NotFound, StatusCode::NOT_FOUND),
+        Refusal::AlreadyExists(_) | Refusal::AlreadyExistsUnnamed | Refusal::Attended(_) => {
+            (Code::AlreadyExists, StatusCode::CONFLICT)
+        }
+        Refusal::Unknown(_) | Refusal::UnknownParty(_) | Refusal::NotInCache => (Code::NotFound, StatusCode::NOT_FOUND),
         Refusal::Full(_) => (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS),
         Refusal::OutOfRange(_) => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         Refusal::NotViable(_) | Refusal::NotOptimistic(_) | Refusal::Selected(_) => {

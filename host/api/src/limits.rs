@@ -272,6 +272,10 @@ pub const STATE_DUMPS: usize = 4;
 /// Concurrent streams of events and of node index changes, of one class of listeners.
 pub const STREAMS: usize = 16;
 
+/// Bytes of a stream of requests or of a party that are read before they are worked on: more than thousand requests by name. A client that
+/// has written more small ones than these loses its connection.
+pub const READ_AHEAD: usize = 256 << 10;
+
 /// Concurrent `FilterStream` calls of one class of listeners. A core keeps one or two; each may hold one partial message and
 /// the responses of [`STREAM_REQUESTS`] requests.
 pub const REQUEST_STREAMS: usize = 64;
@@ -362,13 +366,23 @@ pub const ASSUME_TTL: Duration = Duration::from_secs(30);
 pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 
 /// Time for the evaluation of an `Assume` with `check`, without the lock of the cache's writer: one pod on one node, which takes a
-/// millisecond. Also under the lock for a pod that holds devices of an earlier `Assume`.
+/// millisecond. Also under the lock for a pod that holds devices of an earlier `Assume`, within [`LOCKED_CHECKS_TIME`].
 pub const CHECK_TIME: Duration = Duration::from_millis(500);
 
-/// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it. All
-/// placements that are evaluated at a time together stay below the 900 ms after which `/livez` fails; a custom predicate may take
-/// seconds for a call.
+/// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it; a custom
+/// predicate may take seconds for a call.
 pub const LOCKED_CHECK_TIME: Duration = Duration::from_millis(50);
+
+/// Time for all evaluations under that lock together, those of pods that hold devices included: well below the 900 ms without a publication
+/// after which `/livez` fails.
+pub const LOCKED_CHECKS_TIME: Duration = Duration::from_millis(400);
+
+/// What part of the time that passes comes back to [`LOCKED_CHECKS_TIME`]: one in so many.
+pub const LOCKED_CHECKS_SHARE: u32 = 4;
+
+/// Time for which each may be evaluated under that lock in any case, and which does not count: built-in predicates take a tenth of it for an
+/// ordinary pod. As many as there are places for calls that write, [`WRITES`] of both classes, take 64 ms.
+pub const LOCKED_CHECK_FREE: Duration = Duration::from_millis(2);
 
 /// Bytes of allocations from which on one `Filter` request gets no more of them. One pod has at most
 /// [`ALLOCATION_BYTES`](nodesift_engine::limits::ALLOCATION_BYTES), and both together leave room for the answers in a message

@@ -19,6 +19,7 @@ use crate::admission::scope::{RequestScope, StreamScope};
 use crate::admission::slots::{Size, Slots};
 use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
+use crate::calls::locked_time::LockedTime;
 use crate::negotiation::Negotiating;
 use crate::transport::arrivals::RequestRoom;
 use crate::transport::budget::ListenerClass;
@@ -100,6 +101,7 @@ pub struct Service {
     unix: ClassPlaces,
     tcp: ClassPlaces,
     version_waiters: VersionWaiters,
+    locked_time: Arc<LockedTime>,
     policy_note: PolicyNote,
     negotiating: Negotiating,
 }
@@ -120,6 +122,7 @@ impl Service {
             locked_reads: Arc::new(Semaphore::new(limits::WRITES)),
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
+            locked_time: Arc::default(),
             policy_note: PolicyNote::default(),
             negotiating: Negotiating::default(),
         }
@@ -176,6 +179,11 @@ impl Service {
 
     pub(crate) fn writer(&self) -> &SharedWriter {
         &self.writer
+    }
+
+    /// What is left for evaluations under the writer's lock.
+    pub(crate) fn locked_time(&self) -> &LockedTime {
+        &self.locked_time
     }
 
     #[cfg(test)]

@@ -91,7 +91,11 @@ impl Service {
             true => limits::CHECK_TIME,
             false => limits::LOCKED_CHECK_TIME,
         };
-        self.evaluate_locked_within(time, writer, request, plan, found)
+        let time = self.locked_time().left(Instant::now(), time);
+        let start = Instant::now();
+        let found = self.evaluate_locked_within(time, writer, request, plan, found);
+        self.locked_time().spend(Instant::now(), start.elapsed());
+        found
     }
 
     fn evaluate_locked_within(

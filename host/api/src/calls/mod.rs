@@ -10,6 +10,7 @@
 //!   response         the engine's answers → messages
 //! assume             Assume, Forget: decisions of a core → the cache's writer
 //!   check            what an Assume evaluates first: whether the pod fits, which devices its claims get
+//!   locked_time      how long all of that may keep the cache's lock
 //!   changes          the same inside a Filter request, before its pods are evaluated
 //! node_index         which node is in which row, as the difference from what a core knows
 //! node_index_stream  NodeIndex: that difference as a stream
@@ -23,6 +24,7 @@ mod check;
 pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;
+pub(crate) mod locked_time;
 mod node_index;
 pub(crate) mod node_index_stream;
 mod overlay;

@@ -5,13 +5,12 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::future::FutureExt as _;
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::stream;
 use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -66,18 +65,22 @@ struct Reader {
 
 impl Reader {
     /// Reads one request after the other and begins to work on each.
-    async fn read(self, requests: impl Stream<Item = Result<FilterStreamRequest, Status>>) {
-        let mut requests = pin!(requests);
-        // The next request is read once the client has read most of the answers that it has.
-        while let Ok(place) = self.answers.reserve().await {
+    async fn read(self, mut requests: split::Messages<FilterStreamRequest>) {
+        // The next request is begun once the client has read most of the answers that it has.
+        let place = async || {
+            let place = self.answers.reserve().await;
             if let Some(unsent) = &self.unsent {
                 unsent.until_read().await;
             }
+            place
+        };
+        while let Ok(place) = requests.while_waiting(place()).await {
             let Some(request) = requests.next().await else { return };
             let scope = self.scope.next();
             place.send(match request {
                 Ok(FilterStreamRequest { id, filter }) => {
-                    let (scope, stage) = self.admitted(scope, filter.unwrap_or_default()).await;
+                    let admitted = self.admitted(scope, filter.unwrap_or_default());
+                    let (scope, stage) = requests.while_waiting(admitted).await;
                     Answer::begin(self.answer(id, scope, stage))
                 }
                 Err(status) => Answer::Done(Err(status)),

@@ -3,13 +3,11 @@
 //! A task of its own reads what a party says: hyper takes nothing from a response while the client's window is closed, and what is
 //! said must not depend on that. Start at [`routes`].
 
-use std::pin::pin;
-
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::post;
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use nodesift_proto::v1;
 use tonic::Status;
 
@@ -97,16 +95,11 @@ async fn attend(service: Service, request: Request) -> Result<Response, Status> 
 }
 
 /// Reads what a party says until it ends, or says what is none.
-async fn read(
-    mut attendance: Attendance,
-    said: impl Stream<Item = Result<v1::PartyMessage, Status>>,
-    touch: impl Fn(),
-) {
-    let mut said = pin!(said);
+async fn read(mut attendance: Attendance, mut said: split::Messages<v1::PartyMessage>, touch: impl Fn()) {
     while let Some(message) = said.next().await {
         touch();
         let taken = match message {
-            Ok(message) => attendance.take(message).await.map_err(Error::into),
+            Ok(message) => said.while_waiting(attendance.take(message)).await.map_err(Error::into),
             Err(status) => Err(status),
         };
         if let Err(status) = taken {

@@ -3,10 +3,13 @@
 //!
 //! Start at [`messages`].
 
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::pin;
+
 use axum::body::Body;
 use axum::extract::Request;
 use bytes::{Buf as _, Bytes, BytesMut};
-use futures_util::{Stream, stream};
 use http_body_util::BodyExt as _;
 use prost::Message;
 use tonic::Status;
@@ -19,31 +22,87 @@ use crate::{Error, limits};
 /// # Errors
 ///
 /// UNIMPLEMENTED where they are compressed.
-pub(super) fn messages<Q: Message + Default + 'static>(
-    request: Request,
-    max: usize,
-) -> Result<impl Stream<Item = Result<Q, Status>> + Send, Status> {
+pub(super) fn messages<Q: Message + Default>(request: Request, max: usize) -> Result<Messages<Q>, Status> {
     check_encoding(&request)?;
-    Ok(split(request.into_body(), max))
+    Ok(Messages::of(request.into_body(), max))
 }
 
 /// The messages of a body, up to the first error. One that declares more than `max` bytes is refused by its head.
-fn split<Q: Message + Default>(body: Body, max: usize) -> impl Stream<Item = Result<Q, Status>> + Send {
-    stream::try_unfold((body, BytesMut::new()), move |(mut body, mut buffer)| async move {
+#[derive(Debug)]
+pub(super) struct Messages<Q> {
+    body: Body,
+    /// What has been read of it, and is no message yet or has not been asked for.
+    buffer: BytesMut,
+    end: Option<End>,
+    max: usize,
+    message: PhantomData<fn() -> Q>,
+}
+
+/// How a body has ended.
+#[derive(Debug)]
+enum End {
+    Whole,
+    Failed(Status),
+    /// The failure has been told.
+    Told,
+}
+
+impl<Q: Message + Default> Messages<Q> {
+    fn of(body: Body, max: usize) -> Self {
+        Self { body, buffer: BytesMut::new(), end: None, max, message: PhantomData }
+    }
+
+    /// The next message; none after the last, or after an error. Dropped before it is ready, it loses nothing.
+    pub(super) async fn next(&mut self) -> Option<Result<Q, Status>> {
         loop {
-            if let Some(message) = next(&mut buffer, max)? {
-                let message = Q::decode(message).map_err(|error| Status::invalid_argument(error.to_string()))?;
-                return Ok(Some((message, (body, buffer))));
+            let message = match next(&mut self.buffer, self.max) {
+                _ if matches!(self.end, Some(End::Told)) => return None,
+                Ok(message) => message,
+                Err(error) => return Some(Err(self.tell(error))),
+            };
+            if let Some(message) = message {
+                let message = Q::decode(message).map_err(|error| Status::invalid_argument(error.to_string()));
+                return Some(message.map_err(|error| self.tell(error)));
             }
-            match body.frame().await {
-                // Trailers of a request mean nothing.
-                Some(Ok(frame)) => buffer.extend_from_slice(&frame.into_data().unwrap_or_default()),
-                Some(Err(error)) => return Err(Status::from_error(error.into())),
-                None if buffer.is_empty() => return Ok(None),
-                None => return Err(Status::invalid_argument("the stream ends within a message")),
+            match &self.end {
+                None => self.frame().await,
+                Some(End::Failed(error)) => return Some(Err(self.tell(error.clone()))),
+                Some(End::Whole) if self.buffer.is_empty() => return None,
+                Some(End::Whole | End::Told) => {
+                    return Some(Err(self.tell(Status::invalid_argument("the stream ends within a message"))));
+                }
             }
         }
-    })
+    }
+
+    /// Waits for something else, and reads on meanwhile, up to [`limits::READ_AHEAD`]: HTTP/2 ends a connection of which some hundred small
+    /// frames have not been read, as clients send them that write many requests at once.
+    pub(super) async fn while_waiting<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = pin!(other);
+        while self.end.is_none() && self.buffer.len() < limits::READ_AHEAD {
+            tokio::select! {
+                biased;
+                done = &mut other => return done,
+                () = self.frame() => {}
+            }
+        }
+        other.await
+    }
+
+    fn tell(&mut self, error: Status) -> Status {
+        self.end = Some(End::Told);
+        error
+    }
+
+    /// Reads the next frame of the body.
+    async fn frame(&mut self) {
+        match self.body.frame().await {
+            // Trailers of a request mean nothing.
+            Some(Ok(frame)) => self.buffer.extend_from_slice(&frame.into_data().unwrap_or_default()),
+            Some(Err(error)) => self.end = Some(End::Failed(Status::from_error(error.into()))),
+            None => self.end = Some(End::Whole),
+        }
+    }
 }
 
 /// Takes the next message where it has arrived whole.
@@ -73,7 +132,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::convert::Infallible;
 
-    use futures_util::StreamExt as _;
+    use futures_util::stream;
     use http_body_util::StreamBody;
     use hyper::body::Frame;
     use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
@@ -92,7 +151,39 @@ mod tests {
     }
 
     async fn messages(body: Body, max: usize) -> Vec<Result<FilterStreamRequest, Status>> {
-        split(body, max).collect().await
+        let (mut messages, mut read) = (Messages::of(body, max), Vec::new());
+        while let Some(message) = messages.next().await {
+            read.push(message);
+            // As if each had to be waited for.
+            messages.while_waiting(tokio::task::yield_now()).await;
+        }
+        read
+    }
+
+    #[tokio::test]
+    async fn a_wait_reads_on_up_to_a_limit_and_loses_nothing() {
+        let sent: Vec<FilterStreamRequest> = (0..100_000).map(|id| FilterStreamRequest { id, filter: None }).collect();
+        let bytes: Vec<u8> = sent.iter().flat_map(framed).collect();
+        let mut messages: Messages<FilterStreamRequest> = Messages::of(body(&bytes, 9), 1 << 20);
+        messages.while_waiting(std::future::ready(())).await;
+        assert_eq!(messages.buffer.len(), 0, "what is there already waits for nothing");
+        let mut ticks = 0;
+        messages
+            .while_waiting(std::future::poll_fn(|context| {
+                ticks += 1;
+                context.waker().wake_by_ref();
+                if ticks > 200_000 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+            }))
+            .await;
+        assert!(
+            (limits::READ_AHEAD..limits::READ_AHEAD + 9).contains(&messages.buffer.len()),
+            "{}",
+            messages.buffer.len()
+        );
+        for expected in sent {
+            assert_eq!(messages.next().await.unwrap().unwrap(), expected);
+        }
+        assert!(messages.next().await.is_none());
     }
 
     #[tokio::test]
