@@ -276,3 +276,41 @@ fn in_a_cluster_with_local_volumes_pods_with_claims_are_answered() {
         assert_eq!(feasible(&answer), if claims <= 5 { NODES } else { 0 }, "{claims}: {answer}");
     }
 }
+
+#[test]
+fn claims_whose_expressions_take_seconds_together_are_set_aside_with_their_pod() {
+    let costly = |number: usize| {
+        let list: Vec<String> = (0..90).map(|item| item.to_string()).collect();
+        let list = list.join(",");
+        format!("[{list}].all(a, [{list}].all(b, [{list}].all(c, a + b + c >= {number} - {number})))")
+    };
+    let device_class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "acc", "uid": "acc"}, "spec": {}});
+    let slice = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n0", "uid": "n0"},
+        "spec": {"driver": "d.example.com", "nodeName": "n0", "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "d0"}]},
+    });
+    let claim = |claim: usize| {
+        let exactly = |number: usize| json!({"deviceClassName": "acc", "allocationMode": "ExactCount", "count": 1, "selectors": [{"cel": {"expression": costly(32 * claim + number)}}]});
+        let requests: Vec<Value> =
+            (0..32).map(|number| json!({"name": format!("r{number}"), "exactly": exactly(number)})).collect();
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": format!("c{claim}"), "namespace": "tenant", "uid": format!("c{claim}")}, "spec": {"devices": {"requests": requests}}})
+    };
+    let objects: Vec<Value> = [device_class, slice].into_iter().chain((0..16).map(claim)).collect();
+    let (sidecar, _folder) = serving(&objects, None);
+    let claims: Vec<Value> =
+        (0..16).map(|claim| json!({"name": format!("c{claim}"), "resourceClaimName": format!("c{claim}")})).collect();
+    let heavy = pod("tenant", "heavy", &json!({"resourceClaims": claims}));
+    let (mut kinds, mut turn) = (Vec::new(), 0);
+    // A question may end before its call does. What was found is kept, so that the claims are answered in the end.
+    while kinds.iter().all(|kind| *kind != "Quarantined") && turn < 60 {
+        let request = json!({"pods": [{"object": heavy}]});
+        let answer = nodesift_tests::http::post(&sidecar.unix(), "/v1/filter", request.to_string()).unwrap().json();
+        let fault = answer["pods"][0]["faults"][0]["fault"].as_str().unwrap_or("none").to_owned();
+        kinds.push(fault);
+        turn += 1;
+    }
+    println!("{kinds:?}");
+    assert!(kinds.iter().any(|kind| kind == "Quarantined"), "{kinds:?}");
+    ordinary_pods_fit(&sidecar, 0, "expressions");
+}

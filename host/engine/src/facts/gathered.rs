@@ -2,6 +2,7 @@
 //! selectors say of them. Start at [`Gathered::of`].
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use nodesift_cache::{Devices, Row, SeenDevice, SeenPool};
 use nodesift_sandbox::wire::devices::Answer;
@@ -9,10 +10,14 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::lists::{Lists, number};
+use crate::limits::SELECTORS_TIME;
 use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
+
+/// The answer of expressions that are not evaluated because those before them took too long. The call is over by then.
+const TOO_LONG: &str = "selector #0: CEL runtime error: the expressions of the pod's claims take too long together";
 
 /// What a row sees: the number of a list of pools, or why pools cannot be gathered.
 pub(super) type Sight = Result<u32, Arc<str>>;
@@ -30,6 +35,8 @@ pub(super) struct Gathered {
     pub(super) pools: Vec<GatheredPool>,
     device_count: usize,
     answers: Mutex<FxHashMap<Vec<String>, Arc<Answers>>>,
+    /// For how long expressions were evaluated.
+    evaluated: Mutex<Duration>,
 }
 
 /// A pool that rows see.
@@ -129,7 +136,15 @@ impl Gathered {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
-                    None => Answers::of(selectors.outcomes(list, devices.map(|seen| &seen.device))),
+                    None if *self.evaluated.lock() >= SELECTORS_TIME => {
+                        Answers { distinct: vec![Answer::Error(TOO_LONG.into())], codes: vec![0; self.device_count] }
+                    }
+                    None => {
+                        let started = Instant::now();
+                        let answers = Answers::of(selectors.outcomes(list, devices.map(|seen| &seen.device)));
+                        *self.evaluated.lock() += started.elapsed();
+                        answers
+                    }
                 }
             }
             None => Answers { distinct: vec![Answer::Error(NO_SELECTORS.into())], codes: vec![0; self.device_count] },
