@@ -6,6 +6,7 @@
 //! - [`http`]: requests to it; [`wire`]: raw connections, for requests that no client sends.
 //! - [`process`]: memory, files, threads and processor time of a process.
 //! - [`apiserver`]: an API server with scripted faults.
+//! - [`tenants`]: hostile tenants beside an honest core.
 //! - [`timeout`]: timeouts and polling.
 //! - [`timing`]: times that tests see, and the few by which they fail.
 //! - [`machine`]: which tests may run beside which.
@@ -19,6 +20,7 @@ pub mod http;
 pub mod machine;
 pub mod process;
 pub mod sidecar;
+pub mod tenants;
 pub mod timeout;
 pub mod timing;
 pub mod wire;

@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn a_planted_panic_is_found_minimised_and_written() {
-        let target = Target { name: "planted", form: Form::Bytes, run: needle, generate: crate::nothing };
+        let time = Duration::from_secs(1);
+        let target = Target { name: "planted", form: Form::Bytes, run: needle, generate: crate::nothing, time };
         let folder = std::env::temp_dir().join(format!("nodesift-fuzz-planted-{}", std::process::id()));
         let summary = fuzz_up_to(1, &target, timeout::limit(), 1, &folder);
         let summary = summary.expect("files can be written");

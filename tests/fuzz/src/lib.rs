@@ -27,6 +27,7 @@ mod comparison;
 mod mirror;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 pub use targets::TARGETS;
 
@@ -43,6 +44,8 @@ pub struct Target {
     pub run: fn(&[u8]) -> Behaviour,
     /// A new valid input; empty where the target has no generator.
     pub generate: fn(&mut fastrand::Rng) -> Vec<u8>,
+    /// Time that one unit may take on a machine that is not slow.
+    pub time: Duration,
 }
 
 /// The target of this name, if any.

@@ -10,9 +10,6 @@ use nodesift_tests::timeout;
 use crate::memory::Peak;
 use crate::{Behaviour, Target};
 
-/// Time of one unit. A request has 2 s by default, and no input of a few kilobytes should need half of it.
-const UNIT_TIME: Duration = Duration::from_secs(1);
-
 /// Bytes that one unit may have allocated at once.
 const UNIT_BYTES: usize = 256 << 20;
 
@@ -46,7 +43,12 @@ pub enum Finding {
         text: String,
     },
     /// It took too long, each time.
-    Slow(Duration),
+    Slow {
+        /// The time of the last run.
+        time: Duration,
+        /// What it may take.
+        limit: Duration,
+    },
     /// It allocated too much.
     Large(usize),
 }
@@ -59,7 +61,7 @@ impl Finding {
             Self::Panic { place, text } => {
                 format!("{place} {}", crate::shape(text).chars().take(BEGINNING).collect::<String>())
             }
-            Self::Slow(_) => "slow".to_owned(),
+            Self::Slow { .. } => "slow".to_owned(),
             Self::Large(_) => "large".to_owned(),
         }
     }
@@ -69,7 +71,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Panic { place, text } => write!(f, "panic at {place}: {text}"),
-            Self::Slow(time) => write!(f, "took {:.1} s, at most {:.1} s", time.as_secs_f32(), limit().as_secs_f32()),
+            Self::Slow { time, limit } => {
+                write!(f, "took {:.1} s, at most {:.1} s", time.as_secs_f32(), limit.as_secs_f32())
+            }
             Self::Large(bytes) => write!(f, "allocated {} MiB at once, at most {} MiB", bytes >> 20, UNIT_BYTES >> 20),
         }
     }
@@ -84,22 +88,18 @@ pub struct Unit {
     pub time: Duration,
 }
 
-/// Time of one unit on this machine.
-fn limit() -> Duration {
-    timeout::scaled(UNIT_TIME)
-}
-
 /// Runs a target on one input.
 pub fn run(target: &Target, input: &[u8]) -> Unit {
+    let limit = timeout::scaled(target.time);
     let mut unit = once(target, input);
     for _ in 0..REPEATS {
-        if unit.outcome.is_err() || unit.time <= limit() {
+        if unit.outcome.is_err() || unit.time <= limit {
             return unit;
         }
         unit = once(target, input);
     }
-    if unit.time > limit() {
-        unit.outcome = unit.outcome.and(Err(Finding::Slow(unit.time)));
+    if unit.time > limit {
+        unit.outcome = unit.outcome.and(Err(Finding::Slow { time: unit.time, limit }));
     }
     unit
 }

@@ -13,6 +13,7 @@
 //! | [`judge`] | answers compared with the reference |
 //! | [`vitals`] | memory, descriptors and threads of the sidecar |
 //! | [`report`] | what is printed, and what fails the run |
+//! | [`tenants`] | instead of all that: hostile tenants beside an honest core |
 //!
 //! Start at [`run`].
 #![allow(clippy::print_stdout, reason = "a command")]
@@ -22,6 +23,7 @@ mod faults;
 mod judge;
 mod load;
 mod report;
+mod tenants;
 mod vitals;
 
 use std::path::{Path, PathBuf};
@@ -64,11 +66,14 @@ struct Args {
     #[arg(long, env = "NODESIFT_SEED", default_value_t = fastrand::u64(..))]
     seed: u64,
     /// Nodes of the cluster
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = 120, default_value_if("tenants", "true", "1500"))]
     nodes: usize,
     /// Pods of the cluster
     #[arg(long, default_value_t = 800)]
     pods: usize,
+    /// Instead of mixed load for some time: ten tenants with heavy pods and claims beside a core that asks about ordinary ones
+    #[arg(long)]
+    tenants: bool,
     /// The sidecar to run [default: nodesift beside this program]
     #[arg(long, value_name = "PATH")]
     sidecar: Option<PathBuf>,
@@ -80,6 +85,15 @@ struct Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     println!("seed {}; NODESIFT_SEED repeats load, changes and faults, but not their timing", args.seed);
+    if args.tenants {
+        return match binary(&args) {
+            Ok((binary, cache)) => tenants::run(&args, &binary, &cache),
+            Err(error) => {
+                println!("failed: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     match run(&args) {
         Ok(report) => {
             print!("{report}");
@@ -131,12 +145,18 @@ fn run(args: &Args) -> anyhow::Result<Report> {
     Ok(Report { time, before, after, vitals, judged, faults, changes, log, answered })
 }
 
-fn start(args: &Args, living: &Living) -> anyhow::Result<Sidecar> {
+/// The sidecar to run, and the folder for what it compiles.
+fn binary(args: &Args) -> anyhow::Result<(PathBuf, PathBuf)> {
     let here = std::env::current_exe().context("the path of this program is unknown")?;
     let here = here.parent().unwrap_or(Path::new("")).to_owned();
     let binary = args.sidecar.clone().unwrap_or_else(|| here.join("nodesift"));
     ensure!(binary.is_file(), "there is no sidecar at {}", binary.display());
-    let command = sidecar::command(&binary, &here.join("../soak/cache"));
+    Ok((binary, here.join("../soak/cache")))
+}
+
+fn start(args: &Args, living: &Living) -> anyhow::Result<Sidecar> {
+    let (binary, cache) = binary(args)?;
+    let command = sidecar::command(&binary, &cache);
     let kubeconfig = living.server.kubeconfig().to_str().context("a path that is not UTF-8")?;
     let mut arguments = vec!["--kubeconfig", kubeconfig, "--verdict-cache-bytes", VERDICT_CACHE];
     arguments.extend(args.with.iter().map(String::as_str));

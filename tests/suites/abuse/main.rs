@@ -23,6 +23,7 @@ mod silent;
 mod sizes;
 mod slow;
 mod smuggling;
+mod tenants;
 mod unknown;
 mod unread;
 mod windows;

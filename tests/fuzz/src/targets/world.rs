@@ -54,17 +54,27 @@ pub(super) fn load(cluster: &Cluster, writer: &mut Writer) {
 
 /// An engine with the default policy, which compares every cached verdict with a fresh one.
 pub(super) fn engine(reader: Reader) -> Engine {
-    let runtime = runtime();
-    let active = nodesift_policy::activate(&default_policy(), 1, &runtime).expect("the default policy can be loaded");
-    Engine::new(reader, active, runtime).reusing(Reuse::Verified)
+    engine_of(reader, &default_policy()).reusing(Reuse::Verified)
 }
 
-/// The default policy.
+/// An engine with a policy.
+pub(super) fn engine_of(reader: Reader, policy: &Policy) -> Engine {
+    let runtime = runtime();
+    let active = nodesift_policy::activate(policy, 1, &runtime).expect("the policy can be loaded");
+    Engine::new(reader, active, runtime)
+}
+
+/// The default policy, with more time for calls.
 pub(super) fn default_policy() -> Policy {
-    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins());
-    let mut policy = read.expect("the default policy can be read");
+    let mut policy = shipped_policy();
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
+}
+
+/// The default policy as it is.
+pub(super) fn shipped_policy() -> Policy {
+    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins());
+    read.expect("the default policy can be read")
 }
 
 /// Names of the built-in predicates.

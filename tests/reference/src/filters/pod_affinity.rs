@@ -5,12 +5,17 @@
 //! labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing pods;
 //! the selector of an incoming pod is only matched against existing objects, unless it selects everything.
 
+use std::collections::BTreeSet;
+
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{at, is_set, label, labels, list, name, namespace, text, texts};
 use serde_json::Value;
 
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::{Selector, aggregate};
+
+/// Topology domains: label key and value.
+type Domains = BTreeSet<(String, String)>;
 
 /// A term of pod affinity or anti-affinity.
 struct Term {
@@ -87,10 +92,10 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
     let anti_affinity = incoming_terms(cluster, pod, ANTI_AFFINITY);
     let placed = cluster.placed_pods();
 
-    // Topology domains (label key and value) with at least one relevant pod.
-    let mut with_affinity: Vec<(String, String)> = Vec::new();
-    let mut with_anti_affinity: Vec<(String, String)> = Vec::new();
-    let mut kept_by_existing: Vec<(String, String)> = Vec::new();
+    // Those with at least one relevant pod.
+    let mut with_affinity = Domains::new();
+    let mut with_anti_affinity = Domains::new();
+    let mut kept_by_existing = Domains::new();
     for (node, other) in &placed {
         let domain = |term: &Term| Some((term.topology_key.clone(), label(node, &term.topology_key)?.to_owned()));
         if !affinity.is_empty() && affinity.iter().all(|term| term.matches(cluster, other)) {
@@ -105,9 +110,9 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
     let is_first = with_affinity.is_empty() && affinity.iter().all(|term| term.matches(cluster, pod));
 
     Outcome::each_node(cluster.nodes(), |node| {
-        let lies_in = |domain: &(String, String)| label(node, &domain.0) == Some(&domain.1);
-        let in_domain = |term: &Term, domains: &[(String, String)]| {
-            domains.iter().any(|domain| domain.0 == term.topology_key && lies_in(domain))
+        let in_domain = |term: &Term, domains: &Domains| {
+            let here = label(node, &term.topology_key);
+            here.is_some_and(|here| domains.contains(&(term.topology_key.clone(), here.to_owned())))
         };
         let has_keys = affinity.iter().all(|term| label(node, &term.topology_key).is_some());
         let all_near = affinity.iter().all(|term| in_domain(term, &with_affinity));
@@ -118,7 +123,7 @@ pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
         if anti_affinity.iter().any(|term| in_domain(term, &with_anti_affinity)) {
             return Some(Failure::new(Code::Unschedulable, "node(s) didn't match pod anti-affinity rules"));
         }
-        let kept = kept_by_existing.iter().any(lies_in);
+        let kept = kept_by_existing.iter().any(|(key, value)| label(node, key) == Some(value));
         kept.then(|| Failure::new(Code::Unschedulable, "node(s) didn't satisfy existing pods anti-affinity rules"))
     })
 }
