@@ -1,5 +1,6 @@
 //! The connection to an API server. Start at [`open`].
 
+pub use super::address::AddressError;
 use super::connector::Connector;
 pub use super::connector::{ConnectError, Origin};
 pub use super::proxy::ProxyError;

@@ -22,7 +22,7 @@ use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::client::AuthError;
 use kube::config::{
-    AuthInfo, Cluster, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
+    AuthInfo, Cluster, Context, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
 };
 use kube::{Client, Config};
 use parking_lot::Mutex;
@@ -33,6 +33,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::files::Files;
+use super::address::{self, AddressError};
 use super::failure::plain;
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
@@ -57,6 +58,9 @@ pub enum ConnectError {
     /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
+    /// The address of the server cannot be used.
+    #[error("kubeconfig: the server of the cluster cannot be used: {0}")]
+    Server(#[source] AddressError),
     /// The proxy that the kubeconfig names cannot be used.
     #[error("kubeconfig: the proxy-url of the cluster cannot be used: {0}")]
     Proxy(#[source] ProxyError),
@@ -129,8 +133,10 @@ enum Source {
 impl Pinned {
     async fn of(origin: &Origin) -> Result<Self, ConnectError> {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
-        let is_kubeconfig =
-            || async { matches!(read_kubeconfig(&Origin::default()).await, Ok(_) | Err(ConnectError::Proxy(_))) };
+        let is_kubeconfig = || async {
+            let read = read_kubeconfig(&Origin::default()).await;
+            matches!(read, Ok(_) | Err(ConnectError::Proxy(_) | ConnectError::Server(_)))
+        };
         let source = if is_named || is_kubeconfig().await {
             Source::Kubeconfig
         } else {
@@ -322,6 +328,7 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
     let read = origin.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     let mut kubeconfig = read.map_err(ConnectError::Kubeconfig)?;
+    complete_server(&mut kubeconfig, &options)?;
     let proxy = take_proxy(&mut kubeconfig, &options);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;
     if let Some(told) = config.auth_info.exec.as_mut().and_then(|plugin| plugin.cluster.as_mut()) {
@@ -333,16 +340,40 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
 /// What stands in a kubeconfig for proxies, so that the library looks for none in the environment; it is never asked.
 const NO_PROXY_OF_THE_LIBRARY: &str = "http://none.invalid";
 
+/// The context that is chosen in a kubeconfig. The first of a name counts, here and of clusters and users.
+fn chosen_context<'a>(kubeconfig: &'a Kubeconfig, options: &KubeConfigOptions) -> Option<&'a Context> {
+    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
+    kubeconfig.contexts.iter().find(|named| Some(&named.name) == context)?.context.as_ref()
+}
+
+/// Gives the server of the cluster that is chosen its scheme, and refuses one that cannot be asked. A kubeconfig in which something is
+/// missing is the library's to refuse.
+fn complete_server(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Result<(), ConnectError> {
+    let Some(context) = chosen_context(kubeconfig, options).cloned() else { return Ok(()) };
+    let mut users = kubeconfig.auth_infos.iter();
+    let user =
+        users.find(|named| Some(&named.name) == context.user.as_ref()).and_then(|named| named.auth_info.as_ref());
+    let has_identity =
+        user.is_some_and(|user| user.client_certificate.is_some() || user.client_certificate_data.is_some());
+    let named = kubeconfig.clusters.iter_mut().find(|named| named.name == context.cluster);
+    let Some(cluster) = named.and_then(|named| named.cluster.as_mut()) else { return Ok(()) };
+    let has_tls = has_identity
+        || cluster.certificate_authority.is_some()
+        || cluster.certificate_authority_data.is_some()
+        || cluster.insecure_skip_tls_verify == Some(true);
+    if let Some(server) = &mut cluster.server {
+        *server = address::of_server(server, has_tls).map_err(ConnectError::Server)?.to_string();
+    }
+    Ok(())
+}
+
 /// Takes the proxy of the cluster that is chosen out of a kubeconfig.
 fn take_proxy(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Option<String> {
-    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
-    let context = kubeconfig.contexts.iter().find(|named| Some(&named.name) == context);
-    let chosen = context.and_then(|named| Some(named.context.as_ref()?.cluster.clone()));
+    let chosen = chosen_context(kubeconfig, options).map(|context| context.cluster.clone());
     let mut proxy = None;
     for named in kubeconfig.clusters.iter_mut().rev() {
         let Some(Cluster { proxy_url, .. }) = &mut named.cluster else { continue };
         let own = proxy_url.replace(NO_PROXY_OF_THE_LIBRARY.to_owned());
-        // The first of a name counts.
         if Some(&named.name) == chosen.as_ref() {
             proxy = own.filter(|url| !url.is_empty());
         }

@@ -115,6 +115,44 @@ async fn no_more_than_a_few_plugins_hang() {
     assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
 }
 
+/// A connection that is prepared from a kubeconfig, and its address.
+async fn prepared(
+    path: &Path,
+    cluster: serde_json::Value,
+    user: serde_json::Value,
+) -> Result<(Connector, String), String> {
+    let config = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "k", "cluster": cluster}], "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+    });
+    fs::write(path, config.to_string()).unwrap();
+    let origin = Origin { kubeconfig: Some(path.to_owned()), context: None };
+    Connector::new(&origin).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_server_is_completed_or_refused_by_name_and_never_asked_where_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let none = || serde_json::json!({});
+    for (cluster, address) in [
+        (serde_json::json!({"server": "127.0.0.1:1"}), "http://127.0.0.1:1/"),
+        (serde_json::json!({"server": "127.0.0.1:1", "insecure-skip-tls-verify": true}), "https://127.0.0.1:1/"),
+    ] {
+        let (connector, completed) = prepared(&path, cluster, none()).await.unwrap();
+        assert_eq!(completed, address);
+        let request = http::Request::get("/version").body(Vec::new()).unwrap();
+        // Nothing listens there, and nothing panics.
+        assert!(connector.client().await.request_text(request).await.is_err());
+    }
+    for server in ["ftp://127.0.0.1:1", "http://127.0.0.1:99999", "http://user:SECRET@127.0.0.1:1", ""] {
+        let error = prepared(&path, serde_json::json!({"server": server}), none()).await.err().unwrap();
+        assert!(error.starts_with("kubeconfig: the server of the cluster cannot be used: "), "{server}: {error}");
+        assert!(!error.contains("SECRET"), "{error}");
+    }
+}
+
 #[test]
 fn a_change_of_any_file_that_the_kubeconfig_names_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
