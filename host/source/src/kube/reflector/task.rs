@@ -21,7 +21,7 @@ use crate::kube::kinds::Resource;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
 use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_FIRST, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
-use nodesift_object::version::is_newer;
+use nodesift_object::version::{is_newer, is_number};
 
 /// What a sink wants of its reflector beside what the server's answers decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,6 +186,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             Ok(body) => self.sink.page(body).await,
             Err(failure) => Err(failure),
         };
+        let page = page.and_then(|head| comparable(head, self.reflector.newest()));
         let mut lagging = None;
         let outcome = match page {
             Ok(head) => {
@@ -291,7 +292,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
 
     /// Asks for the server's resourceVersion, beside the watch that comes next.
     fn send_probe(&mut self, proves: Option<Instant>) {
-        let ((uri, asked), server) = (self.reflector.probe(), Arc::clone(&self.server));
+        let ((uri, asked), server, resource) = (self.reflector.probe(), Arc::clone(&self.server), self.resource);
         let probe = async move {
             let ask = || async {
                 let body = timeout(PROBE_TIME, server.list_page(&uri)).await;
@@ -306,7 +307,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                     ask().await?
                 }
             };
-            let head = decode::head(&body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
+            let head = decode::head(resource, &body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
+            let head = comparable(head, &asked)?;
             Ok(Probed { asked, version: head.version, proves })
         };
         self.probe = Some(probe.boxed());
@@ -437,6 +439,15 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         }
         tracing::debug!(kind = %self.resource.kind, verb, %failure, "request failed");
     }
+}
+
+/// Refuses the head of a list whose resourceVersion is no number where others were: whether it is older could not be told.
+fn comparable(head: Head, newest: &str) -> Result<Head, Failure> {
+    if is_number(newest) && !is_number(&head.version) {
+        let version = plain(&head.version);
+        return Err(Failure::Malformed(format!("resourceVersion {version:?} cannot be compared with {newest}")));
+    }
+    Ok(head)
 }
 
 /// Runs a reflector. A panic is a defect of this program, but a kind that is never watched again would be a worse one.

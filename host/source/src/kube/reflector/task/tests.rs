@@ -133,6 +133,27 @@ async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_list_of_the_kind_empties_nothing_and_confirms_nothing() {
+    for answer in [
+        r#"{"metadata":{},"items":[]}"#,
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":""},"items":[]}"#,
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"latest"},"items":[]}"#,
+        r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"99"},"items":[]}"#,
+        r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}"#,
+        r#"{"status":"ok","metadata":{},"items":[]}"#,
+    ] {
+        let wrong = || Answer::Page(answer.to_owned());
+        let script = Script::default().page("10", &[pod("a", 3)]).refuse_watch(expired());
+        let seen = reflect((0..9).fold(script, |script, _| script.list(wrong())), seconds(60)).await;
+        assert_eq!(seen.told(), ["replaced by 1 at 10"], "{answer}");
+        assert_eq!(seen.staleness, Some(seconds(60)), "{answer}");
+        assert!(seen.metrics.failure_count(Kind::Pod, "malformed") > 1, "{answer}");
+        let probed = Script::default().page("10", &[]).watch([Do::Pause(seconds(5))]).probe(wrong()).probe(wrong());
+        assert_eq!(reflect(probed, seconds(7)).await.staleness, Some(seconds(7)), "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_probe_is_sent_only_where_a_watch_has_not_said_enough() {
     let quiet = || vec![Do::Pause(seconds(6))];
     let bookmarked = || vec![Do::Pause(seconds(6)), bookmark(10), Do::Pause(seconds(1))];
