@@ -410,7 +410,11 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 return;
             }
             Some(_) => {}
-            None => self.metrics.unordered(self.resource, "incomparable"),
+            // It does not say what the server knows: a probe asks.
+            None => {
+                self.metrics.unordered(self.resource, "incomparable");
+                return;
+            }
         }
         self.shown = Some(Instant::now());
         self.confirm(Instant::now());

@@ -133,6 +133,22 @@ async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_bookmark_without_a_version_that_can_be_compared_confirms_nothing_and_is_followed_by_a_probe() {
+    for metadata in
+        [r#"{}"#, r#"{"resourceVersion":""}"#, r#"{"resourceVersion":"latest"}"#, r#"{"resourceVersion":"0"}"#]
+    {
+        let vague = event("BOOKMARK", &format!(r#"{{"kind":"Pod","metadata":{metadata}}}"#));
+        let watch = [Do::Pause(seconds(5)), vague, Do::Pause(seconds(1))];
+        let script = || Script::default().page("10", &[]).watch(watch.clone());
+        let seen = reflect(script().probe(Answer::Hang), seconds(8)).await;
+        assert_eq!((seen.staleness, seen.probes()), (Some(seconds(8)), vec![seconds(6)]), "{metadata}");
+        assert_eq!(seen.watches().last(), Some(&(seconds(6), "10")), "{metadata}");
+        assert_eq!(seen.metrics.unordered_count(Kind::Pod, "incomparable"), 1, "{metadata}");
+        assert_eq!(reflect(script(), seconds(8)).await.staleness, Some(seconds(2)), "the probe confirms: {metadata}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_list_of_the_kind_empties_nothing_and_confirms_nothing() {
     for answer in [
         r#"{"metadata":{},"items":[]}"#,
