@@ -79,6 +79,10 @@ pub const LIST_PAGE_BYTES: usize = 1 << 30;
 /// Timeout of one page; an API server itself gives a list 60 s.
 pub const LIST_PAGE_TIME: Duration = Duration::from_secs(60);
 
+/// Pages of one list: 5,000,000 objects, five times as many as the largest clusters have pods. A server that goes on beyond has lost its
+/// place, and all pages are held until the last.
+pub const LIST_PAGES: usize = 10_000;
+
 /// Pages of one list that are decoded while the next one is read. More pages than cores would only hold more bytes.
 pub const LIST_PAGES_DECODING: usize = 4;
 

@@ -18,6 +18,7 @@ use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
 use crate::kube::decode::{self, Head};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::kinds::Resource;
+use crate::kube::list::Paging;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
 use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_FIRST, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
@@ -121,6 +122,8 @@ pub(in crate::kube) struct ReflectorTask<S, K> {
     sink: K,
     metrics: Metrics,
     random: fastrand::Rng,
+    /// The pages of the list in progress.
+    paging: Paging,
     /// When the watch in progress has last shown that the server knows the newest resourceVersion seen.
     shown: Option<Instant>,
     /// Beside whatever watch is in progress, so that no event waits for it.
@@ -134,7 +137,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     pub(in crate::kube) fn new(resource: Resource, server: Arc<S>, sink: K, metrics: Metrics) -> Self {
         let mut random = fastrand::Rng::new();
         let reflector = Reflector::new(resource, random.fork());
-        Self { resource, reflector, server, sink, metrics, random, shown: None, probe: None, confirmed: None }
+        let paging = Paging::default();
+        Self { resource, reflector, server, sink, metrics, random, paging, shown: None, probe: None, confirmed: None }
     }
 
     /// Reads only the object with this name.
@@ -187,6 +191,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             Err(failure) => Err(failure),
         };
         let page = page.and_then(|head| comparable(head, self.reflector.newest()));
+        let page = page.and_then(|head| self.paging.read(next, head));
         let mut lagging = None;
         let outcome = match page {
             Ok(head) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::kube::failure::Failure;
 use crate::kube::reflector::script::*;
 use crate::kube::server::Server;
-use crate::limits::{RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{LIST_PAGES, RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::Kind;
 
 const EXPIRED_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
@@ -167,6 +167,21 @@ async fn an_answer_that_is_no_list_of_the_kind_empties_nothing_and_confirms_noth
         let probed = Script::default().page("10", &[]).watch([Do::Pause(seconds(5))]).probe(wrong()).probe(wrong());
         assert_eq!(reflect(probed, seconds(7)).await.staleness, Some(seconds(7)), "{answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_goes_on_without_end_is_given_up_and_its_pages_with_it() {
+    let same = || Answer::Page(page("10", Some("again"), &[pod("a", 1)]));
+    let script = (0..4).fold(Script::default(), |script, _| script.list(same()));
+    let seen = reflect(script.page("12", &[pod("b", 2)]), seconds(60)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 12"], "each page that is followed by itself ends a list");
+    assert_eq!(seen.metrics.failure_count(Kind::Pod, "malformed"), 2);
+    let next: Vec<String> = (1..=LIST_PAGES).map(|number| number.to_string()).collect();
+    let endless = next.iter().map(|next| Answer::Page(page("10", Some(next), &[])));
+    let script = endless.fold(Script::default(), Script::list);
+    let seen = reflect(script.page("12", &[pod("b", 2)]), seconds(60)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 12"]);
+    assert_eq!(seen.metrics.failure_count(Kind::Pod, "malformed"), 1);
 }
 
 #[tokio::test(start_paused = true)]
