@@ -79,6 +79,10 @@ pub const LIST_PAGE_BYTES: usize = 1 << 30;
 /// Timeout of one page; an API server itself gives a list 60 s.
 pub const LIST_PAGE_TIME: Duration = Duration::from_secs(60);
 
+/// Pages of one list: 5,000,000 objects, five times as many as the largest clusters have pods. A server that goes on beyond has lost its
+/// place, and all pages are held until the last.
+pub const LIST_PAGES: usize = 10_000;
+
 /// Pages of one list that are decoded while the next one is read. More pages than cores would only hold more bytes.
 pub const LIST_PAGES_DECODING: usize = 4;
 
@@ -169,11 +173,27 @@ pub const HEALTH_KINDS_NAMED: usize = 4;
 /// is a process. Where their files have changed they are read at once.
 pub const KUBE_REFRESH_LEAST: Duration = Duration::from_secs(5);
 
-/// Timeout of reading kubeconfig and credentials: plugins that ask a cloud take some seconds, rarely ten.
-pub const KUBE_PREPARE_TIME: Duration = Duration::from_secs(60);
+/// Time that a credential plugin is given before it is ended: those that ask a cloud take some seconds, rarely ten.
+pub const KUBE_PLUGIN_TIME: Duration = Duration::from_secs(60);
 
-/// Attempts to read credentials whose plugins have not ended. Those that hang beyond [`KUBE_PREPARE_TIME`] go on until their
-/// plugin ends; each is a thread and a process.
+/// Time between two looks at whether a plugin that has closed its output has ended, which it mostly has.
+pub const KUBE_PLUGIN_POLL: Duration = Duration::from_millis(10);
+
+/// Bytes of what a plugin prints: a token, or a certificate and its key, have some thousands.
+pub const KUBE_PLUGIN_ANSWER_BYTES: usize = 1 << 20;
+
+/// Bytes kept of what a plugin writes to stderr; at most [`KUBE_MESSAGE_CHARS`] characters of them are told.
+pub const KUBE_PLUGIN_STDERR_BYTES: usize = 4 << 10;
+
+/// Time before credentials end at which they are read again, which is longer than a plugin takes. Those that are given for less than
+/// twice as long are read again at half of it.
+pub const KUBE_EXPIRY_MARGIN: Duration = Duration::from_secs(60);
+
+/// Timeout of reading kubeconfig and credentials: [`KUBE_PLUGIN_TIME`], and the files, which take milliseconds.
+pub const KUBE_PREPARE_TIME: Duration = Duration::from_secs(70);
+
+/// Attempts to read credentials that have not ended. Those that hang beyond [`KUBE_PREPARE_TIME`], as at a file that is a pipe, go on
+/// until it gives something; each is a thread.
 pub const KUBE_PREPARING: usize = 4;
 
 /// Time that requests wait for credentials that are being read again; after it they use those from before. Files take

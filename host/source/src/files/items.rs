@@ -31,6 +31,13 @@ pub(super) enum Found<'a> {
     Skipped(String),
     /// A list without items.
     EmptyList,
+    /// A list has ended. It may be one of the pages in which a server gives it.
+    Page {
+        /// Its kind, as it is written.
+        kind: String,
+        /// Whether it says that another page follows.
+        goes_on: bool,
+    },
     /// An item that is given later: its list has yet to say what it is.
     Waiting,
 }
@@ -247,13 +254,15 @@ impl<'p> Parser<'p> {
             let header = ListHeader { api_version: Some(api_version.to_owned()), kind: Some(kind.to_owned()) };
             let inner: Inner<'_> =
                 serde_json::from_str(json).map_err(|error| not_an_object(without_position(&error)))?;
+            let goes_on = envelope.metadata.as_ref().is_some_and(Name::goes_on);
+            self.give(Found::Page { kind: kind.to_owned(), goes_on })?;
             let items = inner.items.unwrap_or_default();
             if items.is_empty() {
                 return self.give(Found::EmptyList);
             }
             return items.into_iter().try_for_each(|item| self.object_within(item.get(), index, &header, depth + 1));
         }
-        if kind == "Status" && matches!(api_version, "v1" | "") {
+        if kind == "Status" && matches!(api_version, "v1" | "meta.k8s.io/v1" | "") {
             let message = envelope.message.as_deref().unwrap_or("without a message");
             return Err(not_an_object(format!("a Status and no object: what wrote it has failed: {message}")));
         }
@@ -363,6 +372,16 @@ struct Name {
     uid: Option<IgnoredAny>,
     #[serde(default)]
     resource_version: Option<IgnoredAny>,
+    /// That of a list.
+    #[serde(default, deserialize_with = "text_or_none")]
+    r#continue: Option<String>,
+}
+
+impl Name {
+    /// Whether it is that of a list of which another page follows.
+    fn goes_on(&self) -> bool {
+        self.r#continue.as_deref().is_some_and(|token| !token.is_empty())
+    }
 }
 
 /// `apiVersion` and `kind` of a list, as far as they have been read.
@@ -501,7 +520,15 @@ impl<'de, T: Text> Visitor<'de> for Document<'_, '_, T> {
             fields.push((key, value));
         }
         let outcome = match given {
-            Some(given) if list.item_kind().is_some() || given > 0 => self.end_of_list(&list, waiting, given),
+            Some(given) if list.item_kind().is_some() || given > 0 => {
+                let metadata = fields.iter().find(|(key, _)| key == "metadata");
+                let goes_on = metadata.is_some_and(|(_, metadata)| {
+                    serde_json::from_str::<Name>(&metadata.json()).is_ok_and(|metadata| metadata.goes_on())
+                });
+                let kind = list.kind.clone().unwrap_or_default();
+                let page = self.parser.give(Found::Page { kind, goes_on });
+                page.and_then(|()| self.end_of_list(&list, waiting, given))
+            }
             _ => {
                 drop(waiting);
                 let json = joined(&fields);

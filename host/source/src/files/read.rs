@@ -43,15 +43,41 @@ pub enum Error {
         /// The file as it was named.
         file: String,
     },
-    /// The file holds workloads alone, which have templates of pods.
+    /// The file holds workloads alone, which have templates of pods; or the files hold neither a node nor a pod.
     #[error(
         "{file}: holds only {kinds}: a cluster consists of nodes and pods, as `kubectl get nodes,pods -A -o json` writes them; pods of a template are there once it is applied"
     )]
     NothingOfUse {
-        /// The file as it was named.
+        /// The file as it was named, or all of them.
         file: String,
         /// What it holds, each kind once.
         kinds: String,
+    },
+    /// Files that are to hold pods hold none.
+    #[error("{file}: holds no pod, only {kinds}: pods of a template are there once it is applied")]
+    NoPods {
+        /// The files as they were named.
+        file: String,
+        /// What they hold, each kind once.
+        kinds: String,
+    },
+    /// Files that are to hold claims hold none.
+    #[error("{file}: holds no ResourceClaim of a version that is read, only {kinds}")]
+    NoClaims {
+        /// The files as they were named.
+        file: String,
+        /// What they hold, each kind once.
+        kinds: String,
+    },
+    /// The file holds the beginning of a list, and no file its end.
+    #[error(
+        "{file}: a {kind} that goes on (metadata.continue), and its end is nowhere: read the whole list, as `kubectl get` does"
+    )]
+    Partial {
+        /// The file as it was named.
+        file: String,
+        /// The kind of the list.
+        kind: String,
     },
     /// Something in the file is wrong.
     #[error("{file}: {source}")]
@@ -135,18 +161,19 @@ pub fn read(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, Error> {
     let total = files.iter().map(|file| size(file)).sum();
-    let (mut summary, mut places) = (Summary::default(), Places::default());
+    let (mut summary, mut places, mut heard) = (Summary::default(), Places::default(), Heard::default());
     let mut before = 0;
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
         let meter = input.meter();
-        parse(&name, input, Some(&mut places), &mut summary, &mut |item| {
+        parse(&name, input, Some(&mut places), (&mut summary, &mut heard), &mut |item| {
             take(item.object);
             progress(Progress { bytes: before + meter.stored_bytes(), total });
         })?;
         before += meter.stored_bytes();
     }
+    heard.of_cluster(files)?;
     Ok(summary)
 }
 
@@ -156,16 +183,19 @@ pub fn read(
 ///
 /// As [`read`].
 pub fn read_texts(files: &[PathBuf], take: &mut dyn FnMut(Object, &str)) -> Result<Summary, Error> {
-    let (mut summary, mut places) = (Summary::default(), Places::default());
+    let (mut summary, mut places, mut heard) = (Summary::default(), Places::default(), Heard::default());
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, Some(&mut places), &mut summary, &mut |item| take(item.object, item.json))?;
+        let into = (&mut summary, &mut heard);
+        parse(&name, input, Some(&mut places), into, &mut |item| take(item.object, item.json))?;
     }
+    heard.of_cluster(files)?;
     Ok(summary)
 }
 
-/// Reads one cluster file that is already in memory, as [`read`] does. Messages call it `name`.
+/// Reads one cluster file that is already in memory, as [`read`] does, and takes it for a part of a cluster: it may hold whatever is in
+/// one. Messages call it `name`.
 ///
 /// # Errors
 ///
@@ -178,7 +208,8 @@ pub fn read_bytes(name: &str, bytes: &[u8], take: &mut dyn FnMut(Object)) -> Res
 pub(super) fn read_from(name: &str, stored: impl io::Read, take: &mut dyn FnMut(Object)) -> Result<Summary, Error> {
     let input = Input::of(stored).map_err(|source| Error::Read { file: name.to_owned(), source })?;
     let mut summary = Summary::default();
-    parse(name, input, Some(&mut Places::default()), &mut summary, &mut |item| take(item.object))?;
+    let into = (&mut summary, &mut Heard::default());
+    parse(name, input, Some(&mut Places::default()), into, &mut |item| take(item.object))?;
     Ok(summary)
 }
 
@@ -186,18 +217,20 @@ pub(super) fn read_from(name: &str, stored: impl io::Read, take: &mut dyn FnMut(
 ///
 /// # Errors
 ///
-/// The first problem of any file.
+/// The first problem of any file; also where they hold something, and no pod.
 pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     let (mut pods, mut summary, mut others) = (Vec::new(), Summary::default(), Skipped::new());
-    let mut places = Places::default();
+    let (mut places, mut heard) = (Places::default(), Heard::default());
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, Some(&mut places), &mut summary, &mut |item| match item.object {
+        parse(&name, input, Some(&mut places), (&mut summary, &mut heard), &mut |item| match item.object {
             Object::Pod(pod) => pods.push((pod, item.json.to_owned())),
             other => *others.entry(other.kind().to_string()).or_default() += 1,
         })?;
     }
+    heard.any_of(&[Kind::Pod]).map_err(|kinds| Error::NoPods { file: names(files), kinds })?;
+    heard.whole()?;
     summary.add(Summary { skipped: others, ..Summary::default() });
     summary.unversioned.retain(|kind, _| *kind == Kind::Pod);
     summary.filled.retain(|what, _| what.kind() == Kind::Pod);
@@ -210,18 +243,20 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
 ///
 /// # Errors
 ///
-/// The first problem of any file.
+/// The first problem of any file; also where they hold something, and no claim.
 pub fn read_claims(files: &[PathBuf]) -> Result<Vec<ResourceClaim>, Error> {
-    let mut claims = Vec::new();
+    let (mut claims, mut heard) = (Vec::new(), Heard::default());
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, None, &mut Summary::default(), &mut |item| {
+        parse(&name, input, None, (&mut Summary::default(), &mut heard), &mut |item| {
             if let Object::ResourceClaim(claim) = item.object {
                 claims.push(*claim);
             }
         })?;
     }
+    heard.any_of(&[Kind::ResourceClaim]).map_err(|kinds| Error::NoClaims { file: names(files), kinds })?;
+    heard.whole()?;
     Ok(claims)
 }
 
@@ -233,7 +268,7 @@ fn parse(
     file: &str,
     input: Input<'_>,
     mut places: Option<&mut Places>,
-    summary: &mut Summary,
+    (summary, heard): (&mut Summary, &mut Heard),
     take: &mut dyn FnMut(Item<'_>),
 ) -> Result<(), Error> {
     let meter = input.meter();
@@ -251,12 +286,18 @@ fn parse(
                 if let Some(useless) = &mut useless {
                     useless.insert(kind.clone());
                 }
+                heard.skipped(&kind);
                 *summary.skipped.entry(kind).or_default() += 1;
             }
             Found::Waiting => {}
-            Found::EmptyList => useless = None,
+            Found::EmptyList => {
+                useless = None;
+                heard.has_empty = true;
+            }
+            Found::Page { kind, goes_on } => heard.page(file, kind, goes_on),
             Found::Item(item) => {
                 useless = None;
+                heard.kinds.insert(item.object.kind());
                 if item.is_unversioned {
                     *summary.unversioned.entry(item.object.kind()).or_default() += 1;
                 }
@@ -297,6 +338,68 @@ fn parse(
             Some(_) | None => Ok(()),
         },
     }
+}
+
+/// What files hold, by which a cluster, pods or claims are told from what was given in their place.
+#[derive(Default)]
+struct Heard {
+    /// Kinds that the cache keeps.
+    kinds: BTreeSet<Kind>,
+    /// Others, as messages call them.
+    skipped: BTreeSet<String>,
+    /// Whether there was a list without items: a cluster may be empty.
+    has_empty: bool,
+    /// The lists of which there was a part that says that it goes on, with its file, by their kind.
+    begun: BTreeMap<String, String>,
+    /// The kinds of lists of which there was a part that does not.
+    ended: BTreeSet<String>,
+}
+
+impl Heard {
+    fn skipped(&mut self, kind: &str) {
+        if !self.skipped.contains(kind) {
+            self.skipped.insert(kind.to_owned());
+        }
+    }
+
+    fn page(&mut self, file: &str, kind: String, goes_on: bool) {
+        if goes_on {
+            self.begun.insert(kind, file.to_owned());
+        } else {
+            self.ended.insert(kind);
+        }
+    }
+
+    /// Refuses files that hold something, and neither a node nor a pod.
+    fn of_cluster(&self, files: &[PathBuf]) -> Result<(), Error> {
+        let any = self.any_of(&[Kind::Node, Kind::Pod]);
+        any.map_err(|kinds| Error::NothingOfUse { file: names(files), kinds })?;
+        self.whole()
+    }
+
+    /// Whether there is an object of these kinds, or nothing at all. The error is what there is.
+    fn any_of(&self, wanted: &[Kind]) -> Result<(), String> {
+        let is_empty = self.kinds.is_empty() && self.skipped.is_empty();
+        if is_empty || self.has_empty || wanted.iter().any(|kind| self.kinds.contains(kind)) {
+            return Ok(());
+        }
+        let kinds: BTreeSet<String> =
+            self.kinds.iter().map(Kind::to_string).chain(self.skipped.iter().cloned()).collect();
+        Err(kinds.into_iter().collect::<Vec<_>>().join(", "))
+    }
+
+    /// Whether each list has an end: pages may be in several files, in whichever order.
+    fn whole(&self) -> Result<(), Error> {
+        match self.begun.iter().find(|(kind, _)| !self.ended.contains(*kind)) {
+            Some((kind, file)) => Err(Error::Partial { file: file.clone(), kind: kind.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The names of files, as messages call them all.
+fn names(files: &[PathBuf]) -> String {
+    files.iter().map(|file| display_name(file)).collect::<Vec<_>>().join(", ")
 }
 
 /// Kinds with a template of pods. In a list, as of `kubectl get all`, they are beside their pods; a file that holds nothing else is no

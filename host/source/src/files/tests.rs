@@ -83,6 +83,81 @@ fn other_kinds_are_counted() {
     }
 }
 
+fn list(items: &str) -> String {
+    format!(r#"{{"apiVersion":"v1","kind":"List","items":[{items}]}}"#)
+}
+
+/// Files with these texts, and what reading them as a cluster, as pods and as claims in flight says.
+fn read_files(texts: &[&str]) -> [Result<usize, String>; 3] {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<PathBuf> = (0..texts.len()).map(|at| folder.path().join(format!("f{at}"))).collect();
+    files.iter().zip(texts).for_each(|(file, text)| std::fs::write(file, text).unwrap());
+    let named = |error: Error| error.to_string().replace(&format!("{}/", folder.path().display()), "");
+    let mut objects = 0;
+    let cluster = read(&files, &mut |_| objects += 1, &mut |_| {}).map_err(named);
+    let pods = read_pods(&files).map_err(named);
+    let claims = read_claims(&files).map_err(named);
+    [cluster.map(|_| objects), pods.map(|(pods, _)| pods.len()), claims.map(|claims| claims.len())]
+}
+
+#[test]
+fn files_that_hold_something_and_nothing_of_what_is_asked_for_are_refused() {
+    let of = |version: &str, kind: &str| {
+        format!(r#"{{"apiVersion":"{version}","kind":"{kind}","metadata":{{"name":"x","namespace":"default"}}}}"#)
+    };
+    let deployment = of("apps/v1", "Deployment");
+    for (beside, kinds) in [
+        (of("v1", "Service"), "Deployment, Service"),
+        (of("v1", "Namespace"), "Deployment, Namespace"),
+        (of("example.com/v1", "Foo"), "Deployment, Foo"),
+    ] {
+        for texts in [vec![format!("{deployment}{beside}")], vec![list(&format!("{beside},{deployment}"))]] {
+            let [cluster, pods, claims] = read_files(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(cluster.unwrap_err().starts_with(&format!("f0: holds only {kinds}: a cluster consists of")));
+            assert!(pods.unwrap_err().starts_with(&format!("f0: holds no pod, only {kinds}: ")));
+            assert!(claims.unwrap_err().ends_with(&format!(" of a version that is read, only {kinds}")));
+        }
+    }
+    for alone in [
+        of("argoproj.io/v1alpha1", "Rollout"),
+        of("v1", "Config"),
+        r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"rows":[]}"#.to_owned(),
+        r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"n1"}}]}"#
+            .to_owned(),
+        of("resource.k8s.io/v1alpha3", "ResourceClaim"),
+        r#"{"kind":"Status","apiVersion":"meta.k8s.io/v1","status":"Failure","message":"Unauthorized"}"#.to_owned(),
+    ] {
+        assert!(read_files(&[&alone]).iter().all(Result::is_err), "{alone}");
+    }
+    let [_, pods, claims] = read_files(&[NODE]);
+    assert!(pods.unwrap_err().contains("only Node") && claims.unwrap_err().contains("only Node"));
+    // Several files are one cluster; and a cluster may be empty.
+    assert_eq!(read_files(&[NODE, &of("v1", "Service")])[0], Ok(2));
+    let empty = r#"{"apiVersion":"v1","kind":"List","items":[]}"#;
+    assert_eq!(read_files(&[empty, &of("v1", "Service")]), [Ok(1), Ok(0), Ok(0)]);
+}
+
+#[test]
+fn a_list_that_goes_on_is_whole_only_with_its_end() {
+    let page = |name: &str, next: &str| {
+        let pod = POD.replace("p1", name);
+        format!(
+            r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"7","continue":"{next}"}},"items":[{pod}]}}"#
+        )
+    };
+    let (first, second, last) = (page("a", "x"), page("b", "y"), page("c", ""));
+    for texts in [vec![&*first], vec![NODE, &first, &second]] {
+        let error = read_files(&texts)[0].clone().unwrap_err();
+        assert!(error.contains(": a PodList that goes on (metadata.continue), and its end is nowhere"), "{error}");
+    }
+    assert!(read_files(&[&list(&first)])[1].is_err(), "inside another list");
+    assert!(read_files(&[&first, NODE])[1].is_err(), "pods that are asked for");
+    for texts in [[&first, &second, &last], [&last, &first, &second]] {
+        assert_eq!(read_files(&texts.map(String::as_str))[0], Ok(3));
+    }
+    assert_eq!(read_files(&[&last])[0], Ok(1));
+}
+
 #[test]
 fn an_object_without_a_version_is_taken_for_what_its_kind_says() {
     let node = NODE.replace(r#""apiVersion":"v1","#, "");

@@ -1,7 +1,8 @@
 //! The connection to an API server. Start at [`open`].
 
+pub use super::address::AddressError;
 use super::connector::Connector;
-pub use super::connector::{ConnectError, Origin};
+pub use super::connector::{ConnectError, Origin, PluginError};
 pub use super::proxy::ProxyError;
 use super::server::ApiServer;
 

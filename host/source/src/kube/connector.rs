@@ -3,13 +3,14 @@
 //! Files change: a kubeconfig is written again, a token is replaced every hour. [`Connector`] reads them again before the next
 //! request where any of them has changed, and where the server has refused the credentials. Watches are requested every few
 //! seconds, so a new token is in use as soon. Credentials may come from a plugin, which is a process that may take long: it is
-//! waited for on a thread of its own, once at a time, and meanwhile the client from before is used.
+//! waited for on a thread of its own, once at a time, and meanwhile the client from before is used. It is run again before what it has
+//! given ends.
 
 mod files;
+mod plugin;
+mod user;
 
 use std::any::Any;
-use std::env;
-use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -20,20 +21,19 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::client::AuthError;
 use kube::config::{
-    AuthInfo, Cluster, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
+    Cluster, Context, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
 };
 use kube::{Client, Config};
 use parking_lot::Mutex;
-use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::files::Files;
-use super::failure::plain;
+pub use self::plugin::PluginError;
+use super::address::{self, AddressError};
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
 use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
@@ -57,6 +57,9 @@ pub enum ConnectError {
     /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
+    /// The address of the server cannot be used.
+    #[error("kubeconfig: the server of the cluster cannot be used: {0}")]
+    Server(#[source] AddressError),
     /// The proxy that the kubeconfig names cannot be used.
     #[error("kubeconfig: the proxy-url of the cluster cannot be used: {0}")]
     Proxy(#[source] ProxyError),
@@ -72,9 +75,7 @@ pub enum ConnectError {
     #[error("service account: {0}")]
     ServiceAccount(#[source] Box<InClusterError>),
     /// Something of the kubeconfig cannot be sent in a header.
-    #[error(
-        "kubeconfig: the {what} of the user holds a character that no header may have, such as a line break: write it again"
-    )]
+    #[error("kubeconfig: the {what} holds a character that no header may have, such as a line break: write it again")]
     Unsendable {
         /// The field.
         what: &'static str,
@@ -82,24 +83,28 @@ pub enum ConnectError {
     /// The client's library has panicked over the credentials.
     #[error("the kubeconfig's credentials, or those of its plugin, cannot be used: {0}")]
     Panicked(String),
-    /// A credential plugin cannot be started, most often because it is not installed.
-    #[error("kubeconfig: the credential plugin {command:?} {}: {source}{hint}", match source.kind() {
-        io::ErrorKind::NotFound => "was not found",
-        _ => "cannot be started",
-    })]
-    Plugin {
-        /// The command.
-        command: String,
-        /// What the system reports.
-        source: io::Error,
-        /// What the kubeconfig says of how to install it, behind a semicolon; empty where it says nothing.
-        hint: String,
+    /// The credential plugin has given nothing.
+    #[error("kubeconfig: {0}")]
+    Plugin(#[source] PluginError),
+    /// The kubeconfig's `auth-provider` is none that is known.
+    #[error(
+        "kubeconfig: the auth-provider {name:?} is not supported: use a credential plugin (exec), as kubectl does since 1.26"
+    )]
+    Provider {
+        /// Its name.
+        name: String,
     },
-    /// A credential plugin has not ended.
-    #[error("no credentials within {} s: the credential plugin hangs", KUBE_PREPARE_TIME.as_secs())]
+    /// The kubeconfig's `auth-provider` has no token.
+    #[error("kubeconfig: the auth-provider has no {field}")]
+    NoProviderToken {
+        /// The field of its config.
+        field: &'static str,
+    },
+    /// A file has not been read to its end.
+    #[error("no credentials within {} s: a file that the kubeconfig names, or it itself, does not end, such as a pipe", KUBE_PREPARE_TIME.as_secs())]
     Slow,
-    /// Credential plugins of earlier attempts have not ended.
-    #[error("the credential plugins of {KUBE_PREPARING} earlier attempts hang")]
+    /// Earlier attempts have not ended.
+    #[error("{KUBE_PREPARING} earlier attempts to read credentials have not ended")]
     Stuck,
     /// There is no thread to read them on.
     #[error("no thread to read credentials: {0}")]
@@ -129,8 +134,10 @@ enum Source {
 impl Pinned {
     async fn of(origin: &Origin) -> Result<Self, ConnectError> {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
-        let is_kubeconfig =
-            || async { matches!(read_kubeconfig(&Origin::default()).await, Ok(_) | Err(ConnectError::Proxy(_))) };
+        let is_kubeconfig = || async {
+            let read = read_kubeconfig(&Origin::default()).await;
+            matches!(read, Ok(_) | Err(ConnectError::Proxy(_) | ConnectError::Server(_)))
+        };
         let source = if is_named || is_kubeconfig().await {
             Source::Kubeconfig
         } else {
@@ -179,6 +186,8 @@ struct Current {
     refused: bool,
     /// When it was last begun to read the files.
     read: Instant,
+    /// When its credentials are to be read again because they end; `None` where they do not.
+    due: Option<Instant>,
     /// The last task that has read them again.
     refresh: Option<Refresh>,
 }
@@ -196,9 +205,9 @@ impl Connector {
         let pinned = Pinned::of(origin).await?;
         let files = pinned.files();
         let preparing = Arc::new(Semaphore::new(KUBE_PREPARING));
-        let (config, client) = prepare(&pinned, &preparing).await?;
+        let Prepared { config, client, due } = prepare(&pinned, &preparing).await?;
         let files = files.and(&config.auth_info);
-        let current = Current { client, files, refused: false, read: Instant::now(), refresh: None };
+        let current = Current { client, files, refused: false, read: Instant::now(), due, refresh: None };
         Ok((Self { pinned, preparing, current: Arc::new(Mutex::new(current)) }, config.cluster_url.to_string()))
     }
 
@@ -215,8 +224,9 @@ impl Connector {
     fn refresh(&self) -> Option<(Shared<BoxFuture<'static, ()>>, Instant)> {
         let mut current = self.current.lock();
         if current.refresh.as_ref().is_none_or(|refresh| refresh.task.is_finished()) {
-            let refused = current.refused && current.read.elapsed() >= KUBE_REFRESH_LEAST;
-            if !refused && !current.files.have_changed() {
+            let is_due = current.due.is_some_and(|due| due <= Instant::now());
+            let is_wanted = (current.refused || is_due) && current.read.elapsed() >= KUBE_REFRESH_LEAST;
+            if !is_wanted && !current.files.have_changed() {
                 return None;
             }
             // Before they are read, so that a change meanwhile is found by the next request; and whether or not they can be
@@ -244,22 +254,31 @@ async fn refreshed(pinned: Pinned, preparing: Arc<Semaphore>, current: Arc<Mutex
     let prepared = prepare(&pinned, &preparing).await;
     let mut current = current.lock();
     match prepared {
-        Ok((config, client)) => {
+        Ok(Prepared { config, client, due }) => {
             tracing::info!(address = %config.cluster_url, "kubeconfig and credentials read again");
             // What was refused meanwhile were the credentials from before.
-            (current.client, current.refused) = (client, false);
+            (current.client, current.refused, current.due) = (client, false, due);
             current.files = files.and(&config.auth_info);
         }
         Err(error) => {
-            tracing::warn!(%error, "kubeconfig or credentials have changed and cannot be used: those from before are");
+            tracing::warn!(%error, "kubeconfig or credentials were read again and cannot be used: those from before are");
             current.files = files;
         }
     }
 }
 
-/// Reads the configuration and makes a client, on a thread of its own: kube waits there for a credential plugin. The runtime's
+/// A client, and what it was made of.
+struct Prepared {
+    /// Without secrets: its address and the names of its files are of use.
+    config: Config,
+    client: Client,
+    /// See [`Current::due`].
+    due: Option<Instant>,
+}
+
+/// Reads the configuration and makes a client, on a thread of its own: a credential plugin is waited for there. The runtime's
 /// threads for blocking work have other work, and would keep a program from ending.
-async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<(Config, Client), ConnectError> {
+async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<Prepared, ConnectError> {
     let permit = Arc::clone(preparing).try_acquire_owned().map_err(|_| ConnectError::Stuck)?;
     let (send, prepared) = oneshot::channel();
     let (pinned, runtime) = (pinned.clone(), Handle::current());
@@ -283,7 +302,7 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 }
 
 /// As [`prepare`], on this thread.
-async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError> {
+async fn prepare_here(pinned: &Pinned) -> Result<Prepared, ConnectError> {
     let (mut config, proxy) = match pinned.source {
         Source::ServiceAccount => {
             let config = Config::incluster().map_err(|error| ConnectError::ServiceAccount(Box::new(error)))?;
@@ -296,25 +315,12 @@ async fn prepare_here(pinned: &Pinned) -> Result<(Config, Client), ConnectError>
         tracing::info!(%proxy, "the API server is asked through a proxy");
     }
     let mut used = config.clone();
-    read_token(&mut used.auth_info)?;
-    check_headers(&mut used.auth_info)?;
+    let due = user::resolve(&mut used.auth_info)?;
     used.headers.push((USER_AGENT, HeaderValue::from_static(concat!("nodesift/", env!("CARGO_PKG_VERSION")))));
-    let client = transport::client(&used, proxy.as_ref()).map_err(|error| named(error, &used.auth_info))?;
+    let client = transport::client(&used, proxy.as_ref()).map_err(|error| ConnectError::Client(Box::new(error)))?;
     // Only its address and the names of its files are needed from here on.
     config.auth_info.token = None;
-    Ok((config, client))
-}
-
-/// An error of the library, which does not name the plugin that it cannot find.
-fn named(error: kube::Error, auth: &AuthInfo) -> ConnectError {
-    match (error, auth.exec.as_ref().and_then(|plugin| Some((plugin.command.clone()?, plugin)))) {
-        (kube::Error::Auth(AuthError::AuthExecStart(source)), Some((command, plugin))) => {
-            let hint = plugin.install_hint.iter().map(|hint| plain(hint)).filter(|hint| !hint.is_empty());
-            let hint = hint.map(|hint| format!("; to install it: {hint}")).collect();
-            ConnectError::Plugin { command, source, hint }
-        }
-        (error, _) => ConnectError::Client(Box::new(error)),
-    }
+    Ok(Prepared { config, client, due })
 }
 
 /// Reads what a kubeconfig says, and the proxy that it names.
@@ -322,6 +328,7 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
     let read = origin.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     let mut kubeconfig = read.map_err(ConnectError::Kubeconfig)?;
+    complete_server(&mut kubeconfig, &options)?;
     let proxy = take_proxy(&mut kubeconfig, &options);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;
     if let Some(told) = config.auth_info.exec.as_mut().and_then(|plugin| plugin.cluster.as_mut()) {
@@ -333,51 +340,45 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
 /// What stands in a kubeconfig for proxies, so that the library looks for none in the environment; it is never asked.
 const NO_PROXY_OF_THE_LIBRARY: &str = "http://none.invalid";
 
+/// The context that is chosen in a kubeconfig. The first of a name counts, here and of clusters and users.
+fn chosen_context<'a>(kubeconfig: &'a Kubeconfig, options: &KubeConfigOptions) -> Option<&'a Context> {
+    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
+    kubeconfig.contexts.iter().find(|named| Some(&named.name) == context)?.context.as_ref()
+}
+
+/// Gives the server of the cluster that is chosen its scheme, and refuses one that cannot be asked. A kubeconfig in which something is
+/// missing is the library's to refuse.
+fn complete_server(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Result<(), ConnectError> {
+    let Some(context) = chosen_context(kubeconfig, options).cloned() else { return Ok(()) };
+    let mut users = kubeconfig.auth_infos.iter();
+    let user =
+        users.find(|named| Some(&named.name) == context.user.as_ref()).and_then(|named| named.auth_info.as_ref());
+    let has_identity =
+        user.is_some_and(|user| user.client_certificate.is_some() || user.client_certificate_data.is_some());
+    let named = kubeconfig.clusters.iter_mut().find(|named| named.name == context.cluster);
+    let Some(cluster) = named.and_then(|named| named.cluster.as_mut()) else { return Ok(()) };
+    let has_tls = has_identity
+        || cluster.certificate_authority.is_some()
+        || cluster.certificate_authority_data.is_some()
+        || cluster.insecure_skip_tls_verify == Some(true);
+    if let Some(server) = &mut cluster.server {
+        *server = address::of_server(server, has_tls).map_err(ConnectError::Server)?.to_string();
+    }
+    Ok(())
+}
+
 /// Takes the proxy of the cluster that is chosen out of a kubeconfig.
 fn take_proxy(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Option<String> {
-    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
-    let context = kubeconfig.contexts.iter().find(|named| Some(&named.name) == context);
-    let chosen = context.and_then(|named| Some(named.context.as_ref()?.cluster.clone()));
+    let chosen = chosen_context(kubeconfig, options).map(|context| context.cluster.clone());
     let mut proxy = None;
     for named in kubeconfig.clusters.iter_mut().rev() {
         let Some(Cluster { proxy_url, .. }) = &mut named.cluster else { continue };
         let own = proxy_url.replace(NO_PROXY_OF_THE_LIBRARY.to_owned());
-        // The first of a name counts.
         if Some(&named.name) == chosen.as_ref() {
             proxy = own.filter(|url| !url.is_empty());
         }
     }
     proxy
-}
-
-/// Reads the token's file as client-go does: without white space around it, and before a token in the kubeconfig itself.
-fn read_token(auth: &mut AuthInfo) -> Result<(), ConnectError> {
-    let Some(path) = auth.token_file.take() else { return Ok(()) };
-    match fs::read_to_string(&path) {
-        Ok(token) if !token.trim().is_empty() => auth.token = Some(SecretString::from(token.trim())),
-        _ if auth.token.is_some() => {}
-        Ok(_) => return Err(ConnectError::Token { path, source: io::Error::other("is empty") }),
-        Err(source) => return Err(ConnectError::Token { path, source }),
-    }
-    Ok(())
-}
-
-/// Trims the token, as editors and `echo` leave a line break behind it, and refuses what no header can hold: the library would panic.
-fn check_headers(auth: &mut AuthInfo) -> Result<(), ConnectError> {
-    if let Some(token) = &auth.token {
-        let trimmed = token.expose_secret().trim().to_owned();
-        if HeaderValue::from_str(&trimmed).is_err() {
-            return Err(ConnectError::Unsendable { what: "token" });
-        }
-        auth.token = Some(SecretString::from(trimmed));
-    }
-    let groups = auth.impersonate_groups.iter().flatten();
-    for name in auth.impersonate.iter().chain(groups) {
-        if HeaderValue::from_str(name).is_err() {
-            return Err(ConnectError::Unsendable { what: "name to impersonate" });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

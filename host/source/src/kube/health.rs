@@ -3,7 +3,8 @@
 //!
 //! An outage is logged in one line when a kind has failed [`OUTAGE_FAILURES`] times in a row, and in one line when it is over.
 //! A cause that concerns the server as a whole is one outage, whatever number of kinds meets it; a missing permission is one
-//! per kind, since each has to be granted. Start at [`Health::failed`].
+//! per kind, since each has to be granted. That a version or a page has expired is part of normal operation, unless it happens again and
+//! again. Start at [`Health::failed`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +25,8 @@ pub struct Health {
 #[derive(Debug, Default)]
 struct State {
     failing: BTreeMap<Resource, Failing>,
+    /// How often something has expired since the server last showed its newest state.
+    expired: BTreeMap<Resource, u32>,
     /// Outages that are logged and not over, with their beginning.
     outages: BTreeMap<Outage, Instant>,
     /// When it was last logged that the cluster was restored.
@@ -57,17 +60,15 @@ enum Cause {
 type Outage = (Cause, Option<Resource>);
 
 impl Cause {
-    /// The cause of a failure; none for one that is part of normal operation.
-    fn of(failure: &Failure) -> Option<Self> {
+    fn of(failure: &Failure) -> Self {
         match failure {
-            Failure::Expired { .. } => None,
-            Failure::NotNow { .. } => Some(Self::Throttled),
-            Failure::Denied { status: 401, .. } => Some(Self::Unauthorized),
-            Failure::Denied { .. } => Some(Self::Forbidden),
-            Failure::NotServed { .. } => Some(Self::NotServed),
-            Failure::Lagging { .. } => Some(Self::Lagging),
-            Failure::Transport(_) | Failure::Silent(_) => Some(Self::Unreachable),
-            Failure::Refused { .. } | Failure::Malformed(_) => Some(Self::Errors),
+            Failure::NotNow { .. } => Self::Throttled,
+            Failure::Denied { status: 401, .. } => Self::Unauthorized,
+            Failure::Denied { .. } => Self::Forbidden,
+            Failure::NotServed { .. } => Self::NotServed,
+            Failure::Lagging { .. } => Self::Lagging,
+            Failure::Transport(_) | Failure::Silent(_) => Self::Unreachable,
+            Failure::Expired { .. } | Failure::Refused { .. } | Failure::Malformed(_) => Self::Errors,
         }
     }
 
@@ -95,9 +96,17 @@ impl Health {
     /// A request about a kind has failed.
     pub(super) fn failed(&self, resource: impl Into<Resource>, failure: &Failure) {
         let resource = resource.into();
-        let Some(cause) = Cause::of(failure) else { return };
-        let (now, text) = (Instant::now(), failure.to_string());
+        let (cause, now, text) = (Cause::of(failure), Instant::now(), failure.to_string());
         let mut state = self.locked();
+        let mut failures = 1;
+        if matches!(failure, Failure::Expired { .. }) {
+            let expired = state.expired.entry(resource).or_default();
+            *expired = expired.saturating_add(1);
+            failures = *expired;
+            if failures < OUTAGE_FAILURES {
+                return;
+            }
+        }
         let outage = cause.outage(resource);
         let failing = match state.failing.get_mut(&resource) {
             Some(failing) if failing.cause == cause => {
@@ -106,8 +115,7 @@ impl Health {
                 failing
             }
             _ => {
-                let ended =
-                    state.failing.insert(resource, Failing { cause, failures: 1, since: now, text: text.clone() });
+                let ended = state.failing.insert(resource, Failing { cause, failures, since: now, text: text.clone() });
                 if let Some(ended) = ended {
                     state.end_unless_met(ended.cause.outage(resource), now);
                 }
@@ -129,6 +137,7 @@ impl Health {
     pub(super) fn recovered(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
         let mut state = self.locked();
+        state.expired.remove(&resource);
         if let Some(ended) = state.failing.remove(&resource) {
             state.end_unless_met(ended.cause.outage(resource), Instant::now());
         }
@@ -154,6 +163,7 @@ impl Health {
     pub(super) fn forget(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
         let mut state = self.locked();
+        state.expired.remove(&resource);
         if let Some(ended) = state.failing.remove(&resource) {
             let outage = ended.cause.outage(resource);
             // Nothing was recovered, so nothing is logged.
@@ -328,11 +338,20 @@ mod tests {
         assert_eq!(outages(&health), [(Cause::Unreachable, None), (Cause::Forbidden, Some(Kind::Node.into()))]);
     }
 
-    #[test]
-    fn expiry_is_no_failure_of_the_server() {
+    #[tokio::test]
+    async fn expiry_is_no_failure_of_the_server_unless_nothing_else_happens() {
         let health = Health::default();
-        health.failed(Kind::Pod, &failure(410));
-        assert_eq!(health.report(), None);
+        for _ in 0..3 {
+            (1..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(410)));
+            assert_eq!(health.report(), None);
+            health.recovered(Kind::Pod);
+        }
+        (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(410)));
+        let report = "API server answers with errors for 0 s: pods (410: resourceVersion or page token expired: no)";
+        assert_eq!(health.report().as_deref(), Some(report));
+        assert_eq!(outages(&health), [(Cause::Errors, None)]);
+        health.recovered(Kind::Pod);
+        assert_eq!((health.report(), outages(&health)), (None, Vec::new()));
     }
 
     #[tokio::test]

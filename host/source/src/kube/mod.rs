@@ -14,6 +14,7 @@
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | the connection to a server, as it is opened |
 //! | `connector` | kubeconfig or service account → a client, again where files change |
+//! | `address` | the address of a server, as a kubeconfig has it |
 //! | `own_certificate` | a server's own certificate in the place of an authority |
 //! | `proxy` | which proxy leads to the server |
 //! | `transport` | connections, directly or through a proxy, and the client above them |
@@ -23,6 +24,7 @@
 //! the cache back to an older resourceVersion, a dead watch is found within 20 s, and one object that does not decode stops
 //! nothing. Start at [`Following`], then `reflector/`.
 
+mod address;
 pub mod connection;
 mod connector;
 pub mod decode;

@@ -15,6 +15,8 @@ use ipnet::IpNet;
 use percent_encoding::percent_decode_str;
 use secrecy::SecretString;
 
+use super::address::{self, AddressError};
+
 /// Why the address of a proxy cannot be used. The texts leave the address out, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
@@ -24,6 +26,12 @@ pub enum ProxyError {
     /// It names no host.
     #[error("it names no host")]
     Nowhere,
+    /// Its port is none.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// What looks like its name and password is cut by a character that ends them.
+    #[error("a / , # or ? in its name or password has to be written as %2F, %23 or %3F")]
+    Unescaped,
     /// Its scheme is none of a proxy.
     #[error("its scheme is {0:?}, and not http, https or socks5")]
     Scheme(String),
@@ -61,9 +69,10 @@ impl Proxy {
             other => return Err(ProxyError::Scheme(other.unwrap_or_default().to_owned())),
         };
         let authority = url.authority().ok_or(ProxyError::Nowhere)?;
-        if authority.host().is_empty() {
-            return Err(ProxyError::Nowhere);
+        if text.rsplit_once('@').is_some_and(|(user, _)| user.matches(['/', '#', '?']).count() > "//".len()) {
+            return Err(ProxyError::Unescaped);
         }
+        let port = address::port(authority)?.unwrap_or(port);
         let plain = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let user = authority.as_str().rsplit_once('@').map(|(user, _)| {
             let (name, password) = user.split_once(':').unwrap_or((user, ""));
@@ -71,8 +80,7 @@ impl Proxy {
         });
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(scheme);
-        parts.authority =
-            Some(Authority::try_from(format!("{}:{}", authority.host(), authority.port_u16().unwrap_or(port)))?);
+        parts.authority = Some(Authority::try_from(format!("{}:{port}", authority.host()))?);
         parts.path_and_query = Some(PathAndQuery::from_static("/"));
         let address = Uri::from_parts(parts).map_err(|_| ProxyError::Nowhere)?;
         Ok(Self { protocol, address, user })
@@ -265,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_proxies_have_a_port_and_hide_the_password() {
+    fn addresses_of_proxies_have_a_port_or_are_refused_and_hide_the_password() {
         let proxy = |text: &str| Proxy::parse(text).map(|proxy| (proxy.protocol, proxy.address.to_string()));
         assert_eq!(proxy("http://p.example").unwrap(), (Protocol::Http, "http://p.example:80/".into()));
         assert_eq!(proxy("https://p.example/x?y").unwrap(), (Protocol::Https, "https://p.example:443/".into()));
@@ -274,6 +282,18 @@ mod tests {
         assert!(matches!(proxy("ftp://p"), Err(ProxyError::Scheme(_))));
         assert!(matches!(proxy("p.example:3128"), Err(ProxyError::Scheme(_))));
         assert!(matches!(proxy("http://a b"), Err(ProxyError::Url(_))));
+        for port in ["99999", "0", "x", "-1"] {
+            let refused = proxy(&format!("http://u:p@p.example:{port}"));
+            assert!(
+                matches!(refused, Err(ProxyError::Address(AddressError::Port) | ProxyError::Url(_))),
+                "{refused:?}"
+            );
+        }
+        for password in ["p#w", "p/w", "p?w", "80/w", "80#w", "80?w"] {
+            let error = proxy(&format!("http://u:{password}@p.example:3128")).unwrap_err();
+            assert!(matches!(error, ProxyError::Unescaped), "{password}: {error:?}");
+        }
+        assert_eq!(proxy("http://u:p%23w@p.example:").unwrap(), (Protocol::Http, "http://p.example:80/".into()));
         let proxy = Proxy::parse_variable("us%40er:pa%3Ass@p.example:3128").unwrap();
         let (name, password) = proxy.user.as_ref().unwrap();
         assert_eq!((name.as_str(), password.expose_secret()), ("us@er", "pa:ss"));

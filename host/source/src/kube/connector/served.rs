@@ -1,5 +1,6 @@
 //! Connections over real sockets of loopback, to a server with TLS and through proxies.
 
+use std::fs;
 use std::net::SocketAddr;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -85,7 +86,7 @@ impl Served {
         let origin = Origin { kubeconfig: Some(path), context: None };
         let pinned = Pinned { origin, source: Source::Kubeconfig, environment };
         let prepared = prepare(&pinned, &Arc::new(Semaphore::new(1))).await;
-        let (_, client) = prepared.map_err(|error| error.to_string())?;
+        let Prepared { client, .. } = prepared.map_err(|error| error.to_string())?;
         let request = http::Request::get("/version").body(Vec::new()).unwrap();
         client.request_text(request).await.map_err(|error| format!("{error:?}"))
     }

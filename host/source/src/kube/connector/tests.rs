@@ -1,8 +1,14 @@
 //! Kubeconfigs, tokens and the files behind them.
 
+use std::env;
+use std::fs;
 use std::path::Path;
 
+use kube::config::AuthInfo;
+use secrecy::{ExposeSecret as _, SecretString};
+
 use super::files::SERVICE_ACCOUNT;
+use super::user::read_token;
 use super::*;
 
 fn token(inline: Option<&str>, file: Option<&Path>) -> Result<Option<String>, ConnectError> {
@@ -95,12 +101,12 @@ async fn a_sidecar_that_began_in_a_pod_never_reads_a_kubeconfig_that_appears_lat
         environment: Environment::default(),
     };
     let preparing = Arc::new(Semaphore::new(1));
-    let (config, _) = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
+    let Prepared { config, .. } = prepare(&pinned(Source::Kubeconfig), &preparing).await.unwrap();
     assert_eq!(config.cluster_url.port_u16(), Some(1));
     let in_pod = pinned(Source::ServiceAccount);
     assert!(in_pod.files().0.iter().all(|(path, _)| path.starts_with(SERVICE_ACCOUNT)));
     assert_eq!(with_context(&in_pod.origin, Source::ServiceAccount).context, None);
-    let prepared = prepare(&in_pod, &preparing).await.map(|(config, _)| config.cluster_url.port_u16());
+    let prepared = prepare(&in_pod, &preparing).await.map(|prepared| prepared.config.cluster_url.port_u16());
     // Where the test runs in a pod, it is that pod's cluster.
     let is_own = prepared
         .as_ref()
@@ -109,10 +115,130 @@ async fn a_sidecar_that_began_in_a_pod_never_reads_a_kubeconfig_that_appears_lat
 }
 
 #[tokio::test]
-async fn no_more_than_a_few_plugins_hang() {
+async fn no_more_than_a_few_attempts_hang() {
     let preparing = Arc::new(Semaphore::new(0));
     let pinned = Pinned { origin: Origin::default(), source: Source::Kubeconfig, environment: Environment::default() };
     assert!(matches!(prepare(&pinned, &preparing).await, Err(ConnectError::Stuck)));
+}
+
+/// A connection that is prepared from a kubeconfig, and its address.
+async fn prepared(
+    path: &Path,
+    cluster: serde_json::Value,
+    user: serde_json::Value,
+) -> Result<(Connector, String), String> {
+    let config = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "k", "cluster": cluster}], "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+    });
+    fs::write(path, config.to_string()).unwrap();
+    let origin = Origin { kubeconfig: Some(path.to_owned()), context: None };
+    Connector::new(&origin).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_server_is_completed_or_refused_by_name_and_never_asked_where_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let none = || serde_json::json!({});
+    for (cluster, address) in [
+        (serde_json::json!({"server": "127.0.0.1:1"}), "http://127.0.0.1:1/"),
+        (serde_json::json!({"server": "127.0.0.1:1", "insecure-skip-tls-verify": true}), "https://127.0.0.1:1/"),
+    ] {
+        let (connector, completed) = prepared(&path, cluster, none()).await.unwrap();
+        assert_eq!(completed, address);
+        let request = http::Request::get("/version").body(Vec::new()).unwrap();
+        // Nothing listens there, and nothing panics.
+        assert!(connector.client().await.request_text(request).await.is_err());
+    }
+    for server in ["ftp://127.0.0.1:1", "http://127.0.0.1:99999", "http://user:SECRET@127.0.0.1:1", ""] {
+        let error = prepared(&path, serde_json::json!({"server": server}), none()).await.err().unwrap();
+        assert!(error.starts_with("kubeconfig: the server of the cluster cannot be used: "), "{server}: {error}");
+        assert!(!error.contains("SECRET"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_trimmed_or_refused_wherever_it_comes_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file, answer) =
+        (folder.path().join("config"), folder.path().join("token"), folder.path().join("answer"));
+    let cluster = || serde_json::json!({"server": "http://127.0.0.1:1"});
+    for (text, is_sendable) in [("ab\n", true), (" \r\nab\t", true), ("a\nb", false), ("a\u{0}b", false)] {
+        fs::write(&file, text).unwrap();
+        fs::write(&answer, serde_json::json!({"status": {"token": text}}).to_string()).unwrap();
+        for user in [
+            serde_json::json!({"token": text}),
+            serde_json::json!({"tokenFile": file}),
+            serde_json::json!({"auth-provider": {"name": "oidc", "config": {"id-token": text}}}),
+            noting(folder.path()),
+        ] {
+            let error = prepared(&path, cluster(), user.clone()).await.err();
+            assert_eq!(error.is_none(), is_sendable, "{user} {text:?}: {error:?}");
+            assert!(error.is_none_or(|error| error.contains("no header may have")), "{user} {text:?}");
+        }
+    }
+    fs::write(&file, "\u{feff}ab\r\n").unwrap();
+    assert_eq!(token(None, Some(&file)).unwrap().as_deref(), Some("ab"));
+    // A blank token is none, so that the plugin is asked.
+    fs::write(&answer, "no answer").unwrap();
+    let mut user = noting(folder.path());
+    user["token"] = serde_json::json!(" \n");
+    let error = prepared(&path, cluster(), user).await.err().unwrap();
+    assert!(error.contains(r#"the credential plugin "sh" has printed"#), "{error}");
+    let gcp = serde_json::json!({"auth-provider": {"name": "gcp", "config": {"cmd-path": "sh", "cmd-args": "SECRET"}}});
+    let error = prepared(&path, cluster(), gcp).await.err().unwrap();
+    assert!(error.contains(r#"the auth-provider "gcp" is not supported"#) && !error.contains("SECRET"), "{error}");
+}
+
+/// A plugin that notes each run, and answers what is in `answer`.
+fn noting(folder: &Path) -> serde_json::Value {
+    let script = format!("cd {}; echo >> runs; cat answer", folder.display());
+    serde_json::json!({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script],
+        "interactiveMode": "Never"}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_runs_once_for_each_client_and_never_at_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, answer) = (folder.path().join("config"), folder.path().join("answer"));
+    let runs = || fs::read_to_string(folder.path().join("runs")).unwrap().lines().count();
+    let credential = |token: &str, end: &str| {
+        let status = serde_json::json!({"token": token, "expirationTimestamp": end});
+        fs::write(&answer, serde_json::json!({"status": status}).to_string()).unwrap();
+    };
+    let request = || http::Request::get("/version").body(Vec::new()).unwrap();
+    credential("first", "2001-01-01T00:00:00Z");
+    let cluster = serde_json::json!({"server": "http://127.0.0.1:1"});
+    let (connector, _) = prepared(&path, cluster, noting(folder.path())).await.unwrap();
+    connector.current.lock().read = Instant::now() + KUBE_REFRESH_LEAST * 100;
+    for _ in 0..3 {
+        // Nothing listens there. The token has ended, and is asked for again after a while only.
+        assert!(connector.client().await.request_text(request()).await.is_err());
+        assert_eq!(runs(), 1);
+    }
+    let a_while_passes = || {
+        connector.current.lock().read = Instant::now().checked_sub(KUBE_REFRESH_LEAST).unwrap();
+    };
+    let refreshed = || async {
+        connector.client().await;
+        let refresh = connector.current.lock().refresh.as_ref().map(|refresh| refresh.end.clone());
+        refresh.unwrap().await;
+    };
+    a_while_passes();
+    fs::write(&answer, "no answer").unwrap();
+    refreshed().await;
+    assert_eq!(runs(), 2, "one that fails leaves the token from before");
+    a_while_passes();
+    credential("second", "9999-01-01T00:00:00Z");
+    refreshed().await;
+    assert_eq!(runs(), 3);
+    a_while_passes();
+    for _ in 0..3 {
+        assert!(connector.client().await.request_text(request()).await.is_err());
+    }
+    assert_eq!(runs(), 3, "a token that is good for long is kept");
 }
 
 #[test]

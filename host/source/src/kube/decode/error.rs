@@ -9,4 +9,15 @@ pub enum Error {
     /// It is not a list.
     #[error("not a list of objects: {0}")]
     NotAList(String),
+    /// It is a list of something else.
+    #[error("a list of {expected} was asked for, and it is {found:?}")]
+    OtherKind {
+        /// The kind, and its group where that is not the core one.
+        expected: String,
+        /// What it says that it is.
+        found: String,
+    },
+    /// It does not say at which resourceVersion it is, so it cannot be told from one of another time.
+    #[error("a list without a resourceVersion")]
+    NoVersion,
 }

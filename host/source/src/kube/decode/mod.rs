@@ -20,6 +20,7 @@ pub(super) mod status;
 pub use error::Error;
 pub(super) use event::{Line, WatchEvent, event};
 pub use metadata::Unreadable;
+pub(super) use page::check_kind;
 pub use page::{Head, Page, head, page};
 
 #[cfg(test)]

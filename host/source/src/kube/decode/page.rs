@@ -2,6 +2,9 @@
 //!
 //! A page is read item by item into compiled objects, so that at most one decoded object exists at a time. Where that meets
 //! something wrong, the page is read again as a list of texts, each decoded by itself.
+//!
+//! What a list does not name is taken for deleted. So an answer that says that it is something else, such as what a gateway sends in
+//! the server's place, or that does not say at which resourceVersion it is, is none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +16,8 @@ use serde_json::value::RawValue;
 use super::error::Error;
 use super::metadata::{Unreadable, null_is_default};
 use crate::change::{Compiled, Compiler};
+use crate::kube::failure::plain;
+use crate::kube::kinds::Resource;
 use nodesift_object::Kind;
 use nodesift_object::decode::decode;
 
@@ -36,20 +41,20 @@ pub struct Page {
     pub unreadable: Vec<Unreadable>,
 }
 
-/// Decodes the metadata of a page. API servers send it before the items, so the items are mostly not looked at, and the next
-/// page can be requested before this one is decoded.
+/// Decodes the metadata of a page. API servers send it and the kind before the items, so the items are mostly not looked at, and the
+/// next page can be requested before this one is decoded.
 ///
 /// # Errors
 ///
-/// [`Error::NotAList`] where no metadata is found.
-pub fn head(bytes: &[u8]) -> Result<Head, Error> {
-    let mut head = None;
-    let read = HeadOnly(&mut head).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+/// Where no metadata is found, or as far as is read, the page is not one of a list of the resource.
+pub fn head(resource: impl Into<Resource>, bytes: &[u8]) -> Result<Head, Error> {
+    let mut seen = Seen::default();
+    let read = HeadOnly(&mut seen).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     // The visitor stops at the metadata, which the parser reports as an error.
-    match (head, read) {
-        (Some(head), _) => Ok(head),
-        (None, Ok(())) => Err(Error::NotAList("no metadata".to_owned())),
-        (None, Err(error)) => Err(Error::NotAList(error.to_string())),
+    match (seen.head.is_some(), read) {
+        (true, _) => seen.checked(&resource.into()),
+        (false, Ok(())) => Err(Error::NotAList("no metadata".to_owned())),
+        (false, Err(error)) => Err(Error::NotAList(error.to_string())),
     }
 }
 
@@ -57,14 +62,14 @@ pub fn head(bytes: &[u8]) -> Result<Head, Error> {
 ///
 /// # Errors
 ///
-/// Where the bytes are not a list. Objects that do not decode are no error: they are in [`Page::unreadable`].
+/// Where the bytes are not a list of them. Objects that do not decode are no error: they are in [`Page::unreadable`].
 pub fn page(kind: Kind, bytes: &[u8], compiler: &Compiler) -> Result<Page, Error> {
     let text = std::str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
-    let mut page = Page::default();
+    let (mut objects, mut seen) = (Vec::new(), Seen::default());
     let mut json = serde_json::Deserializer::from_str(text);
-    let read = List { kind, compiler, page: &mut page }.deserialize(&mut json);
+    let read = List { kind, compiler, objects: &mut objects, seen: &mut seen }.deserialize(&mut json);
     match read.and_then(|()| json.end()) {
-        Ok(()) => Ok(page),
+        Ok(()) => Ok(Page { head: seen.checked(&kind.into())?, objects, unreadable: Vec::new() }),
         // Find out which object is wrong.
         Err(_) => page_one_by_one(kind, text, compiler),
     }
@@ -72,7 +77,12 @@ pub fn page(kind: Kind, bytes: &[u8], compiler: &Compiler) -> Result<Page, Error
 
 fn page_one_by_one(kind: Kind, text: &str, compiler: &Compiler) -> Result<Page, Error> {
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct List<'a> {
+        #[serde(default)]
+        kind: Option<String>,
+        #[serde(default)]
+        api_version: Option<String>,
         #[serde(default)]
         metadata: Option<ListMetadata>,
         #[serde(borrow, deserialize_with = "or_null")]
@@ -83,7 +93,8 @@ fn page_one_by_one(kind: Kind, text: &str, compiler: &Compiler) -> Result<Page, 
         Option::deserialize(json)
     }
     let list: List<'_> = serde_json::from_str(text).map_err(|error| Error::NotAList(error.to_string()))?;
-    let mut page = Page { head: list.metadata.unwrap_or_default().into(), ..Page::default() };
+    let seen = Seen { kind: list.kind, api_version: list.api_version, head: list.metadata.map(Head::from) };
+    let mut page = Page { head: seen.checked(&kind.into())?, ..Page::default() };
     for (index, item) in list.items.unwrap_or_default().into_iter().enumerate() {
         match decode(kind, item.get()) {
             Ok(object) => page.objects.push(compiler.compile_unaccounted(&object)),
@@ -91,6 +102,38 @@ fn page_one_by_one(kind: Kind, text: &str, compiler: &Compiler) -> Result<Page, 
         }
     }
     Ok(page)
+}
+
+/// What a list says of itself.
+#[derive(Debug, Default)]
+struct Seen {
+    kind: Option<String>,
+    api_version: Option<String>,
+    head: Option<Head>,
+}
+
+impl Seen {
+    /// The metadata of a list of a resource.
+    fn checked(self, resource: &Resource) -> Result<Head, Error> {
+        check_kind(resource, self.kind.as_deref(), self.api_version.as_deref())?;
+        self.head.filter(|head| !head.version.is_empty()).ok_or(Error::NoVersion)
+    }
+}
+
+/// Whether what calls itself so is a list of a resource, in whichever version of its group.
+pub(in crate::kube) fn check_kind(
+    resource: &Resource,
+    kind: Option<&str>,
+    api_version: Option<&str>,
+) -> Result<(), Error> {
+    let is_kind = kind.is_none_or(|kind| kind.strip_suffix("List") == Some(resource.kind));
+    let group = api_version.map(|version| version.rsplit_once('/').map_or("", |(group, _)| group));
+    if is_kind && group.is_none_or(|group| group == resource.group) {
+        return Ok(());
+    }
+    let group = if resource.group.is_empty() { String::new() } else { format!("{}/", resource.group) };
+    let found = [api_version, kind].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Err(Error::OtherKind { expected: format!("{group}{}", resource.kind), found: plain(&found) })
 }
 
 #[derive(Deserialize, Default)]
@@ -113,17 +156,20 @@ impl From<ListMetadata> for Head {
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "camelCase")]
 enum ListField {
+    Kind,
+    ApiVersion,
     Metadata,
     Items,
     #[serde(other)]
     Other,
 }
 
-/// Decodes a list into a page.
+/// Decodes a list.
 struct List<'a> {
     kind: Kind,
     compiler: &'a Compiler,
-    page: &'a mut Page,
+    objects: &'a mut Vec<Compiled>,
+    seen: &'a mut Seen,
 }
 
 impl<'de> DeserializeSeed<'de> for List<'_> {
@@ -145,13 +191,15 @@ impl<'de> Visitor<'de> for List<'_> {
         let mut has_items = false;
         while let Some(field) = map.next_key()? {
             match field {
+                ListField::Kind => self.seen.kind = map.next_value()?,
+                ListField::ApiVersion => self.seen.api_version = map.next_value()?,
                 ListField::Metadata => {
-                    self.page.head = map.next_value::<Option<ListMetadata>>()?.unwrap_or_default().into();
+                    self.seen.head = map.next_value::<Option<ListMetadata>>()?.map(Head::from);
                 }
                 ListField::Items => {
                     has_items = true;
-                    let objects = &mut self.page.objects;
-                    map.next_value_seed(Items { kind: self.kind, compiler: self.compiler, objects })?;
+                    let (kind, compiler, objects) = (self.kind, self.compiler, &mut *self.objects);
+                    map.next_value_seed(Items { kind, compiler, objects })?;
                 }
                 ListField::Other => {
                     map.next_value::<IgnoredAny>()?;
@@ -200,8 +248,8 @@ impl<'de> Visitor<'de> for Items<'_> {
     }
 }
 
-/// Decodes a list's metadata and stops there.
-struct HeadOnly<'a>(&'a mut Option<Head>);
+/// Decodes what a list says of itself, and stops once its metadata and kind are known.
+struct HeadOnly<'a>(&'a mut Seen);
 
 impl<'de> DeserializeSeed<'de> for HeadOnly<'_> {
     type Value = ();
@@ -220,11 +268,19 @@ impl<'de> Visitor<'de> for HeadOnly<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(field) = map.next_key()? {
-            if let ListField::Metadata = field {
-                *self.0 = Some(map.next_value::<Option<ListMetadata>>()?.unwrap_or_default().into());
+            match field {
+                ListField::Kind => self.0.kind = map.next_value()?,
+                ListField::ApiVersion => self.0.api_version = map.next_value()?,
+                ListField::Metadata => {
+                    self.0.head = Some(map.next_value::<Option<ListMetadata>>()?.unwrap_or_default().into());
+                }
+                ListField::Items | ListField::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            if self.0.head.is_some() && self.0.kind.is_some() {
                 return Ok(());
             }
-            map.next_value::<IgnoredAny>()?;
         }
         Ok(())
     }

@@ -76,10 +76,40 @@ fn what_is_not_a_list_is_refused_as_a_whole() {
 #[test]
 fn the_head_is_read_without_the_items() {
     let whole = list("[this is never looked at");
-    assert_eq!(head(whole.as_bytes()), Ok(Head { version: "42".into(), next: Some("more".to_owned()) }));
+    assert_eq!(head(Kind::Pod, whole.as_bytes()), Ok(Head { version: "42".into(), next: Some("more".to_owned()) }));
     let last = br#"{"items":[1,2,{"metadata":{}}],"metadata":{"resourceVersion":"9"}}"#;
-    assert_eq!(head(last), Ok(Head { version: "9".into(), next: None }));
-    assert!(head(br#"{"items":[]}"#).is_err() && head(b"[]").is_err() && head(b"").is_err());
+    assert_eq!(head(Kind::Pod, last), Ok(Head { version: "9".into(), next: None }));
+    for none in [br#"{"items":[]}"#.as_slice(), b"[]", b""] {
+        assert!(head(Kind::Pod, none).is_err());
+    }
+}
+
+#[test]
+fn a_list_of_another_kind_or_without_a_version_is_none() {
+    let claims = r#"{"kind":"ResourceClaimList","apiVersion":"resource.k8s.io/v1beta1","metadata":{"resourceVersion":"42"},"items":[]}"#;
+    assert!(page(Kind::ResourceClaim, claims.as_bytes(), &compiler()).is_ok());
+    assert!(head(Kind::ResourceClaim, claims.as_bytes()).is_ok());
+    let nameless = r#"{"metadata":{"uid":"u"}}"#;
+    for items in ["[]".to_owned(), "null".to_owned(), format!("[{}]", pod("a")), format!("[{nameless}]")] {
+        let list = list(&items);
+        for (from, to) in [
+            (r#""resourceVersion":"42","#, ""),
+            (r#""resourceVersion":"42""#, r#""resourceVersion":"""#),
+            (r#""resourceVersion":"42""#, r#""resourceVersion":null"#),
+            ("PodList", "ConfigMapList"),
+            ("PodList", "Pod"),
+            ("PodList", "Status"),
+            ("PodList", "Table"),
+            (r#""v1""#, r#""metrics.k8s.io/v1""#),
+        ] {
+            let other = list.replacen(from, to, 1);
+            assert_ne!(other, list);
+            assert!(page(Kind::Pod, other.as_bytes(), &compiler()).is_err(), "{other}");
+            assert!(head(Kind::Pod, other.as_bytes()).is_err(), "{other}");
+        }
+    }
+    let error = head(Kind::StatefulSet, br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"}}"#);
+    assert_eq!(error.unwrap_err().to_string(), r#"a list of apps/StatefulSet was asked for, and it is "v1 PodList""#);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::pages::Pages;
+use super::paging::Paging;
 use crate::change::{Compiled, Compiler};
 use crate::kube::failure::Failure;
 use crate::kube::kinds::Resource;
@@ -58,12 +59,13 @@ impl<S: Server> Lister<S> {
     }
 
     async fn list_version(&self, kind: Kind, resource: &Resource, api_version: usize) -> Result<Listed, Failure> {
-        let mut pages = Pages::new(kind, self.compiler.clone());
+        let (mut pages, mut paging) = (Pages::new(kind, self.compiler.clone()), Paging::default());
         let mut next: Option<String> = None;
         let mut version = None;
         loop {
             let uri = resource.list_uri(api_version, next.as_deref());
             let head = pages.add(self.server.list_page(&uri).await?).await?;
+            let head = paging.read(next.as_deref(), head)?;
             let version = version.get_or_insert(head.version);
             next = head.next;
             if next.is_none() {
@@ -95,8 +97,8 @@ mod tests {
         let mut script = Script::default();
         let names: Vec<String> = (0..20).map(|number| format!("p{number:02}")).collect();
         for (number, name) in names.iter().enumerate() {
-            let next = (number + 1 < names.len()).then_some("more");
-            script = script.list(Answer::Page(page(&format!("{}", 10 + number), next, &[pod(name, 1)])));
+            let next = (number + 1 < names.len()).then(|| format!("after {name}"));
+            script = script.list(Answer::Page(page(&format!("{}", 10 + number), next.as_deref(), &[pod(name, 1)])));
         }
         let (lister, script) = lister(script);
         let listed = lister.list_all(Kind::Pod).await.unwrap();

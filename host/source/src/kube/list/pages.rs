@@ -38,7 +38,7 @@ impl Pages {
     ///
     /// [`Failure::Malformed`] where this page, or one before it, is not a list.
     pub(in crate::kube) async fn add(&mut self, body: Bytes) -> Result<Head, Failure> {
-        let head = decode::head(&body).map_err(|error| malformed(&error))?;
+        let head = decode::head(self.kind, &body).map_err(|error| malformed(&error))?;
         while self.decoding.len() >= LIST_PAGES_DECODING {
             self.take_decoded().await?;
         }

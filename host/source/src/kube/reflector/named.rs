@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::task::{Restored, Sink, Turn};
-use crate::kube::decode::{Head, Line};
+use crate::kube::decode::{self, Head, Line, check_kind};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::health::Health;
 use crate::kube::kinds::Resource;
@@ -128,7 +128,12 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
 
     async fn page(&mut self, body: Bytes) -> Result<Head, Failure> {
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct List<'a> {
+            #[serde(borrow, default)]
+            kind: Option<Cow<'a, str>>,
+            #[serde(borrow, default)]
+            api_version: Option<Cow<'a, str>>,
             #[serde(borrow, default)]
             metadata: Metadata<'a>,
             #[serde(borrow)]
@@ -137,7 +142,12 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         if body.len() > NAMED_LIST_BYTES {
             return Err(Failure::Malformed(format!("a list of more than {} MiB", NAMED_LIST_BYTES >> 20)));
         }
-        let List { metadata, items } = serde_json::from_slice(&body).map_err(|error| malformed(&error))?;
+        let List { kind, api_version, metadata, items } =
+            serde_json::from_slice(&body).map_err(|error| malformed(&error))?;
+        check_kind(&self.resource, kind.as_deref(), api_version.as_deref()).map_err(|error| malformed(&error))?;
+        if metadata.resource_version.is_empty() {
+            return Err(malformed(&decode::Error::NoVersion));
+        }
         for item in items.unwrap_or_default() {
             let (found, metadata) = read(item)?;
             if metadata.name == *self.name {
@@ -195,7 +205,7 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
     }
 }
 
-fn malformed(error: &serde_json::Error) -> Failure {
+fn malformed(error: &impl std::fmt::Display) -> Failure {
     Failure::Malformed(plain(&error.to_string()))
 }
 

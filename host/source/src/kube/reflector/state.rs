@@ -268,9 +268,13 @@ impl Reflector {
     }
 
     /// An event or bookmark has arrived at a resourceVersion. Returns how that compares with the newest before; `None` where
-    /// the two cannot be compared, and the order of arrival decides.
+    /// the two cannot be compared. The order of arrival decides then, unless only the new one is no number: it says nothing, and the
+    /// watch could not go on from it.
     pub(super) fn reached(&mut self, seen: &Arc<str>) -> Option<Ordering> {
         let order = version::compare(seen, &self.newest);
+        if order.is_none() && version::is_number(&self.newest) {
+            return None;
+        }
         if order != Some(Ordering::Less) {
             self.lagging = None;
         }

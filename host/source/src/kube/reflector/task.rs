@@ -18,10 +18,11 @@ use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
 use crate::kube::decode::{self, Head};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::kinds::Resource;
+use crate::kube::list::Paging;
 use crate::kube::metrics::Metrics;
 use crate::kube::server::Server;
 use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_FIRST, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
-use nodesift_object::version::is_newer;
+use nodesift_object::version::{is_newer, is_number};
 
 /// What a sink wants of its reflector beside what the server's answers decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +122,8 @@ pub(in crate::kube) struct ReflectorTask<S, K> {
     sink: K,
     metrics: Metrics,
     random: fastrand::Rng,
+    /// The pages of the list in progress.
+    paging: Paging,
     /// When the watch in progress has last shown that the server knows the newest resourceVersion seen.
     shown: Option<Instant>,
     /// Beside whatever watch is in progress, so that no event waits for it.
@@ -134,7 +137,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     pub(in crate::kube) fn new(resource: Resource, server: Arc<S>, sink: K, metrics: Metrics) -> Self {
         let mut random = fastrand::Rng::new();
         let reflector = Reflector::new(resource, random.fork());
-        Self { resource, reflector, server, sink, metrics, random, shown: None, probe: None, confirmed: None }
+        let paging = Paging::default();
+        Self { resource, reflector, server, sink, metrics, random, paging, shown: None, probe: None, confirmed: None }
     }
 
     /// Reads only the object with this name.
@@ -186,6 +190,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             Ok(body) => self.sink.page(body).await,
             Err(failure) => Err(failure),
         };
+        let page = page.and_then(|head| comparable(head, self.reflector.newest()));
+        let page = page.and_then(|head| self.paging.read(next, head));
         let mut lagging = None;
         let outcome = match page {
             Ok(head) => {
@@ -291,7 +297,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
 
     /// Asks for the server's resourceVersion, beside the watch that comes next.
     fn send_probe(&mut self, proves: Option<Instant>) {
-        let ((uri, asked), server) = (self.reflector.probe(), Arc::clone(&self.server));
+        let ((uri, asked), server, resource) = (self.reflector.probe(), Arc::clone(&self.server), self.resource);
         let probe = async move {
             let ask = || async {
                 let body = timeout(PROBE_TIME, server.list_page(&uri)).await;
@@ -306,7 +312,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                     ask().await?
                 }
             };
-            let head = decode::head(&body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
+            let head = decode::head(resource, &body).map_err(|error| Failure::Malformed(plain(&error.to_string())))?;
+            let head = comparable(head, &asked)?;
             Ok(Probed { asked, version: head.version, proves })
         };
         self.probe = Some(probe.boxed());
@@ -408,7 +415,11 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 return;
             }
             Some(_) => {}
-            None => self.metrics.unordered(self.resource, "incomparable"),
+            // It does not say what the server knows: a probe asks.
+            None => {
+                self.metrics.unordered(self.resource, "incomparable");
+                return;
+            }
         }
         self.shown = Some(Instant::now());
         self.confirm(Instant::now());
@@ -437,6 +448,15 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         }
         tracing::debug!(kind = %self.resource.kind, verb, %failure, "request failed");
     }
+}
+
+/// Refuses the head of a list whose resourceVersion is no number where others were: whether it is older could not be told.
+fn comparable(head: Head, newest: &str) -> Result<Head, Failure> {
+    if is_number(newest) && !is_number(&head.version) {
+        let version = plain(&head.version);
+        return Err(Failure::Malformed(format!("resourceVersion {version:?} cannot be compared with {newest}")));
+    }
+    Ok(head)
 }
 
 /// Runs a reflector. A panic is a defect of this program, but a kind that is never watched again would be a worse one.

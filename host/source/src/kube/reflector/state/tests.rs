@@ -244,6 +244,13 @@ fn a_probe_confirms_what_is_not_older_than_what_was_seen_when_it_was_sent() {
 #[test]
 fn versions_that_cannot_be_compared_count_in_the_order_of_arrival() {
     let mut walk = Walk::watching();
+    for nothing in ["abc", "", "0", "-1", "1e3"] {
+        assert_eq!(walk.reached(nothing), None);
+        walk.ended(End::Orderly, LONG);
+        assert!(walk.watch_uri().ends_with("resourceVersion=100"), "{nothing:?} after a number");
+    }
+    let mut walk = Walk::of(Kind::Pod);
+    assert_eq!(walk.page("xyz", None), whole("xyz"));
     assert_eq!(walk.reached("abc"), None);
     walk.ended(End::Orderly, LONG);
     assert!(walk.watch_uri().ends_with("resourceVersion=abc"));

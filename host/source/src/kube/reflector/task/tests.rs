@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::kube::failure::Failure;
 use crate::kube::reflector::script::*;
 use crate::kube::server::Server;
-use crate::limits::{RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{LIST_PAGES, RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::Kind;
 
 const EXPIRED_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
@@ -130,6 +130,58 @@ async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
         let script = quiet().probe(answer.clone()).probe(answer);
         assert_eq!(reflect(script, seconds(7)).await.staleness, Some(seconds(7)), "{what}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_without_a_version_that_can_be_compared_confirms_nothing_and_is_followed_by_a_probe() {
+    for metadata in
+        [r#"{}"#, r#"{"resourceVersion":""}"#, r#"{"resourceVersion":"latest"}"#, r#"{"resourceVersion":"0"}"#]
+    {
+        let vague = event("BOOKMARK", &format!(r#"{{"kind":"Pod","metadata":{metadata}}}"#));
+        let watch = [Do::Pause(seconds(5)), vague, Do::Pause(seconds(1))];
+        let script = || Script::default().page("10", &[]).watch(watch.clone());
+        let seen = reflect(script().probe(Answer::Hang), seconds(8)).await;
+        assert_eq!((seen.staleness, seen.probes()), (Some(seconds(8)), vec![seconds(6)]), "{metadata}");
+        assert_eq!(seen.watches().last(), Some(&(seconds(6), "10")), "{metadata}");
+        assert_eq!(seen.metrics.unordered_count(Kind::Pod, "incomparable"), 1, "{metadata}");
+        assert_eq!(reflect(script(), seconds(8)).await.staleness, Some(seconds(2)), "the probe confirms: {metadata}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_list_of_the_kind_empties_nothing_and_confirms_nothing() {
+    for answer in [
+        r#"{"metadata":{},"items":[]}"#,
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":""},"items":[]}"#,
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"latest"},"items":[]}"#,
+        r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"99"},"items":[]}"#,
+        r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}"#,
+        r#"{"status":"ok","metadata":{},"items":[]}"#,
+    ] {
+        let wrong = || Answer::Page(answer.to_owned());
+        let script = Script::default().page("10", &[pod("a", 3)]).refuse_watch(expired());
+        let seen = reflect((0..9).fold(script, |script, _| script.list(wrong())), seconds(60)).await;
+        assert_eq!(seen.told(), ["replaced by 1 at 10"], "{answer}");
+        assert_eq!(seen.staleness, Some(seconds(60)), "{answer}");
+        assert!(seen.metrics.failure_count(Kind::Pod, "malformed") > 1, "{answer}");
+        let probed = Script::default().page("10", &[]).watch([Do::Pause(seconds(5))]).probe(wrong()).probe(wrong());
+        assert_eq!(reflect(probed, seconds(7)).await.staleness, Some(seconds(7)), "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_goes_on_without_end_is_given_up_and_its_pages_with_it() {
+    let same = || Answer::Page(page("10", Some("again"), &[pod("a", 1)]));
+    let script = (0..4).fold(Script::default(), |script, _| script.list(same()));
+    let seen = reflect(script.page("12", &[pod("b", 2)]), seconds(60)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 12"], "each page that is followed by itself ends a list");
+    assert_eq!(seen.metrics.failure_count(Kind::Pod, "malformed"), 2);
+    let next: Vec<String> = (1..=LIST_PAGES).map(|number| number.to_string()).collect();
+    let endless = next.iter().map(|next| Answer::Page(page("10", Some(next), &[])));
+    let script = endless.fold(Script::default(), Script::list);
+    let seen = reflect(script.page("12", &[pod("b", 2)]), seconds(60)).await;
+    assert_eq!(seen.told(), ["replaced by 1 at 12"]);
+    assert_eq!(seen.metrics.failure_count(Kind::Pod, "malformed"), 1);
 }
 
 #[tokio::test(start_paused = true)]

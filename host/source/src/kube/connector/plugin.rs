@@ -1,0 +1,295 @@
+//! Credential plugins: the programs of a user's `exec` in a kubeconfig, which print a token or a certificate.
+//!
+//! They are run here and not by kube, which runs them at any request without a limit, twice for one client, and shows their
+//! environment, arguments and output where they fail. All of these may hold secrets, so only the command, how it has ended and the
+//! beginning of what it has written to stderr are told. Start at [`run`].
+
+use std::io::{self, IsTerminal as _, Read};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kube::config::{ExecConfig, ExecInteractiveMode};
+use rustix::process::{Pid, Signal, kill_process_group};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::kube::failure::plain;
+use crate::limits::{KUBE_PLUGIN_ANSWER_BYTES, KUBE_PLUGIN_POLL, KUBE_PLUGIN_STDERR_BYTES};
+use nodesift_object::time::Timestamp;
+
+/// Why a credential plugin has given nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// The kubeconfig names none.
+    #[error("the user's exec names no command")]
+    Unnamed,
+    /// It cannot be started, most often because it is not installed.
+    #[error("the credential plugin {command:?} {}: {source}{hint}", match source.kind() {
+        io::ErrorKind::NotFound => "was not found",
+        _ => "cannot be started",
+    })]
+    Start {
+        /// The command.
+        command: String,
+        /// What the system reports.
+        source: io::Error,
+        /// What the kubeconfig says of how to install it, behind a semicolon; empty where it says nothing.
+        hint: String,
+    },
+    /// It has not ended in time.
+    #[error("the credential plugin {command:?} hangs: it was ended after {} s", time.as_secs())]
+    Hangs {
+        /// The command.
+        command: String,
+        /// The time that it was given.
+        time: Duration,
+    },
+    /// It has failed.
+    #[error("the credential plugin {command:?} has failed, {status}{said}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it has ended.
+        status: ExitStatus,
+        /// The beginning of what it has written to stderr, behind a colon; empty where it has written nothing.
+        said: String,
+    },
+    /// What it has printed is no credential.
+    #[error("the credential plugin {command:?} has printed {what}")]
+    Answer {
+        /// The command.
+        command: String,
+        /// What it has printed, in words: never its text.
+        what: &'static str,
+    },
+}
+
+/// What a plugin gives.
+#[derive(Debug, Default)]
+pub(super) struct Credential {
+    pub(super) token: Option<SecretString>,
+    /// A certificate and its key, as PEM.
+    pub(super) identity: Option<(String, SecretString)>,
+    /// When it ends, in seconds since 1970.
+    pub(super) expires: Option<i64>,
+}
+
+/// Runs a plugin on this thread, for at most so long.
+pub(super) fn run(plugin: &ExecConfig, time: Duration) -> Result<Credential, PluginError> {
+    let name = plugin.command.clone().ok_or(PluginError::Unnamed)?;
+    let deadline = Instant::now() + time;
+    // As kubectl has it: a person may be asked only where there is one.
+    let is_interactive = plugin.interactive_mode != Some(ExecInteractiveMode::Never) && io::stdin().is_terminal();
+    let start = |source| {
+        let hint = plugin.install_hint.iter().map(|hint| plain(hint)).filter(|hint| !hint.is_empty());
+        let hint = hint.map(|hint| format!("; to install it: {hint}")).collect();
+        PluginError::Start { command: name.clone(), source, hint }
+    };
+    let mut child = command(plugin, &name, is_interactive).spawn().map_err(start)?;
+    let ended = end(&mut child, deadline).map_err(start)?;
+    let Some((status, stdout, stderr)) = ended else {
+        stop(&mut child, is_interactive);
+        return Err(PluginError::Hangs { command: name, time });
+    };
+    if !status.success() {
+        let said = plain(&String::from_utf8_lossy(&stderr));
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        return Err(PluginError::Failed { command: name, status, said });
+    }
+    credential(&stdout).map_err(|what| PluginError::Answer { command: name, what })
+}
+
+fn command(plugin: &ExecConfig, name: &str, is_interactive: bool) -> Command {
+    let mut command = Command::new(name);
+    command.args(plugin.args.iter().flatten());
+    for variable in plugin.env.iter().flatten() {
+        if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
+            command.env(name, value);
+        }
+    }
+    let mut spec = json!({"interactive": is_interactive});
+    if let (Some(cluster), Some(spec)) = (&plugin.cluster, spec.as_object_mut()) {
+        spec.insert("cluster".to_owned(), serde_json::to_value(cluster).unwrap_or_default());
+    }
+    let told = json!({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec});
+    command.env("KUBERNETES_EXEC_INFO", told.to_string()).stdout(Stdio::piped());
+    if is_interactive {
+        command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
+    } else {
+        // A group of its own, so that the processes that it starts end with it.
+        command.stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    }
+    command
+}
+
+/// How a process has ended, and what it has written to stdout and stderr.
+type Ended = (ExitStatus, Vec<u8>, Vec<u8>);
+
+/// Waits for a process to end. `None` where it does not in time.
+fn end(child: &mut Child, deadline: Instant) -> io::Result<Option<Ended>> {
+    let stdout = child.stdout.take().map(|pipe| reader(pipe, KUBE_PLUGIN_ANSWER_BYTES)).transpose()?;
+    let stderr = child.stderr.take().map(|pipe| reader(pipe, KUBE_PLUGIN_STDERR_BYTES)).transpose()?;
+    let read = |from: Option<Receiver<Vec<u8>>>| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        from.map_or(Ok(Vec::new()), |from| match from.recv_timeout(left) {
+            Err(RecvTimeoutError::Timeout) => Err(()),
+            // The thread has panicked: as good as nothing.
+            read => Ok(read.unwrap_or_default()),
+        })
+    };
+    let (Ok(stdout), Ok(stderr)) = (read(stdout), read(stderr)) else { return Ok(None) };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some((status, stdout, stderr)));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        thread::sleep(KUBE_PLUGIN_POLL);
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own, and keeps a byte more than `most` at most, which tells that there were more.
+fn reader(mut pipe: impl Read + Send + 'static, most: usize) -> io::Result<Receiver<Vec<u8>>> {
+    let (send, read) = sync_channel(1);
+    let work = move || {
+        let mut kept = Vec::new();
+        let keep = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        // What a pipe gives before it breaks is all there is.
+        let _ = pipe.by_ref().take(keep).read_to_end(&mut kept);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+        let _ = send.send(kept);
+    };
+    thread::Builder::new().name("plugin output".to_owned()).spawn(work)?;
+    Ok(read)
+}
+
+/// Ends a process, and those that it has started.
+fn stop(child: &mut Child, is_interactive: bool) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).filter(|_| !is_interactive);
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Reads what a plugin has printed: JSON, or YAML as client-go takes it. The error says what it is, and never quotes it.
+fn credential(stdout: &[u8]) -> Result<Credential, &'static str> {
+    #[derive(Deserialize)]
+    struct Answer {
+        status: Option<Status>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Status {
+        expiration_timestamp: Option<String>,
+        token: Option<String>,
+        client_certificate_data: Option<String>,
+        client_key_data: Option<String>,
+    }
+    if stdout.len() > KUBE_PLUGIN_ANSWER_BYTES {
+        return Err("more than an ExecCredential may have");
+    }
+    let answer: Answer = serde_saphyr::from_slice(stdout).map_err(|_| "what is no ExecCredential")?;
+    let status = answer.status.ok_or("an ExecCredential without a status")?;
+    let expires = match status.expiration_timestamp {
+        Some(text) => Some(Timestamp::parse(&text).0.ok_or("an ExecCredential whose expirationTimestamp is no time")?),
+        None => None,
+    };
+    let token = status.token.filter(|token| !token.trim().is_empty()).map(SecretString::from);
+    let identity = match (status.client_certificate_data, status.client_key_data) {
+        (Some(certificate), Some(key)) => Some((certificate, SecretString::from(key))),
+        (None, None) => None,
+        _ => return Err("an ExecCredential with a certificate and no key, or a key alone"),
+    };
+    if token.is_none() && identity.is_none() {
+        return Err("an ExecCredential with neither a token nor a certificate");
+    }
+    Ok(Credential { token, identity, expires })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use nodesift_tests::timeout;
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    fn shell(script: &str) -> ExecConfig {
+        ExecConfig {
+            command: Some("sh".to_owned()),
+            args: Some(["-c", script, "ARGUMENT-SECRET"].map(str::to_owned).into()),
+            env: Some(vec![
+                [("name", "NODESIFT_X"), ("value", "VARIABLE-SECRET")]
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .into(),
+            ]),
+            interactive_mode: Some(ExecInteractiveMode::Never),
+            ..ExecConfig::default()
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn a_plugin_that_fails_is_told_with_its_stderr_and_without_its_other_secrets() {
+        let error = |script: &str| {
+            let error = run(&shell(script), LONG).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
+            error.to_string()
+        };
+        assert_eq!(
+            error("echo $NODESIFT_X $0 STDOUT-SECRET; printf 'log in\n' >&2; exit 3"),
+            r#"the credential plugin "sh" has failed, exit status: 3: log in"#
+        );
+        assert_eq!(error("kill -9 $$"), r#"the credential plugin "sh" has failed, signal: 9 (SIGKILL)"#);
+        let long = error("yes no | head -c 1000000 >&2; exit 1");
+        assert!(long.len() < 400, "{}", long.len());
+        for (answer, what) in [
+            ("", "ExecCredential"),
+            ("SECRET: [", "what is no ExecCredential"),
+            (r#"{"token":"SECRET"}"#, "without a status"),
+            (r#"{"status":{"token":" \n"}}"#, "neither a token"),
+            (r#"{"status":{"clientKeyData":"SECRET"}}"#, "no key, or a key alone"),
+            (r#"{"status":{"token":"SECRET","expirationTimestamp":"SECRET"}}"#, "is no time"),
+        ] {
+            let error = error(&format!("printf '%s' '{answer}'"));
+            assert!(error.contains(what), "{answer}: {error}");
+        }
+        assert!(error("yes SECRET | head -c 9000000").contains("more than an ExecCredential"));
+    }
+
+    #[test]
+    fn a_plugin_that_hangs_is_ended_with_what_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        for closed in ["", "exec >&- 2>&-;"] {
+            let script = format!("{closed} sleep 777 & echo $! > {}; wait", file.display());
+            let error = run(&shell(&script), Duration::from_secs(2)).unwrap_err();
+            assert!(matches!(error, PluginError::Hangs { .. }), "{error}");
+            let started = std::fs::read_to_string(&file).unwrap();
+            let stat = Path::new("/proc").join(started.trim()).join("stat");
+            // One that was ended and that nobody has waited for yet is a zombie.
+            let is_running = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+            timeout::until(|| (!is_running()).then_some(())).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_credential_is_read_as_json_and_as_yaml() {
+        let read = |text: &str| credential(text.as_bytes()).unwrap();
+        let json = read(r#"{"status":{"token":"t","expirationTimestamp":"1970-01-01T00:01:00Z"}}"#);
+        assert_eq!((json.token.unwrap().expose_secret(), json.expires), ("t", Some(60)));
+        let yaml = read("kind: ExecCredential\nstatus:\n  clientCertificateData: c\n  clientKeyData: k\n");
+        let (certificate, key) = yaml.identity.unwrap();
+        assert_eq!((certificate.as_str(), key.expose_secret(), yaml.expires), ("c", "k", None));
+    }
+}
