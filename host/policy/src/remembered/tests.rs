@@ -1,0 +1,131 @@
+//! What is recalled, and what is not: by whom it was written, and what it says of itself.
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::*;
+use nodesift_registry::{COMPONENT, MANIFEST, Signature, Signatures, SigningKey};
+
+/// Writes a policy whose document pins `pinned`, with a module that has `kept`, by the same hand: every digest but the pin fits.
+fn forged(folder: &Path, pinned: &Digest, kept: &Digest) {
+    let document = format!(
+        r#"{{"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "spec": {{"schedulerNames": ["s"], "predicates":
+           [{{"name": "Own", "module": {{"path": "own.wasm", "digest": "{}"}}}}]}}}}"#,
+        digest_text(pinned)
+    );
+    remember(folder, document, kept);
+}
+
+/// Writes `policy.json` with this document and digest of the predicate `Own`.
+fn remember(folder: &Path, document: String, kept: &Digest) {
+    let document_digest = digest_text(&Sha256::digest(&document).into());
+    let modules = BTreeMap::from([("Own".to_owned(), digest_text(kept))]);
+    let manifest = Manifest { source: "policy.yaml".to_owned(), document, document_digest, modules, accounting: None };
+    fs::write(folder.join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+}
+
+#[test]
+fn a_module_that_is_not_the_one_that_the_document_pins_is_not_recalled() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StateFolder::new(folder.path(), &PulledFolder::none());
+    forged(folder.path(), &[1; 32], &[1; 32]);
+    assert!(state.recall(&[]).unwrap().is_some());
+    forged(folder.path(), &[1; 32], &[2; 32]);
+    let error = state.recall(&[]).unwrap_err();
+    assert!(matches!(&error, RecallError::Pinned { name, .. } if name == "Own"), "{error}");
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StateFolder::new(folder.path(), &PulledFolder::none());
+    forged(folder.path(), &[1; 32], &[1; 32]);
+    for mode in [0o777, 0o770, 0o720, 0o1707, 0o757] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        let error = state.recall(&[]).unwrap_err();
+        assert!(matches!(error, RecallError::Exposed { source: Exposed::Mode { .. }, .. }), "{mode:o}: {error}");
+    }
+    for mode in [0o700, 0o755, 0o2700] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        assert!(state.recall(&[]).unwrap().is_some(), "{mode:o}");
+    }
+    let file = folder.path().join(ACTIVE);
+    for (mode, is_used) in [(0o666, false), (0o620, false), (0o644, true), (0o600, true)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let recalled = state.recall(&[]);
+        let is_exposed = matches!(recalled, Err(RecallError::Exposed { source: Exposed::Mode { .. }, .. }));
+        assert_eq!((recalled.is_ok(), is_exposed), (is_used, !is_used), "{mode:o}");
+    }
+    let elsewhere = folder.path().join("elsewhere.json");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    assert!(matches!(state.recall(&[]), Err(RecallError::Read { .. })));
+    let absent = StateFolder::new(&folder.path().join("absent"), &PulledFolder::none());
+    assert!(absent.recall(&[]).unwrap().is_none());
+}
+
+/// A manifest with one component.
+fn artifact(component: &Digest) -> String {
+    let layer = json!({"mediaType": COMPONENT[0], "digest": digest_text(component), "size": 1});
+    json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": {"mediaType": "x", "digest": "x", "size": 2}, "layers": [layer]})
+        .to_string()
+}
+
+/// A private key, and its public one in PEM.
+fn key() -> (SigningKey, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key.pem");
+    let openssl = |arguments: &[&str]| {
+        let made = Command::new("openssl").args(arguments).args([&path]).output().unwrap();
+        String::from_utf8(made.stdout).unwrap()
+    };
+    openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"]);
+    let public = openssl(&["pkey", "-pubout", "-in"]);
+    (SigningKey::from_pem(&fs::read_to_string(&path).unwrap()).unwrap(), public)
+}
+
+#[test]
+fn an_artifact_is_recalled_only_with_what_shows_that_it_is_the_one_that_the_document_names() {
+    let (folder, (trusted, pem), (stranger, _)) = (tempfile::tempdir().unwrap(), key(), key());
+    let state = StateFolder::new(folder.path(), &PulledFolder::none());
+    fs::create_dir(folder.path().join(MODULES)).unwrap();
+    let component: Digest = [1; 32];
+    let manifest = artifact(&component);
+    let pinned: Digest = Sha256::digest(&manifest).into();
+    let signed = |key: &SigningKey, digest: &Digest| vec![key.sign("registry.example.com/team/own", digest).unwrap()];
+    let keep = |manifest: &str, payloads: Vec<Signature>| {
+        let proof = Proof::new(manifest.as_bytes(), Signatures { payloads, ..Signatures::default() });
+        fs::write(state.proof(&pinned), serde_json::to_vec(&proof).unwrap()).unwrap();
+    };
+    for module in ["oci: registry.example.com/team/own:1", "oci: registry.example.com/team/own:1, layout: /layout"] {
+        for keys in [String::new(), format!("  modules: {{keys: [{{pem: {}}}]}}\n", json!(pem))] {
+            let document = |digest: &Digest| {
+                format!(
+                    "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [s]\n{keys}  \
+                     predicates:\n    - {{name: Own, module: {{{module}, digest: '{}'}}}}\n",
+                    digest_text(digest)
+                )
+            };
+            let refused = |kept: &Digest| {
+                remember(folder.path(), document(&pinned), kept);
+                let refused = state.recall(&[]).map(drop);
+                assert!(matches!(&refused, Ok(()) | Err(RecallError::Unproven { .. })), "{refused:?}");
+                refused.err().map(|error| error.to_string())
+            };
+            let _absent = fs::remove_file(state.proof(&pinned));
+            assert!(refused(&component).is_some_and(|text| text.contains("is not kept here")));
+            keep(&manifest, signed(&trusted, &pinned));
+            assert_eq!(refused(&component), None);
+            assert!(refused(&[2; 32]).is_some_and(|text| text.contains("has the digest in the policy")));
+            keep(&artifact(&[2; 32]), signed(&trusted, &pinned));
+            assert!(refused(&[2; 32]).is_some_and(|text| text.contains("has the digest in the policy")));
+            for signatures in [vec![], signed(&stranger, &pinned), signed(&trusted, &[7; 32])] {
+                keep(&manifest, signatures);
+                assert_eq!(refused(&component).is_some(), !keys.is_empty(), "{keys}");
+            }
+        }
+    }
+}
