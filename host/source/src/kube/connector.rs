@@ -57,6 +57,12 @@ pub enum ConnectError {
     /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
+    /// The kubeconfig is not YAML, or no kubeconfig. What is there, and what is wrong with it, is left out: it may be a secret.
+    #[error("kubeconfig: {position}not a kubeconfig in YAML or JSON")]
+    Malformed {
+        /// Line and column as text that ends with `: `; empty where unknown.
+        position: String,
+    },
     /// The address of the server cannot be used.
     #[error("kubeconfig: the server of the cluster cannot be used: {0}")]
     Server(#[source] AddressError),
@@ -136,7 +142,10 @@ impl Pinned {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
         let is_kubeconfig = || async {
             let read = read_kubeconfig(&Origin::default()).await;
-            matches!(read, Ok(_) | Err(ConnectError::Proxy(_) | ConnectError::Server(_)))
+            let unusable = |error: &ConnectError| {
+                matches!(error, ConnectError::Malformed { .. } | ConnectError::Proxy(_) | ConnectError::Server(_))
+            };
+            read.as_ref().map_or_else(unusable, |_| true)
         };
         let source = if is_named || is_kubeconfig().await {
             Source::Kubeconfig
@@ -327,7 +336,7 @@ async fn prepare_here(pinned: &Pinned) -> Result<Prepared, ConnectError> {
 async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), ConnectError> {
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
     let read = origin.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-    let mut kubeconfig = read.map_err(ConnectError::Kubeconfig)?;
+    let mut kubeconfig = read.map_err(unread)?;
     complete_server(&mut kubeconfig, &options)?;
     let proxy = take_proxy(&mut kubeconfig, &options);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;
@@ -339,6 +348,20 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
 
 /// What stands in a kubeconfig for proxies, so that the library looks for none in the environment; it is never asked.
 const NO_PROXY_OF_THE_LIBRARY: &str = "http://none.invalid";
+
+/// Why a kubeconfig cannot be read, without the lines around the place, which the library quotes.
+fn unread(error: KubeconfigError) -> ConnectError {
+    match error {
+        KubeconfigError::Parse(error) => {
+            let at = error
+                .location()
+                .filter(|at| at.line() > 0)
+                .map(|at| format!("line {}, column {}: ", at.line(), at.column()));
+            ConnectError::Malformed { position: at.unwrap_or_default() }
+        }
+        error => ConnectError::Kubeconfig(error),
+    }
+}
 
 /// The context that is chosen in a kubeconfig. The first of a name counts, here and of clusters and users.
 fn chosen_context<'a>(kubeconfig: &'a Kubeconfig, options: &KubeConfigOptions) -> Option<&'a Context> {

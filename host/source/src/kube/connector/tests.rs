@@ -192,6 +192,24 @@ async fn a_token_is_trimmed_or_refused_wherever_it_comes_from() {
     assert!(error.contains(r#"the auth-provider "gcp" is not supported"#) && !error.contains("SECRET"), "{error}");
 }
 
+#[tokio::test]
+async fn a_kubeconfig_that_cannot_be_read_is_told_by_its_place_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    for (text, place) in [
+        ("users:\n- name: u\n  user:\n    token: SECRET\n    exec: [\nclusters: []\n", "line 5, "),
+        ("users:\n- name: u\n  user:\n    token: SECRET\n    exec: SECRET\n", "line "),
+        ("users:\n- name: u\n  user: {token: [SECRET]}\n", "line "),
+        ("SECRET", ""),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = Connector::new(&Origin { kubeconfig: Some(path.clone()), context: None }).await.err().unwrap();
+        let text = error.to_string();
+        assert!(!format!("{text} {error:?}").contains("SECRET"), "{error:?}");
+        assert!(text.starts_with(&format!("kubeconfig: {place}")) && text.ends_with("in YAML or JSON"), "{text}");
+    }
+}
+
 /// A plugin that notes each run, and answers what is in `answer`.
 fn noting(folder: &Path) -> serde_json::Value {
     let script = format!("cd {}; echo >> runs; cat answer", folder.display());

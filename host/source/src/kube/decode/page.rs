@@ -126,6 +126,7 @@ pub(in crate::kube) fn check_kind(
     kind: Option<&str>,
     api_version: Option<&str>,
 ) -> Result<(), Error> {
+    let (kind, api_version) = (kind.filter(|kind| !kind.is_empty()), api_version.filter(|version| !version.is_empty()));
     let is_kind = kind.is_none_or(|kind| kind.strip_suffix("List") == Some(resource.kind));
     let group = api_version.map(|version| version.rsplit_once('/').map_or("", |(group, _)| group));
     if is_kind && group.is_none_or(|group| group == resource.group) {

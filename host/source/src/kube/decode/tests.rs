@@ -89,6 +89,9 @@ fn a_list_of_another_kind_or_without_a_version_is_none() {
     let claims = r#"{"kind":"ResourceClaimList","apiVersion":"resource.k8s.io/v1beta1","metadata":{"resourceVersion":"42"},"items":[]}"#;
     assert!(page(Kind::ResourceClaim, claims.as_bytes(), &compiler()).is_ok());
     assert!(head(Kind::ResourceClaim, claims.as_bytes()).is_ok());
+    // What is left empty says nothing, as in the objects of a list.
+    let silent = list("[]").replace("PodList", "").replace(r#""v1""#, r#""""#);
+    assert!(page(Kind::Pod, silent.as_bytes(), &compiler()).is_ok());
     let nameless = r#"{"metadata":{"uid":"u"}}"#;
     for items in ["[]".to_owned(), "null".to_owned(), format!("[{}]", pod("a")), format!("[{nameless}]")] {
         let list = list(&items);
