@@ -1,6 +1,6 @@
 //! Requests to one registry: who asks, what is refused, and how much is read. Start at [`Client::new`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -29,6 +29,8 @@ pub(crate) struct Client {
     http: reqwest::Client,
     /// For tokens: a redirect would take the credentials along, in the body too.
     tokens: reqwest::Client,
+    /// Where the redirects of the request at hand have led: an error of it does not say.
+    led: Arc<Mutex<Option<Url>>>,
     pub(crate) address: Address,
     /// What is asked for where the registry does not say: `pull`, or `pull,push`.
     actions: &'static str,
@@ -67,10 +69,14 @@ impl Client {
             let client = if address.is_on_this_machine() { client.no_proxy() } else { client };
             client.redirect(policy).build().map_err(|error| RegistryError::Prepare(words_of(&error)))
         };
-        let to = address.clone();
-        let http = client(Policy::custom(move |attempt| redirect(&to, attempt)))?;
+        let (to, led) = (address.clone(), Arc::<Mutex<Option<Url>>>::default());
+        let last = Arc::clone(&led);
+        let http = client(Policy::custom(move |attempt| {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.url().clone());
+            redirect(&to, attempt)
+        }))?;
         let tokens = client(Policy::none())?;
-        Ok(Self { http, tokens, address: address.clone(), actions, authorization: None, credentials: None })
+        Ok(Self { http, tokens, led, address: address.clone(), actions, authorization: None, credentials: None })
     }
 
     pub(crate) fn registry(&self) -> String {
@@ -103,13 +109,15 @@ impl Client {
         what: &str,
         request: &(dyn Fn(&reqwest::Client) -> RequestBuilder + Sync),
     ) -> Result<Response, RegistryError> {
-        let mut request = request(&self.http).build().map_err(|error| self.failed(what, &error))?;
+        let mut request = request(&self.http).build().map_err(|error| self.failed(what, None, &error))?;
         // Uploads may go elsewhere, which does not get what is for the registry.
         let is_own = self.address.is_own(request.url());
         if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own) {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
-        self.http.execute(request).await.map_err(|error| self.failed(what, &error))
+        let led = || self.led.lock().unwrap_or_else(PoisonError::into_inner);
+        *led() = Some(request.url().clone());
+        self.http.execute(request).await.map_err(|error| self.failed(what, led().as_ref(), &error))
     }
 
     /// Gets what the registry wants with each request.
@@ -157,6 +165,7 @@ impl Client {
         const WHAT: &str = "the token";
         let mut url = Url::parse(realm).map_err(|error| self.malformed("the address of tokens", &error.to_string()))?;
         self.check(&url)?;
+        let realm = url.clone();
         if !self.address.is_own(&url) && *credentials != Credentials::Anonymous {
             tracing::info!(
                 registry = self.registry(),
@@ -183,7 +192,7 @@ impl Client {
                 self.tokens.get(url)
             }
         };
-        let answer = request.send().await.map_err(|error| self.failed(WHAT, &error))?;
+        let answer = request.send().await.map_err(|error| self.failed(WHAT, Some(&realm), &error))?;
         if !answer.status().is_success() {
             return Err(self.refused(WHAT, answer).await);
         }
@@ -205,7 +214,8 @@ impl Client {
             return Err(too_large());
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed(what, &error))? {
+        let from = answer.url().clone();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed(what, Some(&from), &error))? {
             if (bytes.len() + chunk.len()) as u64 > limit {
                 return Err(too_large());
             }
@@ -248,18 +258,28 @@ impl Client {
         RegistryError::Anonymous { registry: self.registry(), repository: self.address.repository().to_owned() }
     }
 
-    /// A request without an answer.
-    fn failed(&self, what: &str, error: &reqwest::Error) -> RegistryError {
+    /// A request without an answer, which has led to `asked`.
+    fn failed(&self, what: &str, asked: Option<&Url>, error: &reqwest::Error) -> RegistryError {
         let (registry, what) = (self.registry(), what.to_owned());
+        let other = asked.filter(|url| !self.address.is_own(url)).map(host_and_port);
         match () {
             () if let Some(unlisted) = unlisted(error) => self.unlisted(unlisted),
             () if error.is_redirect() => {
                 let to = error.url().map(ToString::to_string).unwrap_or_else(|| "another address".to_owned());
                 RegistryError::Unsafe { registry, to }
             }
+            () if error.is_builder() => RegistryError::Prepare(words_of(error)),
+            // Words about its certificate would say what it is.
+            () if let Some(host) = other => {
+                let fault = match () {
+                    () if error.is_connect() => "cannot be reached".to_owned(),
+                    () if error.is_timeout() => format!("has not answered for {} s", SILENCE.as_secs()),
+                    () => format!("ended the connection before all of {what} was there"),
+                };
+                RegistryError::Elsewhere { registry, host, fault, is_passing: true }
+            }
             () if error.is_connect() => RegistryError::Unreachable { registry, reason: words_of(error) },
             () if error.is_timeout() => RegistryError::Silent { registry },
-            () if error.is_builder() => RegistryError::Prepare(words_of(error)),
             () => RegistryError::Cut { registry, what },
         }
     }
@@ -329,9 +349,13 @@ struct Unlisted(String);
 
 impl Unlisted {
     fn of(url: &Url) -> Self {
-        let (host, port) = (url.host_str().unwrap_or_default(), url.port());
-        Self(port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+        Self(host_and_port(url))
     }
+}
+
+fn host_and_port(url: &Url) -> String {
+    let (host, port) = (url.host_str().unwrap_or_default(), url.port());
+    port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The host to which a redirect was not followed, where that is the error.

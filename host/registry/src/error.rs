@@ -168,6 +168,21 @@ pub enum RegistryError {
         /// The other host.
         host: String,
     },
+    /// Another host, to which it leads, does not do its part. Nothing that it says is repeated: whoever wrote the policy may not be
+    /// allowed to ask it.
+    #[error(
+        "{registry} leads to {host}, which {fault}: check that this machine may connect to it, or try again once it is well"
+    )]
+    Elsewhere {
+        /// Host and port.
+        registry: String,
+        /// Those of the other one.
+        host: String,
+        /// What it does.
+        fault: String,
+        /// Whether that may be otherwise a moment later.
+        is_passing: bool,
+    },
     /// Credentials cannot be had.
     #[error(transparent)]
     Helper(#[from] CredentialsError),
@@ -182,6 +197,7 @@ impl RegistryError {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Cut { .. } | Self::Busy { .. } => true,
             Self::Failed { status, .. } => *status != 501,
+            Self::Elsewhere { is_passing, .. } => *is_passing,
             _ => false,
         }
     }

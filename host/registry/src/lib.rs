@@ -10,6 +10,7 @@
 //! bundle       signatures as sigstore bundles, in that of cosign 3
 //! referrers    bundles in a registry
 //! reference    where a module is
+//! network      which addresses are part of the internet
 //! hosts        the hosts that may be connected to, where an operator lists them
 //! error        why something fails, and what to do
 //! limits       every limit
@@ -27,6 +28,7 @@ mod error;
 mod hosts;
 mod key;
 pub mod limits;
+mod network;
 mod reference;
 mod referrers;
 mod sign;

@@ -7,6 +7,7 @@ use oci_spec::distribution::Reference;
 use reqwest::Url;
 
 use crate::hosts::Hosts;
+use crate::network::{Network, host_of};
 
 /// What references begin with on the command line.
 pub const SCHEME: &str = "oci://";
@@ -119,39 +120,9 @@ impl fmt::Display for Address {
     }
 }
 
-/// The network of an address, as far as it is written as an IP address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Network {
-    Loopback,
-    /// Where cloud providers have metadata of the machine.
-    LinkLocal,
-    Private,
-    Public,
-}
-
-impl Network {
-    fn of(url: &Url) -> Self {
-        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let ip = match host.parse::<IpAddr>() {
-            Ok(IpAddr::V6(ip)) => ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4),
-            Ok(ip) => ip,
-            Err(_) if host == "localhost" || host.ends_with(".localhost") => return Self::Loopback,
-            Err(_) => return Self::Public,
-        };
-        match ip {
-            _ if ip.is_loopback() || ip.is_unspecified() => Self::Loopback,
-            IpAddr::V4(ip) if ip.is_link_local() => Self::LinkLocal,
-            IpAddr::V6(ip) if ip.is_unicast_link_local() => Self::LinkLocal,
-            IpAddr::V4(ip) if ip.is_private() => Self::Private,
-            IpAddr::V6(ip) if ip.is_unique_local() => Self::Private,
-            _ => Self::Public,
-        }
-    }
-}
-
 /// Whether an address is one of this machine itself.
 fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let host = host_of(url);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
@@ -192,6 +163,11 @@ mod tests {
             ("r.example.com", false, "https://169.254.169.254/x", false),
             ("r.example.com", false, "https://10.0.0.1/x", false),
             ("r.example.com", false, "https://[fd00::1]/x", false),
+            ("r.example.com", false, "https://localhost.:10270/x", false),
+            ("r.example.com", false, "http://localhost.:10270/x", false),
+            ("localhost:5000", false, "http://localhost.:5001/x", true),
+            ("100.64.0.1", false, "https://100.64.0.2/x", true),
+            ("100.64.0.1", false, "https://10.0.0.1/x", false),
             ("10.0.0.2", false, "https://10.0.0.1/x", true),
             ("10.0.0.2", false, "https://127.0.0.1/x", false),
             ("127.0.0.1:5000", false, "http://127.0.0.2:5001/x", true),

@@ -240,6 +240,28 @@ fn redirects_are_followed_a_few_times() {
 }
 
 #[test]
+fn nothing_that_another_host_says_is_repeated_and_it_is_named() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    // It does not speak TLS, which the error of the library says in its words; the other is not there.
+    let stranger = Server::start();
+    let absent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let blob = format!("blobs/{}", artifact.component.digest);
+    for port in [stranger.port, absent] {
+        let host = format!("localhost:{port}");
+        server.put(&blob, Answer::new(307, "").with("location", format!("https://{host}/elsewhere")));
+        let by_redirect = server.refusal();
+        let challenge = format!("Bearer realm=\"https://{host}/token\"");
+        let good = Answer::new(200, artifact.manifest.clone());
+        server.put("manifests/1", Answer::new(401, "").with("www-authenticate", challenge));
+        let by_realm = server.refusal();
+        server.put("manifests/1", good);
+        for refusal in [by_redirect, by_realm] {
+            assert!(refusal.contains(&format!("leads to {host}, which cannot be reached: check")), "{refusal}");
+        }
+    }
+}
+
+#[test]
 fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
     let (server, artifact) = Server::with_artifact(b"component");
     let realm = format!("http://127.0.0.1:{}/token", server.port);
