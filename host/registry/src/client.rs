@@ -15,8 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use crate::challenge::Challenge;
 use crate::credentials::{self, Credentials};
 use crate::error::RegistryError;
-use crate::limits::{ANSWER_BYTES, CHUNK_BYTES, CONNECT, REDIRECTS, SILENCE, WORDS_BYTES};
+use crate::limits::{ANSWER_BYTES, CHUNK_BYTES, CONNECT, REDIRECTS, SILENCE};
 use crate::reference::Address;
+use crate::words::{bounded, words};
 
 /// Is told how many bytes of a component have been transferred, and of how many.
 pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
@@ -42,20 +43,6 @@ pub(crate) struct Client {
 struct Token {
     token: Option<String>,
     access_token: Option<String>,
-}
-
-/// The form of errors in the distribution specification.
-#[derive(Deserialize)]
-struct Errors {
-    errors: Vec<OneError>,
-}
-
-#[derive(Deserialize)]
-struct OneError {
-    #[serde(default)]
-    code: String,
-    #[serde(default)]
-    message: String,
 }
 
 impl Client {
@@ -355,7 +342,8 @@ impl Unlisted {
 
 fn host_and_port(url: &Url) -> String {
     let (host, port) = (url.host_str().unwrap_or_default(), url.port());
-    port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    let host = bounded(host);
+    port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
 
 /// The host to which a redirect was not followed, where that is the error.
@@ -381,16 +369,6 @@ fn words_of(error: &reqwest::Error) -> String {
         last = cause;
     }
     last.to_string()
-}
-
-/// A registry's own words, to be put behind a sentence.
-fn words(body: &[u8]) -> String {
-    let Ok(Errors { errors }) = serde_json::from_slice(body) else { return String::new() };
-    let Some(OneError { code, message }) = errors.into_iter().next() else { return String::new() };
-    let mut text: String = if message.is_empty() { code } else { message };
-    text.truncate(text.floor_char_boundary(WORDS_BYTES));
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.is_empty() { text } else { format!(" ({text})") }
 }
 
 #[cfg(test)]
@@ -443,16 +421,5 @@ mod tests {
         let mut client = Client::new(&address, "pull").unwrap();
         let url = address.url("tags", "list");
         assert!(runtime.block_on(client.send("lists tags", &|http| http.get(url.clone()))).is_ok());
-    }
-
-    #[test]
-    fn a_registrys_words_are_one_line_of_bounded_length() {
-        assert_eq!(words(br#"{"errors": [{"code": "DENIED", "message": "not\nyours"}]}"#), " (not yours)");
-        assert_eq!(words(br#"{"errors": [{"code": "DENIED"}]}"#), " (DENIED)");
-        for other in [&b"<html>"[..], b"", br#"{"errors": []}"#] {
-            assert_eq!(words(other), "");
-        }
-        let long = format!(r#"{{"errors": [{{"message": "{}"}}]}}"#, "ü".repeat(1000));
-        assert_eq!(words(long.as_bytes()).len(), WORDS_BYTES + 3);
     }
 }

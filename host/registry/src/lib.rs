@@ -13,6 +13,7 @@
 //! network      which addresses are part of the internet
 //! hosts        the hosts that may be connected to, where an operator lists them
 //! error        why something fails, and what to do
+//! words        what others say, in errors
 //! limits       every limit
 //! ```
 //!
@@ -33,10 +34,11 @@ mod reference;
 mod referrers;
 mod sign;
 mod transfer;
+mod words;
 
 pub use artifact::{
     Artifact, COMPONENT, CONTRACT, DESCRIPTION, Descriptor, Digest, IMPORTS, MANIFEST, PREDICATE, TITLE, VERSION,
-    digest_of, digest_text, hex, read_digest,
+    digest_of, digest_text, hex, no_digest, read_digest,
 };
 pub use bundle::{BUNDLE, bundle_of};
 pub use client::Progress;
@@ -49,3 +51,4 @@ pub use sign::{
     Signature, Signatures, SigningKey, VerifyError, layers as signature_layers, tag as signature_tag, verify,
 };
 pub use transfer::{Pulled, Pushed, Wanted, pull, push};
+pub use words::bounded;

@@ -4,11 +4,12 @@
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 
-use crate::artifact::{Descriptor, Digest, MANIFEST, digest_text, hex, read_digest};
-use crate::bundle::{BUNDLE, SIGNED, bounded, bundle_of};
+use crate::artifact::{Descriptor, Digest, MANIFEST, digest_text, hex, no_digest, read_digest};
+use crate::bundle::{BUNDLE, SIGNED, bundle_of};
 use crate::client::Client;
 use crate::error::RegistryError;
 use crate::limits::{BUNDLE_BYTES, MANIFEST_BYTES, REFERRER_BYTES, SIGNATURES};
+use crate::words::bounded;
 
 /// The media type of lists of manifests.
 pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -98,7 +99,7 @@ impl Client {
         const WHAT: &str = "the bundle";
         // It becomes part of a path, and what has another name has no digest to be compared with.
         if read_digest(&referrer.digest).is_none() {
-            return Err(self.malformed(WHAT, &bounded(&format!("{:?} is no SHA-256", referrer.digest))));
+            return Err(self.malformed(WHAT, &no_digest(&referrer.digest)));
         }
         let manifest = self.manifest(&referrer.digest, REFERRER_BYTES).await?;
         let Some((layer, _)) = bundle_of(&manifest).map_err(|error| self.malformed(WHAT, &error))? else {

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::artifact::{Descriptor, Digest, Manifest, digest_of, digest_text, hex};
-use crate::bundle::{self, Finding, bounded};
+use crate::bundle::{self, Finding};
 use crate::key::{KeyError, PublicKey};
 use crate::limits::FINDINGS;
+use crate::words::bounded;
 
 /// The media type of payloads.
 pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -221,7 +222,7 @@ pub fn verify(signatures: &Signatures, manifest: &[u8], keys: &[PublicKey]) -> R
 ///
 /// Why this is no manifest.
 pub fn layers(manifest: &[u8]) -> Result<Vec<(Descriptor, String)>, String> {
-    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| error.to_string())?;
+    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| bounded(&error.to_string()))?;
     let payloads = manifest.layers.into_iter().filter(|layer| layer.media_type == PAYLOAD);
     let signed = |layer: Descriptor| layer.annotations.get(SIGNATURE).cloned().map(|signature| (layer, signature));
     Ok(payloads.filter_map(signed).collect())

@@ -9,7 +9,9 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::json;
 use tokio::time;
 
-use crate::artifact::{Artifact, Descriptor, Digest, MANIFEST, Manifest, digest_of, digest_text, read_digest};
+use crate::artifact::{
+    Artifact, Descriptor, Digest, MANIFEST, Manifest, digest_of, digest_text, no_digest, read_digest,
+};
 use crate::client::{Client, Progress, upload};
 use crate::error::RegistryError;
 use crate::limits::{COMPONENT_BYTES, LOOK, MANIFEST_BYTES, PAUSES, PAYLOAD_BYTES, PULL, PUSH, SIGNATURES};
@@ -193,6 +195,10 @@ impl Client {
         progress: Option<&Progress>,
     ) -> Result<Vec<u8>, RegistryError> {
         let Descriptor { digest, size, .. } = descriptor;
+        // It becomes part of a path, and what has another name has no digest to be compared with.
+        if read_digest(digest).is_none() {
+            return Err(self.malformed(what, &no_digest(digest)));
+        }
         if *size > limit {
             return Err(RegistryError::TooLarge { registry: self.registry(), what: what.to_owned(), limit });
         }

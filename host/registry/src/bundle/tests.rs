@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::limits::WORDS_BYTES;
 use crate::sign::{SigningKey, generated};
 
 const MANIFEST: &[u8] = b"manifest";

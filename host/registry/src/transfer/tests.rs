@@ -308,6 +308,19 @@ fn signatures_are_read_and_bounded() {
     assert_eq!(signatures[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
 }
 
+#[test]
+fn a_blob_whose_name_is_no_digest_is_not_asked_for_and_the_name_is_cut() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
+    layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
+    layer.digest = format!("../../../{}", "x".repeat(1 << 20));
+    let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": layer, "layers": [layer]});
+    server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
+    let refusal = server.pull(Wanted { digest: None, signatures: true }).unwrap_err().to_string();
+    assert!(refusal.contains("is no SHA-256") && refusal.len() < 1000, "{} bytes", refusal.len());
+    assert!(server.asked().iter().all(|path| path.starts_with("/v2/team/own/")), "{:?}", server.asked());
+}
+
 /// A bundle, as a blob and as a referrer of the artifact; its entry in a list.
 fn attach(server: &Server, artifact: &Artifact, text: &str) -> serde_json::Value {
     let layer = Descriptor::of(BUNDLE, text.as_bytes());
