@@ -128,8 +128,10 @@ fn in_file(
         Ok(_) => {}
     }
     let config: Config = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    let own =
-        config.cred_helpers.iter().find(|(key, _)| path_of(key, registry, repository).is_some()).map(|(_, name)| name);
+    // Teams of one registry have credentials of their own, in the file and by helpers.
+    let helpers =
+        config.cred_helpers.iter().filter_map(|(key, name)| Some((path_of(key, registry, repository)?, name)));
+    let own = helpers.max_by_key(|(path, _)| *path).map(|(_, name)| name);
     if let Some(name) = own.or(config.creds_store.as_ref()).filter(|name| !name.is_empty()) {
         let found = ask(name, registry, path)?;
         if own.is_some() || found != Credentials::Anonymous {
@@ -137,7 +139,6 @@ fn in_file(
         }
     }
     let of_it = config.auths.iter().filter_map(|(key, entry)| Some((path_of(key, registry, repository)?, entry)));
-    // Teams of one registry have credentials of their own.
     match of_it.max_by_key(|(path, _)| *path) {
         Some((_, entry)) => {
             of_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
@@ -302,6 +303,20 @@ mod tests {
         }
         assert_eq!(found(config, "only.example.com/team-b/module", &[]), Ok(basic("ann", "secret:1")));
         assert_eq!(found(config, "only.example.com/team-bc/module", &[]), Ok(Credentials::Anonymous));
+    }
+
+    #[test]
+    fn the_helper_with_the_longest_path_of_the_repository_is_asked() {
+        let config = r#"{"credHelpers": {"r.example.com": "all", "r.example.com/team": "team", "r.example.com/team/inner": "inner"}}"#;
+        let says = |user: &str| format!(r#"printf '{{"ServerURL":"","Username":"{user}","Secret":"s"}}'"#);
+        let scripts = ["all", "team", "inner"].map(|user| (user, says(user)));
+        let helpers = scripts.each_ref().map(|(user, script)| (*user, script.as_str()));
+        for (repository, user) in
+            [("team/module", "team"), ("team/inner/module", "inner"), ("teams/module", "all"), ("other", "all")]
+        {
+            let found = found(config, &format!("r.example.com/{repository}"), &helpers);
+            assert_eq!(found, Ok(basic(user, "s")), "{repository}");
+        }
     }
 
     #[test]
