@@ -23,7 +23,8 @@ use crate::reach::NamedPath;
 use crate::spec::{Key, OCI_INDEX, blob};
 use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES, SIGNATURES};
 use nodesift_registry::{
-    self as registry, COMPONENT, MANIFEST, Signature, Signatures, VerifyError, digest_text, hex, read_digest,
+    self as registry, COMPONENT, MANIFEST, Signature, Signatures, VerifyError, bounded, digest_text, hex, no_digest,
+    read_digest,
 };
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -91,14 +92,15 @@ pub(super) fn component(
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
     if mark.image_layout_version() != LAYOUT_VERSION {
-        let reason = format!("version {:?} is not {LAYOUT_VERSION}", mark.image_layout_version());
+        let reason = format!("version {:?} is not {LAYOUT_VERSION}", bounded(mark.image_layout_version()));
         return Err(OciError::Malformed { path, reason });
     }
     let index_path = layout.join(OCI_INDEX);
     let index: ImageIndex = document(&index_path, &read(&index_path, OCI_DOCUMENT_BYTES)?)?;
     let named = named(&index, reference)?;
     if named.media_type().as_ref() != MANIFEST {
-        let reason = format!("{reference} is of media type {}, not {MANIFEST}", named.media_type());
+        let media_type = bounded(named.media_type().as_ref());
+        let reason = format!("{reference} is of media type {media_type}, not {MANIFEST}");
         return Err(OciError::Malformed { path: index_path, reason });
     }
     let (manifest_path, manifest_digest) = place(layout, &index_path, named)?;
@@ -141,8 +143,7 @@ fn payloads(
             if found.len() == SIGNATURES {
                 return Ok(found);
             }
-            let digest =
-                read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+            let digest = read_digest(&layer.digest).ok_or_else(|| malformed(no_digest(&layer.digest)))?;
             let path = layout.join(blob(&digest));
             let payload = verified(&path, &digest, layer.size, PAYLOAD_BYTES)?;
             let payload = String::from_utf8(payload);
@@ -202,7 +203,7 @@ fn bundle(
     let Some((layer, _)) = registry::bundle_of(&bytes).map_err(malformed)?.filter(|(_, of)| of == subject) else {
         return Ok(None);
     };
-    let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
+    let digest = read_digest(&layer.digest).ok_or_else(|| malformed(no_digest(&layer.digest)))?;
     let path = layout.join(blob(&digest));
     let text = String::from_utf8(verified(&path, &digest, layer.size, BUNDLE_BYTES)?);
     text.map(Some).map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })
@@ -234,7 +235,7 @@ fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, O
             let known: Vec<&str> = index.manifests().iter().flat_map(names).take(OCI_NAMED_REFERENCES).collect();
             Err(OciError::Unknown(match known.as_slice() {
                 [] => "its index names none".to_owned(),
-                known => format!("its index names {}", known.join(", ")),
+                known => format!("its index names {}", bounded(&known.join(", "))),
             }))
         }
         several => Err(OciError::Ambiguous(several.len())),
@@ -243,10 +244,8 @@ fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, O
 
 /// The file and the digest of a descriptor in the document at `from`.
 fn place(layout: &NamedPath, from: &NamedPath, descriptor: &Descriptor) -> Result<(NamedPath, Digest), OciError> {
-    let digest = read_digest(descriptor.digest().as_ref()).ok_or_else(|| OciError::Malformed {
-        path: from.clone(),
-        reason: format!("digest {} is not a SHA-256", descriptor.digest()),
-    })?;
+    let digest = read_digest(descriptor.digest().as_ref())
+        .ok_or_else(|| OciError::Malformed { path: from.clone(), reason: no_digest(descriptor.digest().as_ref()) })?;
     Ok((layout.join(blob(&digest)), digest))
 }
 
@@ -264,7 +263,10 @@ fn read(path: &NamedPath, limit: u64) -> Result<Vec<u8>, OciError> {
 }
 
 fn document<T: DeserializeOwned>(path: &NamedPath, bytes: &[u8]) -> Result<T, OciError> {
-    serde_json::from_slice(bytes).map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
+    let malformed = |error: serde_json::Error| bounded(&error.to_string());
+    serde_json::from_slice(bytes)
+        .map_err(malformed)
+        .map_err(|reason| OciError::Malformed { path: path.clone(), reason })
 }
 
 #[cfg(test)]
@@ -399,6 +401,28 @@ mod tests {
         assert!(refused().contains("\"2.0.0\" is not 1.0.0"), "{}", refused());
         layout.write("oci-layout", b"{");
         assert!(refused().contains("oci-layout: "), "{}", refused());
+    }
+
+    #[test]
+    fn a_refusal_is_one_short_line_whatever_the_layout_says() {
+        let layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let long = "\u{1b}[31m\n".repeat(100_000);
+        let with = |key: &str, value: Value| {
+            let mut changed = manifest.clone();
+            changed[key] = value;
+            layout.index(&[("1.2", &changed)]);
+            layout.component(&layer["digest"]).unwrap_err()
+        };
+        let mut refusals = vec![with("digest", json!(long)), with("mediaType", json!(long)), with("size", json!(long))];
+        layout.index(&[(&long, &manifest)]);
+        refusals.push(layout.component(&layer["digest"]).unwrap_err());
+        layout.write("oci-layout", json!({"imageLayoutVersion": "x".repeat(4000)}).to_string().as_bytes());
+        refusals.push(layout.component(&layer["digest"]).unwrap_err());
+        for refusal in refusals {
+            assert!(refusal.len() < 1000 && !refusal.contains(char::is_control), "{} bytes", refusal.len());
+        }
     }
 
     /// A private key, and its public one.
