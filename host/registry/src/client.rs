@@ -7,7 +7,7 @@ use futures_util::stream;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Body, RequestBuilder, Response, StatusCode, Url};
-use serde::Deserialize;
+use serde_json::Value;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -37,12 +37,6 @@ pub(crate) struct Client {
     actions: &'static str,
     authorization: Option<HeaderValue>,
     credentials: Option<Credentials>,
-}
-
-#[derive(Deserialize)]
-struct Token {
-    token: Option<String>,
-    access_token: Option<String>,
 }
 
 impl Client {
@@ -110,7 +104,7 @@ impl Client {
     /// Gets what the registry wants with each request.
     async fn authorize(&mut self, refusal: &Response) -> Result<(), RegistryError> {
         let headers = refusal.headers().get_all(WWW_AUTHENTICATE);
-        let challenge = headers.iter().filter_map(|value| value.to_str().ok()).find_map(Challenge::of);
+        let challenge = Challenge::of(headers.iter().filter_map(|value| value.to_str().ok()));
         let challenge = challenge.ok_or_else(|| RegistryError::Unexpected {
             registry: self.registry(),
             status: 401,
@@ -184,8 +178,11 @@ impl Client {
             return Err(self.refused(WHAT, answer).await);
         }
         let text = self.read(WHAT, answer, ANSWER_BYTES, None).await?;
-        let token: Token = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
-        token.token.or(token.access_token).ok_or_else(|| self.malformed(WHAT, "it is not there"))
+        let answer: Value = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
+        // Servers write an empty one beside the one that they mean.
+        let mut tokens = ["token", "access_token"].into_iter().filter_map(|name| answer.get(name)?.as_str());
+        let token = tokens.find(|token| !token.is_empty()).map(str::to_owned);
+        token.ok_or_else(|| self.malformed(WHAT, "neither `token` nor `access_token` is a text there"))
     }
 
     /// The body of an answer. More than `limit` bytes are an error, and not read.

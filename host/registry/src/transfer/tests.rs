@@ -240,6 +240,32 @@ fn redirects_are_followed_a_few_times() {
 }
 
 #[test]
+fn a_token_is_read_by_either_name_and_an_empty_one_is_none() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let challenge = format!("Negotiate, Bearer realm=\"http://127.0.0.1:{}/token\"", server.port);
+    let refused = Answer::new(401, "").with("www-authenticate", challenge);
+    let good = Answer::new(200, artifact.manifest);
+    for (token, expected) in [
+        (r#"{"token": "", "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": null, "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": 5, "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": "t", "access_token": ""}"#, Ok("Bearer t")),
+        (r#"{"token": ""}"#, Err("neither `token` nor `access_token`")),
+        (r#"{"token": 5}"#, Err("neither `token` nor `access_token`")),
+        ("t", Err("it is no JSON")),
+    ] {
+        server.put("/token", Answer::new(200, token));
+        server.put_all("manifests/1", vec![refused.clone(), good.clone()]);
+        let outcome = server.pull(Wanted::default()).map_err(|error| error.to_string());
+        let sent = server.asked.lock().unwrap().last().unwrap().1.clone();
+        match expected {
+            Ok(expected) => assert_eq!((outcome.is_ok(), sent.as_deref()), (true, Some(expected)), "{token}"),
+            Err(words) => assert!(outcome.is_err_and(|error| error.contains(words)), "{token}"),
+        }
+    }
+}
+
+#[test]
 fn nothing_that_another_host_says_is_repeated_and_it_is_named() {
     let (server, artifact) = Server::with_artifact(b"component");
     // It does not speak TLS, which the error of the library says in its words; the other is not there.
