@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use crate::words::bounded;
+use crate::limits::NO_DIGEST_BYTES;
+use crate::words::{bounded, cut};
 
 /// The media type of manifests.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -52,7 +53,7 @@ pub struct Descriptor {
     /// In bytes.
     pub size: u64,
     /// What else is said of it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -62,6 +63,11 @@ impl Descriptor {
         let (media_type, size) = (media_type.to_owned(), bytes.len() as u64);
         Self { media_type, digest: digest_text(&digest_of(bytes)), size, annotations: BTreeMap::new() }
     }
+}
+
+/// Some tools write null where there are no annotations.
+fn null_as_none<'d, D: Deserializer<'d>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -76,7 +82,7 @@ pub(crate) struct Manifest {
     /// What it is about, where it is about something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) subject: Option<Descriptor>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
@@ -199,7 +205,7 @@ pub fn read_digest(text: &str) -> Option<Digest> {
 
 /// What is said of a text that should be a digest.
 pub fn no_digest(text: &str) -> String {
-    format!("{:?} is no SHA-256", bounded(text))
+    format!("{:?} is no SHA-256", cut(text, NO_DIGEST_BYTES))
 }
 
 #[cfg(test)]

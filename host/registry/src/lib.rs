@@ -8,6 +8,7 @@
 //! artifact     a module as an OCI artifact
 //! sign         keys and signatures, in cosign's format
 //! bundle       signatures as sigstore bundles, in that of cosign 3
+//! search       what is found of signatures, and when that ends
 //! referrers    bundles in a registry
 //! reference    where a module is
 //! network      which addresses are part of the internet
@@ -32,6 +33,7 @@ pub mod limits;
 mod network;
 mod reference;
 mod referrers;
+mod search;
 mod sign;
 mod transfer;
 mod words;
@@ -47,8 +49,9 @@ pub use error::RegistryError;
 pub use hosts::{Host, HostError, Hosts};
 pub use key::{KeyError, PublicKey};
 pub use reference::{Address, AddressError, SCHEME};
+pub use search::Search;
 pub use sign::{
     Signature, Signatures, SigningKey, VerifyError, layers as signature_layers, tag as signature_tag, verify,
 };
-pub use transfer::{Pulled, Pushed, Wanted, pull, push};
+pub use transfer::{Pulled, Pushed, Wanted, pull, pull_signed, push};
 pub use words::bounded;

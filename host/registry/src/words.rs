@@ -20,7 +20,12 @@ struct OneError {
 
 /// Somebody else's words, in a line of bounded length.
 pub fn bounded(text: &str) -> String {
-    let text = text.get(..text.floor_char_boundary(WORDS_BYTES)).unwrap_or_default();
+    cut(text, WORDS_BYTES)
+}
+
+/// The same with so many bytes.
+pub(crate) fn cut(text: &str, bytes: usize) -> String {
+    let text = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

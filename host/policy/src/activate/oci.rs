@@ -117,7 +117,7 @@ pub(super) fn component(
     if !keys.is_empty() {
         let payloads = payloads(layout, &index_path, &index, &manifest_digest)?;
         let (bundles, unread) = bundles(layout, &index_path, &index, &manifest_digest)?;
-        signatures = Signatures { payloads, bundles, unread };
+        signatures = Signatures { payloads, bundles, unread, ..Signatures::default() };
         registry::verify(&signatures, &bytes, &keys)?;
     }
     let component = verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)?;
