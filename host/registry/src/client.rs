@@ -81,7 +81,10 @@ impl Client {
         };
         match answer.status().is_success() {
             true => Ok(answer),
-            false => Err(self.refused(what, answer).await),
+            false => {
+                let is_own = self.address.is_own(answer.url());
+                Err(self.refused(what, answer, is_own).await)
+            }
         }
     }
 
@@ -150,7 +153,7 @@ impl Client {
         if !self.address.is_own(&url) && *credentials != Credentials::Anonymous {
             tracing::info!(
                 registry = self.registry(),
-                tokens = url.host_str(),
+                tokens = host_and_port(&url),
                 "the registry has its tokens from another server, which gets the credentials"
             );
         }
@@ -175,7 +178,7 @@ impl Client {
         };
         let answer = request.send().await.map_err(|error| self.failed(WHAT, Some(&realm), &error))?;
         if !answer.status().is_success() {
-            return Err(self.refused(WHAT, answer).await);
+            return Err(self.refused(WHAT, answer, true).await);
         }
         let text = self.read(WHAT, answer, ANSWER_BYTES, None).await?;
         let answer: Value = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
@@ -224,10 +227,12 @@ impl Client {
         if !self.address.lists(url) {
             return Err(self.unlisted(&Unlisted::of(url)));
         }
-        match self.address.admits(url) {
-            true => Ok(()),
-            false => Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() }),
-        }
+        self.address.admits(url).map_err(|reason| self.not_asked(url, reason))
+    }
+
+    fn not_asked(&self, url: &Url, reason: &'static str) -> RegistryError {
+        let to = format!("{}://{}", url.scheme(), host_and_port(url));
+        RegistryError::Unsafe { registry: self.registry(), to, reason }
     }
 
     fn unlisted(&self, Unlisted(host): &Unlisted) -> RegistryError {
@@ -247,11 +252,8 @@ impl Client {
         let (registry, what) = (self.registry(), what.to_owned());
         let other = asked.filter(|url| !self.address.is_own(url)).map(host_and_port);
         match () {
-            () if let Some(unlisted) = unlisted(error) => self.unlisted(unlisted),
-            () if error.is_redirect() => {
-                let to = error.url().map(ToString::to_string).unwrap_or_else(|| "another address".to_owned());
-                RegistryError::Unsafe { registry, to }
-            }
+            () if let Some(unlisted) = cause_of(error) => self.unlisted(unlisted),
+            () if let (Some(NotAsked(reason)), Some(url)) = (cause_of(error), asked) => self.not_asked(url, reason),
             () if error.is_builder() => RegistryError::Prepare(words_of(error)),
             // Words about its certificate would say what it is.
             () if let Some(host) = other => {
@@ -262,27 +264,41 @@ impl Client {
                 };
                 RegistryError::Elsewhere { registry, host, fault, is_passing: true }
             }
-            () if error.is_connect() => RegistryError::Unreachable { registry, reason: words_of(error) },
+            () if error.is_connect() => {
+                let scheme = asked.map_or("https", Url::scheme);
+                let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                // Of a proxy that does not answer, the words of the error do not say that it is one.
+                let proxy = proxy_of(scheme, is_set).filter(|_| !self.address.is_on_this_machine());
+                let proxy =
+                    proxy.map(|name| format!(" (through the proxy that {name} names, unless NO_PROXY exempts it)"));
+                RegistryError::Unreachable { registry, reason: words_of(error) + &proxy.unwrap_or_default() }
+            }
             () if error.is_timeout() => RegistryError::Silent { registry },
             () => RegistryError::Cut { registry, what },
         }
     }
 
-    /// An answer that is no success.
-    async fn refused(&self, what: &str, answer: Response) -> RegistryError {
+    /// An answer that is no success. `has_credentials` says whether whoever answers is one that gets them.
+    async fn refused(&self, what: &str, answer: Response, has_credentials: bool) -> RegistryError {
         let (registry, repository) = (self.registry(), self.address.repository().to_owned());
         let (status, what) = (answer.status().as_u16(), what.to_owned());
         let wait = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
-        let is_own = self.address.is_own(answer.url());
+        let (is_own, host) = (self.address.is_own(answer.url()), host_and_port(answer.url()));
         let body = self.read(&what, answer, ANSWER_BYTES, None).await.unwrap_or_default();
         // Of what another server says nothing is repeated: whoever wrote the policy may not be allowed to ask it.
         let words = if is_own { words(&body) } else { String::new() };
         match status {
-            401 if is_own && self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) => {
+            401 if has_credentials
+                && self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) =>
+            {
                 RegistryError::Credentials { registry }
             }
-            401 => RegistryError::Anonymous { registry, repository },
-            403 => RegistryError::Forbidden { registry, repository, words },
+            401 if has_credentials => RegistryError::Anonymous { registry, repository },
+            403 if has_credentials => RegistryError::Forbidden { registry, repository, words },
+            _ if !is_own && (status != 404 || has_credentials) => {
+                let is_passing = matches!(status, 429 | 500 | 502..);
+                RegistryError::Elsewhere { registry, host, fault: format!("answered with status {status}"), is_passing }
+            }
             404 => RegistryError::Missing { registry, what },
             429 => {
                 let wait = wait.map(|seconds| format!(", and wants a pause of {seconds} s")).unwrap_or_default();
@@ -313,15 +329,15 @@ fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Actio
         let to = Unlisted::of(attempt.url());
         return attempt.error(to);
     }
-    if !address.admits(attempt.url()) {
-        return attempt.error("not to this address");
+    if let Err(reason) = address.admits(attempt.url()) {
+        return attempt.error(NotAsked(reason));
     }
     let was_safe = attempt.previous().iter().any(|url| url.scheme() == "https");
     if was_safe && attempt.url().scheme() != "https" {
-        return attempt.error("from https to http");
+        return attempt.error(NotAsked("it has no TLS, and what led there has"));
     }
     match attempt.previous().len() > REDIRECTS {
-        true => attempt.error("too many redirects"),
+        true => attempt.error(NotAsked("it is one redirect too many")),
         false => attempt.follow(),
     }
 }
@@ -343,8 +359,13 @@ fn host_and_port(url: &Url) -> String {
     port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
 
-/// The host to which a redirect was not followed, where that is the error.
-fn unlisted(error: &reqwest::Error) -> Option<&Unlisted> {
+/// Why a redirect is not followed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NotAsked(&'static str);
+
+/// The error of this kind that a redirect has ended with.
+fn cause_of<E: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     let mut cause = std::error::Error::source(error);
     while let Some(this) = cause {
         if let Some(found) = this.downcast_ref() {
@@ -353,6 +374,12 @@ fn unlisted(error: &reqwest::Error) -> Option<&Unlisted> {
         cause = this.source();
     }
     None
+}
+
+/// The variable of the environment that names a proxy for a scheme.
+fn proxy_of(scheme: &str, is_set: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let own = if scheme == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+    own.into_iter().chain(["ALL_PROXY", "all_proxy"]).find(|name| is_set(name))
 }
 
 fn basic(user: &str, password: &str) -> String {
@@ -418,5 +445,12 @@ mod tests {
         let mut client = Client::new(&address, "pull").unwrap();
         let url = address.url("tags", "list");
         assert!(runtime.block_on(client.send("lists tags", &|http| http.get(url.clone()))).is_ok());
+    }
+
+    #[test]
+    fn the_proxy_of_a_scheme_is_named() {
+        assert_eq!(proxy_of("https", |name| name == "https_proxy"), Some("https_proxy"));
+        assert_eq!(proxy_of("http", |name| name == "HTTPS_PROXY"), None);
+        assert_eq!(proxy_of("http", |name| name == "ALL_PROXY"), Some("ALL_PROXY"));
     }
 }

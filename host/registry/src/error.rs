@@ -152,13 +152,15 @@ pub enum RegistryError {
         /// What was wanted.
         expected: String,
     },
-    /// It leads to where the connection would not be safe.
-    #[error("{registry} redirects to {to}, which is not followed: it is plain http, or one redirect too many")]
+    /// It leads to where nobody is to be led.
+    #[error("{registry} leads to {to}, which is not asked: {reason}")]
     Unsafe {
         /// Host and port.
         registry: String,
-        /// Where to.
+        /// Scheme, host and port of what it leads to. The rest of an address may be a secret.
         to: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// It leads to a host that the operator does not list.
     #[error("{registry} leads to {host}, which is not listed: --registries has the hosts that modules are pulled from")]

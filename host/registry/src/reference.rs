@@ -97,13 +97,22 @@ impl Address {
     /// Whether a request may go to an address that the registry has named: a redirect, a server of tokens, an upload. Without TLS only to
     /// this machine itself, or to the registry where it is spoken to so. To an address of this machine or its network only where the
     /// registry has one of the same kind: else it could have this program ask servers that it cannot reach itself.
-    pub(crate) fn admits(&self, url: &Url) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Why it may not.
+    pub(crate) fn admits(&self, url: &Url) -> Result<(), &'static str> {
         if self.is_own(url) {
-            return true;
+            return Ok(());
         }
-        let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(url);
         let network = Network::of(url);
-        is_safe && (network == Network::Public || network == Network::of(&self.base))
+        match () {
+            () if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(url)) => Err("it has no TLS"),
+            () if network != Network::Public && network != Network::of(&self.base) => {
+                Err("it is an address of this machine or its network, or for special use, and the registry is not")
+            }
+            () => Ok(()),
+        }
     }
 
     /// The address of something in the repository.
@@ -145,7 +154,7 @@ mod tests {
     #[test]
     fn a_registry_sends_nobody_to_plain_http_or_into_another_network() {
         let admits = |registry: &str, plain: bool, to: &str| {
-            Address::parse(&format!("{registry}/a:1"), plain).unwrap().admits(&Url::parse(to).unwrap())
+            Address::parse(&format!("{registry}/a:1"), plain).unwrap().admits(&Url::parse(to).unwrap()).is_ok()
         };
         for (registry, plain, to, expected) in [
             ("r.example.com", false, "https://cdn.example.com/x", true),

@@ -266,6 +266,35 @@ fn a_token_is_read_by_either_name_and_an_empty_one_is_none() {
 }
 
 #[test]
+fn where_a_registry_leads_and_why_that_fails_is_told_without_what_may_be_secret() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let stranger = Server::start();
+    let host = format!("localhost:{}", stranger.port);
+    let blob = format!("blobs/{}", artifact.component.digest);
+    for (to, words) in [
+        ("http://192.0.2.2/x?X-Amz-Signature=secret", "leads to http://192.0.2.2, which is not asked: it has no TLS"),
+        ("https://a:secret@10.0.0.1:5000/x", "leads to https://10.0.0.1:5000, which is not asked: it is an address of"),
+        ("ftp://127.0.0.1/x?secret", "leads to ftp://127.0.0.1, which is not asked: it has no TLS"),
+    ] {
+        server.put(&blob, Answer::new(307, "").with("location", to));
+        let refusal = server.refusal();
+        assert!(refusal.contains(words) && !refusal.contains("secret"), "{to}: {refusal}");
+    }
+    // An upload.
+    server.put("blobs/uploads/", Answer::new(202, "").with("location", "http://192.0.2.2/x?X-Amz-Signature=secret"));
+    let refusal = push(&server.address, b"another", BTreeMap::new(), None, None).unwrap_err().to_string();
+    assert!(refusal.contains("leads to http://192.0.2.2, which") && !refusal.contains("secret"), "{refusal}");
+    // Another host fails, and not the credentials for the registry.
+    server.put(&blob, Answer::new(307, "").with("location", format!("http://{host}/elsewhere?secret")));
+    for status in [401, 403, 500, 503] {
+        stranger.put("/elsewhere", Answer::new(status, ""));
+        let refusal = server.refusal();
+        let words = format!("leads to {host}, which answered with status {status}: check");
+        assert!(refusal.contains(&words) && !refusal.contains("secret"), "{refusal}");
+    }
+}
+
+#[test]
 fn nothing_that_another_host_says_is_repeated_and_it_is_named() {
     let (server, artifact) = Server::with_artifact(b"component");
     // It does not speak TLS, which the error of the library says in its words; the other is not there.
