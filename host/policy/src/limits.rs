@@ -48,8 +48,9 @@ pub const OCI_DOCUMENT_BYTES: u64 = 4 << 20;
 /// Bytes of the file that marks a folder as an OCI image layout: a version.
 pub const OCI_MARK_BYTES: u64 = 4 << 10;
 
-/// Manifests of an OCI image layout that are looked at for what they attach to a module. A layout has a few modules, each signed by a few.
-pub const OCI_REFERRERS: usize = 256;
+/// Manifests of an OCI image layout that are looked at for what they attach to a module: those of all modules of a layout are in one list.
+/// With [`REFERRER_BYTES`](nodesift_registry::limits::REFERRER_BYTES) each they take a second.
+pub const OCI_REFERRERS: usize = 4096;
 
 /// References of an OCI image layout that a message names where the wanted one is not among them.
 pub const OCI_NAMED_REFERENCES: usize = 8;

@@ -72,7 +72,7 @@ impl Proof {
         }
         if !keys.is_empty() {
             let (payloads, bundles) = (self.signatures.clone(), self.bundles.clone());
-            registry::verify(&Signatures { payloads, bundles, unread: Vec::new() }, &artifact.manifest, keys)?;
+            registry::verify(&Signatures { payloads, bundles, ..Signatures::default() }, &artifact.manifest, keys)?;
         }
         Ok(artifact)
     }

@@ -110,7 +110,8 @@ impl PulledFolder {
         let keys = keys::read(&module.keys)?;
         let path = self.path(&record_name(module))?;
         let wanted = Wanted { digest: Some(module.digest), signatures: !keys.is_empty() };
-        let Pulled { artifact, component, signatures } = registry::pull(&module.address, wanted, None, is_over)?;
+        let Pulled { artifact, component, signatures } =
+            registry::pull_signed(&module.address, wanted, &keys, None, is_over)?;
         check(&artifact, module, &signatures, &keys)?;
         let failed = |path: &Path, source: io::Error| PullError::Write { path: path.to_owned(), source };
         let proof = Proof::new(&artifact.manifest, signatures);

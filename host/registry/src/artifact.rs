@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+
+use crate::limits::NO_DIGEST_BYTES;
+use crate::words::{bounded, cut};
 
 /// The media type of manifests.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -50,7 +53,7 @@ pub struct Descriptor {
     /// In bytes.
     pub size: u64,
     /// What else is said of it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -60,6 +63,11 @@ impl Descriptor {
         let (media_type, size) = (media_type.to_owned(), bytes.len() as u64);
         Self { media_type, digest: digest_text(&digest_of(bytes)), size, annotations: BTreeMap::new() }
     }
+}
+
+/// Some tools write null where there are no annotations.
+fn null_as_none<'d, D: Deserializer<'d>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +82,7 @@ pub(crate) struct Manifest {
     /// What it is about, where it is about something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) subject: Option<Descriptor>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
@@ -126,24 +134,26 @@ impl Artifact {
         let text = std::str::from_utf8(bytes).map_err(|_| "no manifest: it is not UTF-8".to_owned())?;
         let manifest: Manifest = serde_json::from_str(text).map_err(|error| match index_type(text) {
             Some(media_type) => format!(
-                "no manifest, but an image index (media type {media_type:?}): name the digest of one of its manifests"
+                "no manifest, but an image index (media type {:?}): name the digest of one of its manifests",
+                bounded(&media_type)
             ),
-            None => format!("no manifest: {error}"),
+            None => format!("no manifest: {}", bounded(&error.to_string())),
         })?;
         let is_component = |layer: &&Descriptor| COMPONENT.contains(&layer.media_type.as_str());
         let components: Vec<&Descriptor> = manifest.layers.iter().filter(is_component).collect();
         let [component] = components.as_slice() else {
             let found: Vec<&str> = manifest.layers.iter().map(|layer| layer.media_type.as_str()).take(8).collect();
             return Err(format!(
-                "{} layers are components; expected one, of media type {}; the layers are {found:?}",
+                "{} layers are components; expected one, of media type {}; the layers are {}",
                 components.len(),
-                COMPONENT[0]
+                COMPONENT[0],
+                bounded(&format!("{found:?}"))
             ));
         };
         let component = Descriptor { annotations: BTreeMap::new(), ..(*component).clone() };
         // In lower case, as the OCI specification has them: digests of manifests are compared as texts elsewhere.
         if component.digest.bytes().any(|byte| byte.is_ascii_uppercase()) || read_digest(&component.digest).is_none() {
-            return Err(format!("{:?} is no SHA-256", component.digest));
+            return Err(no_digest(&component.digest));
         }
         Ok(Self { manifest: bytes.to_vec(), component, annotations: manifest.annotations })
     }
@@ -193,6 +203,11 @@ pub fn read_digest(text: &str) -> Option<Digest> {
     bytes.try_into().ok()
 }
 
+/// What is said of a text that should be a digest.
+pub fn no_digest(text: &str) -> String {
+    format!("{:?} is no SHA-256", cut(text, NO_DIGEST_BYTES))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -216,6 +231,24 @@ mod tests {
         assert!(Artifact::read(index).unwrap_err().contains("application/vnd.oci.image.index.v1+json"));
         let other = text.replace("application/wasm", "application/x-tar");
         assert!(Artifact::read(other.as_bytes()).unwrap_err().contains("application/x-tar"));
+    }
+
+    #[test]
+    fn a_refusal_is_one_short_line_whatever_the_manifest_says() {
+        let (written, _) = Artifact::of_component(b"component", annotations());
+        let text = String::from_utf8(written.manifest).unwrap();
+        let long = "\\u001b[31m\\n".repeat(300_000);
+        let layers = vec![json!({"mediaType": "x".repeat(400_000), "digest": "x", "size": 1}); 8];
+        for manifest in [
+            text.replace("\"application/wasm\",\"digest", &format!("\"{long}\",\"digest")),
+            text.replace("sha256:", &format!("sha256:{long}")),
+            text.replace(":2,", &format!(":\"{long}\",")),
+            format!(r#"{{"schemaVersion": 2, "mediaType": "{long}", "manifests": []}}"#),
+            json!({"schemaVersion": 2, "mediaType": "x", "config": layers[0], "layers": layers}).to_string(),
+        ] {
+            let refusal = Artifact::read(manifest.as_bytes()).unwrap_err();
+            assert!(refusal.len() < 1000 && !refusal.contains(char::is_control), "{} bytes", refusal.len());
+        }
     }
 
     #[test]

@@ -14,7 +14,8 @@ use serde::Deserialize;
 
 use crate::artifact::{Descriptor, Digest, Manifest, digest_of, hex};
 use crate::key::PublicKey;
-use crate::limits::{ENVELOPE_SIGNATURES, WORDS_BYTES};
+use crate::limits::ENVELOPE_SIGNATURES;
+use crate::words::bounded;
 
 /// The media type of bundles.
 pub const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -177,13 +178,6 @@ fn encoded(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 fn is_signed(message: &[u8], signatures: &[String], keys: &[PublicKey]) -> bool {
     let mut signatures = signatures.iter().filter_map(|signature| STANDARD.decode(signature).ok());
     signatures.any(|signature| keys.iter().any(|key| key.verifies(message, &signature)))
-}
-
-/// Somebody else's words, in a line of bounded length.
-pub(crate) fn bounded(text: &str) -> String {
-    let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text.truncate(text.floor_char_boundary(WORDS_BYTES));
-    text
 }
 
 #[cfg(test)]

@@ -10,9 +10,16 @@ pub(crate) enum Challenge {
 }
 
 impl Challenge {
-    /// Reads the header `WWW-Authenticate`. None where it names neither.
-    pub(crate) fn of(header: &str) -> Option<Self> {
-        let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    /// Reads the headers `WWW-Authenticate`, each with one challenge or several. A token comes before a password, and what is neither
+    /// is passed over. None where there are only such.
+    pub(crate) fn of<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Self> {
+        let mut found: Vec<Self> =
+            headers.flat_map(challenges).filter_map(|(scheme, rest)| Self::one(scheme, rest)).collect();
+        found.sort_by_key(|challenge| *challenge == Self::Basic);
+        found.into_iter().next()
+    }
+
+    fn one(scheme: &str, rest: &str) -> Option<Self> {
         if scheme.eq_ignore_ascii_case("basic") {
             return Some(Self::Basic);
         }
@@ -25,6 +32,39 @@ impl Challenge {
         };
         Some(Self::Bearer { realm: get("realm")?, service: get("service"), scope: get("scope") })
     }
+}
+
+/// The challenges of a header, each with the text of its parameters.
+fn challenges(header: &str) -> Vec<(&str, &str)> {
+    let starts: Vec<usize> =
+        items(header).into_iter().filter(|(_, item)| names_scheme(item)).map(|(at, _)| at).collect();
+    let ends = starts.iter().skip(1).copied().chain([header.len()]);
+    let texts = starts.iter().zip(ends).filter_map(|(start, end)| header.get(*start..end));
+    texts.map(|text| text.trim()).map(|text| text.split_once([' ', '\t', ',']).unwrap_or((text, ""))).collect()
+}
+
+/// What stands between the commas of a header that are not in quotes, each with its place.
+fn items(header: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut start, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
+    for (at, c) in header.char_indices().chain([(header.len(), ',')]) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted || at == header.len() => {
+                found.extend(header.get(start..at).map(|item| (start, item)));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a challenge begins here: with a word that is not the name of a parameter.
+fn names_scheme(item: &str) -> bool {
+    let (word, rest) = item.trim().split_once([' ', '\t']).unwrap_or((item.trim(), ""));
+    !word.is_empty() && !word.contains('=') && !rest.trim_start().starts_with('=')
 }
 
 /// `name="value"` or `name=value`, separated by commas. A value in quotes may have commas in it.
@@ -67,6 +107,31 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
+    fn of(header: &str) -> Option<Challenge> {
+        Challenge::of([header].into_iter())
+    }
+
+    #[test]
+    fn a_token_is_preferred_wherever_it_stands() {
+        let bearer =
+            Some(Challenge::Bearer { realm: "r".to_owned(), service: Some("a, Basic b".to_owned()), scope: None });
+        for header in [
+            r#"Negotiate, Bearer realm="r",service="a, Basic b""#,
+            r#"Basic realm="x", Bearer realm="r", service="a, Basic b""#,
+            r#"Bearer realm="r", service="a, Basic b", Basic realm="x", charset="UTF-8""#,
+            r#"Digest realm="Bearer realm=q", nonce="\", Bearer", Bearer realm=r,service="a, Basic b""#,
+            r#"Negotiate abc==, NTLM,Bearer  service="a, Basic b" ,realm = "r""#,
+        ] {
+            assert_eq!(of(header), bearer, "{header}");
+        }
+        assert_eq!(
+            Challenge::of(["Basic realm=\"x\"", "Bearer realm=\"r\",service=\"a, Basic b\""].into_iter()),
+            bearer
+        );
+        assert_eq!(of("Negotiate, Basic realm=\"x\""), Some(Challenge::Basic));
+        assert_eq!(of("Bearer service=x, Basic"), Some(Challenge::Basic));
+    }
+
     #[test]
     fn both_schemes_are_read_and_no_others() {
         let bearer = |realm: &str, service: Option<&str>, scope: Option<&str>| {
@@ -76,12 +141,12 @@ mod tests {
         let header = r#"Bearer realm="https://auth.example.com/token",service="registry.example.com",scope="repository:a/b:pull,push""#;
         let expected =
             bearer("https://auth.example.com/token", Some("registry.example.com"), Some("repository:a/b:pull,push"));
-        assert_eq!(Challenge::of(header), expected);
-        assert_eq!(Challenge::of("bearer Scope=x , realm=r"), bearer("r", None, Some("x")));
-        assert_eq!(Challenge::of(r#"Bearer realm="a\"b""#), bearer("a\"b", None, None));
-        assert_eq!(Challenge::of("Basic realm=\"x\""), Some(Challenge::Basic));
+        assert_eq!(of(header), expected);
+        assert_eq!(of("bearer Scope=x , realm=r"), bearer("r", None, Some("x")));
+        assert_eq!(of(r#"Bearer realm="a\"b""#), bearer("a\"b", None, None));
+        assert_eq!(of("Basic realm=\"x\""), Some(Challenge::Basic));
         for other in ["", "Bearer", "Bearer service=x", "Negotiate", "Bearer realm", "=", "Bearer \""] {
-            assert_eq!(Challenge::of(other), None, "{other}");
+            assert_eq!(of(other), None, "{other}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Requests to one registry: who asks, what is refused, and how much is read. Start at [`Client::new`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::stream;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Body, RequestBuilder, Response, StatusCode, Url};
-use serde::Deserialize;
+use serde_json::Value;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,8 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use crate::challenge::Challenge;
 use crate::credentials::{self, Credentials};
 use crate::error::RegistryError;
-use crate::limits::{ANSWER_BYTES, CHUNK_BYTES, CONNECT, REDIRECTS, SILENCE, WORDS_BYTES};
+use crate::limits::{ANSWER_BYTES, CHUNK_BYTES, CONNECT, REDIRECTS, SILENCE};
 use crate::reference::Address;
+use crate::words::{bounded, words};
 
 /// Is told how many bytes of a component have been transferred, and of how many.
 pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
@@ -29,31 +30,13 @@ pub(crate) struct Client {
     http: reqwest::Client,
     /// For tokens: a redirect would take the credentials along, in the body too.
     tokens: reqwest::Client,
+    /// Where the redirects of the request at hand have led: an error of it does not say.
+    led: Arc<Mutex<Option<Url>>>,
     pub(crate) address: Address,
     /// What is asked for where the registry does not say: `pull`, or `pull,push`.
     actions: &'static str,
     authorization: Option<HeaderValue>,
     credentials: Option<Credentials>,
-}
-
-#[derive(Deserialize)]
-struct Token {
-    token: Option<String>,
-    access_token: Option<String>,
-}
-
-/// The form of errors in the distribution specification.
-#[derive(Deserialize)]
-struct Errors {
-    errors: Vec<OneError>,
-}
-
-#[derive(Deserialize)]
-struct OneError {
-    #[serde(default)]
-    code: String,
-    #[serde(default)]
-    message: String,
 }
 
 impl Client {
@@ -67,10 +50,14 @@ impl Client {
             let client = if address.is_on_this_machine() { client.no_proxy() } else { client };
             client.redirect(policy).build().map_err(|error| RegistryError::Prepare(words_of(&error)))
         };
-        let to = address.clone();
-        let http = client(Policy::custom(move |attempt| redirect(&to, attempt)))?;
+        let (to, led) = (address.clone(), Arc::<Mutex<Option<Url>>>::default());
+        let last = Arc::clone(&led);
+        let http = client(Policy::custom(move |attempt| {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt.url().clone());
+            redirect(&to, attempt)
+        }))?;
         let tokens = client(Policy::none())?;
-        Ok(Self { http, tokens, address: address.clone(), actions, authorization: None, credentials: None })
+        Ok(Self { http, tokens, led, address: address.clone(), actions, authorization: None, credentials: None })
     }
 
     pub(crate) fn registry(&self) -> String {
@@ -94,7 +81,10 @@ impl Client {
         };
         match answer.status().is_success() {
             true => Ok(answer),
-            false => Err(self.refused(what, answer).await),
+            false => {
+                let is_own = self.address.is_own(answer.url());
+                Err(self.refused(what, answer, is_own).await)
+            }
         }
     }
 
@@ -103,19 +93,21 @@ impl Client {
         what: &str,
         request: &(dyn Fn(&reqwest::Client) -> RequestBuilder + Sync),
     ) -> Result<Response, RegistryError> {
-        let mut request = request(&self.http).build().map_err(|error| self.failed(what, &error))?;
+        let mut request = request(&self.http).build().map_err(|error| self.failed(what, None, &error))?;
         // Uploads may go elsewhere, which does not get what is for the registry.
         let is_own = self.address.is_own(request.url());
         if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own) {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
-        self.http.execute(request).await.map_err(|error| self.failed(what, &error))
+        let led = || self.led.lock().unwrap_or_else(PoisonError::into_inner);
+        *led() = Some(request.url().clone());
+        self.http.execute(request).await.map_err(|error| self.failed(what, led().as_ref(), &error))
     }
 
     /// Gets what the registry wants with each request.
     async fn authorize(&mut self, refusal: &Response) -> Result<(), RegistryError> {
         let headers = refusal.headers().get_all(WWW_AUTHENTICATE);
-        let challenge = headers.iter().filter_map(|value| value.to_str().ok()).find_map(Challenge::of);
+        let challenge = Challenge::of(headers.iter().filter_map(|value| value.to_str().ok()));
         let challenge = challenge.ok_or_else(|| RegistryError::Unexpected {
             registry: self.registry(),
             status: 401,
@@ -157,10 +149,11 @@ impl Client {
         const WHAT: &str = "the token";
         let mut url = Url::parse(realm).map_err(|error| self.malformed("the address of tokens", &error.to_string()))?;
         self.check(&url)?;
+        let realm = url.clone();
         if !self.address.is_own(&url) && *credentials != Credentials::Anonymous {
             tracing::info!(
                 registry = self.registry(),
-                tokens = url.host_str(),
+                tokens = host_and_port(&url),
                 "the registry has its tokens from another server, which gets the credentials"
             );
         }
@@ -183,13 +176,16 @@ impl Client {
                 self.tokens.get(url)
             }
         };
-        let answer = request.send().await.map_err(|error| self.failed(WHAT, &error))?;
+        let answer = request.send().await.map_err(|error| self.failed(WHAT, Some(&realm), &error))?;
         if !answer.status().is_success() {
-            return Err(self.refused(WHAT, answer).await);
+            return Err(self.refused(WHAT, answer, true).await);
         }
         let text = self.read(WHAT, answer, ANSWER_BYTES, None).await?;
-        let token: Token = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
-        token.token.or(token.access_token).ok_or_else(|| self.malformed(WHAT, "it is not there"))
+        let answer: Value = serde_json::from_slice(&text).map_err(|_| self.malformed(WHAT, "it is no JSON"))?;
+        // Servers write an empty one beside the one that they mean.
+        let mut tokens = ["token", "access_token"].into_iter().filter_map(|name| answer.get(name)?.as_str());
+        let token = tokens.find(|token| !token.is_empty()).map(str::to_owned);
+        token.ok_or_else(|| self.malformed(WHAT, "neither `token` nor `access_token` is a text there"))
     }
 
     /// The body of an answer. More than `limit` bytes are an error, and not read.
@@ -205,7 +201,8 @@ impl Client {
             return Err(too_large());
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed(what, &error))? {
+        let from = answer.url().clone();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed(what, Some(&from), &error))? {
             if (bytes.len() + chunk.len()) as u64 > limit {
                 return Err(too_large());
             }
@@ -230,10 +227,12 @@ impl Client {
         if !self.address.lists(url) {
             return Err(self.unlisted(&Unlisted::of(url)));
         }
-        match self.address.admits(url) {
-            true => Ok(()),
-            false => Err(RegistryError::Unsafe { registry: self.registry(), to: url.to_string() }),
-        }
+        self.address.admits(url).map_err(|reason| self.not_asked(url, reason))
+    }
+
+    fn not_asked(&self, url: &Url, reason: &'static str) -> RegistryError {
+        let to = format!("{}://{}", url.scheme(), host_and_port(url));
+        RegistryError::Unsafe { registry: self.registry(), to, reason }
     }
 
     fn unlisted(&self, Unlisted(host): &Unlisted) -> RegistryError {
@@ -248,37 +247,58 @@ impl Client {
         RegistryError::Anonymous { registry: self.registry(), repository: self.address.repository().to_owned() }
     }
 
-    /// A request without an answer.
-    fn failed(&self, what: &str, error: &reqwest::Error) -> RegistryError {
+    /// A request without an answer, which has led to `asked`.
+    fn failed(&self, what: &str, asked: Option<&Url>, error: &reqwest::Error) -> RegistryError {
         let (registry, what) = (self.registry(), what.to_owned());
+        let other = asked.filter(|url| !self.address.is_own(url)).map(host_and_port);
         match () {
-            () if let Some(unlisted) = unlisted(error) => self.unlisted(unlisted),
-            () if error.is_redirect() => {
-                let to = error.url().map(ToString::to_string).unwrap_or_else(|| "another address".to_owned());
-                RegistryError::Unsafe { registry, to }
-            }
-            () if error.is_connect() => RegistryError::Unreachable { registry, reason: words_of(error) },
-            () if error.is_timeout() => RegistryError::Silent { registry },
+            () if let Some(unlisted) = cause_of(error) => self.unlisted(unlisted),
+            () if let (Some(NotAsked(reason)), Some(url)) = (cause_of(error), asked) => self.not_asked(url, reason),
             () if error.is_builder() => RegistryError::Prepare(words_of(error)),
+            // Words about its certificate would say what it is.
+            () if let Some(host) = other => {
+                let fault = match () {
+                    () if error.is_connect() => "cannot be reached".to_owned(),
+                    () if error.is_timeout() => format!("has not answered for {} s", SILENCE.as_secs()),
+                    () => format!("ended the connection before all of {what} was there"),
+                };
+                RegistryError::Elsewhere { registry, host, fault, is_passing: true }
+            }
+            () if error.is_connect() => {
+                let scheme = asked.map_or("https", Url::scheme);
+                let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                // Of a proxy that does not answer, the words of the error do not say that it is one.
+                let proxy = proxy_of(scheme, is_set).filter(|_| !self.address.is_on_this_machine());
+                let proxy =
+                    proxy.map(|name| format!(" (through the proxy that {name} names, unless NO_PROXY exempts it)"));
+                RegistryError::Unreachable { registry, reason: words_of(error) + &proxy.unwrap_or_default() }
+            }
+            () if error.is_timeout() => RegistryError::Silent { registry },
             () => RegistryError::Cut { registry, what },
         }
     }
 
-    /// An answer that is no success.
-    async fn refused(&self, what: &str, answer: Response) -> RegistryError {
+    /// An answer that is no success. `has_credentials` says whether whoever answers is one that gets them.
+    async fn refused(&self, what: &str, answer: Response, has_credentials: bool) -> RegistryError {
         let (registry, repository) = (self.registry(), self.address.repository().to_owned());
         let (status, what) = (answer.status().as_u16(), what.to_owned());
         let wait = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
-        let is_own = self.address.is_own(answer.url());
+        let (is_own, host) = (self.address.is_own(answer.url()), host_and_port(answer.url()));
         let body = self.read(&what, answer, ANSWER_BYTES, None).await.unwrap_or_default();
         // Of what another server says nothing is repeated: whoever wrote the policy may not be allowed to ask it.
         let words = if is_own { words(&body) } else { String::new() };
         match status {
-            401 if is_own && self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) => {
+            401 if has_credentials
+                && self.credentials.as_ref().is_some_and(|known| *known != Credentials::Anonymous) =>
+            {
                 RegistryError::Credentials { registry }
             }
-            401 => RegistryError::Anonymous { registry, repository },
-            403 => RegistryError::Forbidden { registry, repository, words },
+            401 if has_credentials => RegistryError::Anonymous { registry, repository },
+            403 if has_credentials => RegistryError::Forbidden { registry, repository, words },
+            _ if !is_own && (status != 404 || has_credentials) => {
+                let is_passing = matches!(status, 429 | 500 | 502..);
+                RegistryError::Elsewhere { registry, host, fault: format!("answered with status {status}"), is_passing }
+            }
             404 => RegistryError::Missing { registry, what },
             429 => {
                 let wait = wait.map(|seconds| format!(", and wants a pause of {seconds} s")).unwrap_or_default();
@@ -309,15 +329,15 @@ fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Actio
         let to = Unlisted::of(attempt.url());
         return attempt.error(to);
     }
-    if !address.admits(attempt.url()) {
-        return attempt.error("not to this address");
+    if let Err(reason) = address.admits(attempt.url()) {
+        return attempt.error(NotAsked(reason));
     }
     let was_safe = attempt.previous().iter().any(|url| url.scheme() == "https");
     if was_safe && attempt.url().scheme() != "https" {
-        return attempt.error("from https to http");
+        return attempt.error(NotAsked("it has no TLS, and what led there has"));
     }
     match attempt.previous().len() > REDIRECTS {
-        true => attempt.error("too many redirects"),
+        true => attempt.error(NotAsked("it is one redirect too many")),
         false => attempt.follow(),
     }
 }
@@ -329,13 +349,23 @@ struct Unlisted(String);
 
 impl Unlisted {
     fn of(url: &Url) -> Self {
-        let (host, port) = (url.host_str().unwrap_or_default(), url.port());
-        Self(port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+        Self(host_and_port(url))
     }
 }
 
-/// The host to which a redirect was not followed, where that is the error.
-fn unlisted(error: &reqwest::Error) -> Option<&Unlisted> {
+fn host_and_port(url: &Url) -> String {
+    let (host, port) = (url.host_str().unwrap_or_default(), url.port());
+    let host = bounded(host);
+    port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
+}
+
+/// Why a redirect is not followed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NotAsked(&'static str);
+
+/// The error of this kind that a redirect has ended with.
+fn cause_of<E: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     let mut cause = std::error::Error::source(error);
     while let Some(this) = cause {
         if let Some(found) = this.downcast_ref() {
@@ -344,6 +374,12 @@ fn unlisted(error: &reqwest::Error) -> Option<&Unlisted> {
         cause = this.source();
     }
     None
+}
+
+/// The variable of the environment that names a proxy for a scheme.
+fn proxy_of(scheme: &str, is_set: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let own = if scheme == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+    own.into_iter().chain(["ALL_PROXY", "all_proxy"]).find(|name| is_set(name))
 }
 
 fn basic(user: &str, password: &str) -> String {
@@ -357,16 +393,6 @@ fn words_of(error: &reqwest::Error) -> String {
         last = cause;
     }
     last.to_string()
-}
-
-/// A registry's own words, to be put behind a sentence.
-fn words(body: &[u8]) -> String {
-    let Ok(Errors { errors }) = serde_json::from_slice(body) else { return String::new() };
-    let Some(OneError { code, message }) = errors.into_iter().next() else { return String::new() };
-    let mut text: String = if message.is_empty() { code } else { message };
-    text.truncate(text.floor_char_boundary(WORDS_BYTES));
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.is_empty() { text } else { format!(" ({text})") }
 }
 
 #[cfg(test)]
@@ -422,13 +448,9 @@ mod tests {
     }
 
     #[test]
-    fn a_registrys_words_are_one_line_of_bounded_length() {
-        assert_eq!(words(br#"{"errors": [{"code": "DENIED", "message": "not\nyours"}]}"#), " (not yours)");
-        assert_eq!(words(br#"{"errors": [{"code": "DENIED"}]}"#), " (DENIED)");
-        for other in [&b"<html>"[..], b"", br#"{"errors": []}"#] {
-            assert_eq!(words(other), "");
-        }
-        let long = format!(r#"{{"errors": [{{"message": "{}"}}]}}"#, "ü".repeat(1000));
-        assert_eq!(words(long.as_bytes()).len(), WORDS_BYTES + 3);
+    fn the_proxy_of_a_scheme_is_named() {
+        assert_eq!(proxy_of("https", |name| name == "https_proxy"), Some("https_proxy"));
+        assert_eq!(proxy_of("http", |name| name == "HTTPS_PROXY"), None);
+        assert_eq!(proxy_of("http", |name| name == "ALL_PROXY"), Some("ALL_PROXY"));
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::limits::{CONFIG_BYTES, HELPER, HELPER_BYTES};
 
@@ -81,18 +82,20 @@ impl fmt::Debug for Credentials {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Config {
-    auths: BTreeMap<String, Entry>,
-    cred_helpers: BTreeMap<String, String>,
+    /// Read once one of them is wanted: what is odd about another registry is none of this one's business.
+    auths: Option<BTreeMap<String, Value>>,
+    cred_helpers: Option<BTreeMap<String, Option<String>>>,
     creds_store: Option<String>,
 }
 
+/// Tools write null for what is not there, or leave it out.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Entry {
-    auth: String,
-    username: String,
-    password: String,
-    identitytoken: String,
+    auth: Option<String>,
+    username: Option<String>,
+    password: Option<String>,
+    identitytoken: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -127,17 +130,21 @@ fn in_file(
         Ok(read) if read as u64 > CONFIG_BYTES => return Err(failed(format!("more than {CONFIG_BYTES} bytes"))),
         Ok(_) => {}
     }
-    let config: Config = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
-    let own =
-        config.cred_helpers.iter().find(|(key, _)| path_of(key, registry, repository).is_some()).map(|(_, name)| name);
+    // Without the parser's words, which may repeat a secret.
+    let unread = |error: serde_json::Error| failed(format!("cannot be read at line {}", error.line()));
+    let config: Config = serde_json::from_slice(&text).map_err(unread)?;
+    // Teams of one registry have credentials of their own, in the file and by helpers.
+    let helpers = config.cred_helpers.iter().flatten();
+    let helpers = helpers.filter_map(|(key, name)| Some((path_of(key, registry, repository)?, name.as_ref()?)));
+    let own = helpers.max_by_key(|(path, _)| *path).map(|(_, name)| name);
     if let Some(name) = own.or(config.creds_store.as_ref()).filter(|name| !name.is_empty()) {
         let found = ask(name, registry, path)?;
         if own.is_some() || found != Credentials::Anonymous {
             return Ok(found);
         }
     }
-    let of_it = config.auths.iter().filter_map(|(key, entry)| Some((path_of(key, registry, repository)?, entry)));
-    // Teams of one registry have credentials of their own.
+    let of_it =
+        config.auths.iter().flatten().filter_map(|(key, entry)| Some((path_of(key, registry, repository)?, entry)));
     match of_it.max_by_key(|(path, _)| *path) {
         Some((_, entry)) => {
             of_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
@@ -167,18 +174,23 @@ fn is_docker_hub(host: &str) -> bool {
 }
 
 /// None where it cannot be read.
-fn of_entry(entry: &Entry) -> Option<Credentials> {
-    if !entry.identitytoken.is_empty() {
-        return Some(Credentials::Identity(entry.identitytoken.clone()));
+fn of_entry(entry: &Value) -> Option<Credentials> {
+    let set = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let Entry { auth, username, password, identitytoken } = Option::deserialize(entry).ok()?.unwrap_or_default();
+    if let Some(token) = set(identitytoken) {
+        return Some(Credentials::Identity(token));
     }
-    if entry.auth.is_empty() {
-        let (user, password) = (entry.username.clone(), entry.password.clone());
-        // An empty entry is what `docker login` leaves where a helper has the secret.
-        return Some(if user.is_empty() { Credentials::Anonymous } else { Credentials::Basic { user, password } });
-    }
-    let text = String::from_utf8(STANDARD.decode(entry.auth.trim()).ok()?).ok()?;
+    let Some(auth) = set(auth) else {
+        return Some(of_user(username.unwrap_or_default(), password.unwrap_or_default()));
+    };
+    let text = String::from_utf8(STANDARD.decode(auth.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
-    Some(Credentials::Basic { user: user.to_owned(), password: password.trim_end_matches('\0').to_owned() })
+    Some(of_user(user.to_owned(), password.trim_end_matches('\0').to_owned()))
+}
+
+/// Without a user it is nobody: an empty entry is what `docker login` leaves where a helper has the secret.
+fn of_user(user: String, password: String) -> Credentials {
+    if user.is_empty() { Credentials::Anonymous } else { Credentials::Basic { user, password } }
 }
 
 /// Asks the program `docker-credential-NAME`.
@@ -205,7 +217,7 @@ fn ask(name: &str, registry: &str, path: Option<&Path>) -> Result<Credentials, C
     let (is_success, text) = outcome.map_err(failed)?;
     match (is_success, serde_json::from_slice::<Told>(&text)) {
         (true, Ok(told)) if told.username == TOKEN_USER => Ok(Credentials::Identity(told.secret)),
-        (true, Ok(told)) => Ok(Credentials::Basic { user: told.username, password: told.secret }),
+        (true, Ok(told)) => Ok(of_user(told.username, told.secret)),
         (true, Err(_)) => Err(failed("prints no credentials".to_owned())),
         (false, _) if String::from_utf8_lossy(&text).contains(NOT_FOUND) => Ok(Credentials::Anonymous),
         (false, _) => Err(failed("fails".to_owned())),
@@ -281,6 +293,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_null_is_not_there_and_what_is_odd_elsewhere_does_not_matter() {
+        for config in [
+            r#"{"auths": null, "credHelpers": null, "credsStore": null}"#,
+            r#"{"auths": {"a.b": null}, "credHelpers": {"a.b": null}}"#,
+            r#"{"auths": {"a.b": {"auth": null, "identitytoken": null, "username": null}}}"#,
+            r#"{"auths": {"a.b": {"auth": "Og=="}}}"#,
+        ] {
+            assert_eq!(found(config, "a.b", &[]), Ok(Credentials::Anonymous), "{config}");
+        }
+        let config = r#"{"auths": {"other": {"auth": 5}, "a.b": {"auth": "YW5uOnNlY3JldDox", "email": null, "identitytoken": null}}}"#;
+        assert_eq!(found(config, "a.b", &[]), Ok(basic("ann", "secret:1")));
+        for config in [
+            r#"{"auths": {"a.b": "hunter2"}}"#,
+            r#"{"auths": "hunter2"}"#,
+            r#"{"auths": {"a.b": {"auth": ["hunter2"]}}}"#,
+        ] {
+            let error = found(config, "a.b", &[]).unwrap_err();
+            assert!(!error.contains("hunter2") && error.contains("mend docker's configuration"), "{error}");
+        }
+        let nobody = ("own", r#"printf '{"ServerURL":"","Username":"","Secret":""}'"#);
+        assert_eq!(found(r#"{"credHelpers": {"a.b": "own"}}"#, "a.b", &[nobody]), Ok(Credentials::Anonymous));
+    }
+
+    #[test]
     fn the_entry_with_the_longest_path_of_the_repository_is_taken() {
         // ann:secret:1
         let config = r#"{"auths": {"r.example.com/team": {"username": "team", "password": "p"}, "r.example.com": {"username": "all", "password": "p"},
@@ -302,6 +338,20 @@ mod tests {
         }
         assert_eq!(found(config, "only.example.com/team-b/module", &[]), Ok(basic("ann", "secret:1")));
         assert_eq!(found(config, "only.example.com/team-bc/module", &[]), Ok(Credentials::Anonymous));
+    }
+
+    #[test]
+    fn the_helper_with_the_longest_path_of_the_repository_is_asked() {
+        let config = r#"{"credHelpers": {"r.example.com": "all", "r.example.com/team": "team", "r.example.com/team/inner": "inner"}}"#;
+        let says = |user: &str| format!(r#"printf '{{"ServerURL":"","Username":"{user}","Secret":"s"}}'"#);
+        let scripts = ["all", "team", "inner"].map(|user| (user, says(user)));
+        let helpers = scripts.each_ref().map(|(user, script)| (*user, script.as_str()));
+        for (repository, user) in
+            [("team/module", "team"), ("team/inner/module", "inner"), ("teams/module", "all"), ("other", "all")]
+        {
+            let found = found(config, &format!("r.example.com/{repository}"), &helpers);
+            assert_eq!(found, Ok(basic(user, "s")), "{repository}");
+        }
     }
 
     #[test]

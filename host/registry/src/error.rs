@@ -152,13 +152,15 @@ pub enum RegistryError {
         /// What was wanted.
         expected: String,
     },
-    /// It leads to where the connection would not be safe.
-    #[error("{registry} redirects to {to}, which is not followed: it is plain http, or one redirect too many")]
+    /// It leads to where nobody is to be led.
+    #[error("{registry} leads to {to}, which is not asked: {reason}")]
     Unsafe {
         /// Host and port.
         registry: String,
-        /// Where to.
+        /// Scheme, host and port of what it leads to. The rest of an address may be a secret.
         to: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// It leads to a host that the operator does not list.
     #[error("{registry} leads to {host}, which is not listed: --registries has the hosts that modules are pulled from")]
@@ -167,6 +169,21 @@ pub enum RegistryError {
         registry: String,
         /// The other host.
         host: String,
+    },
+    /// Another host, to which it leads, does not do its part. Nothing that it says is repeated: whoever wrote the policy may not be
+    /// allowed to ask it.
+    #[error(
+        "{registry} leads to {host}, which {fault}: check that this machine may connect to it, or try again once it is well"
+    )]
+    Elsewhere {
+        /// Host and port.
+        registry: String,
+        /// Those of the other one.
+        host: String,
+        /// What it does.
+        fault: String,
+        /// Whether that may be otherwise a moment later.
+        is_passing: bool,
     },
     /// Credentials cannot be had.
     #[error(transparent)]
@@ -182,6 +199,7 @@ impl RegistryError {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Cut { .. } | Self::Busy { .. } => true,
             Self::Failed { status, .. } => *status != 501,
+            Self::Elsewhere { is_passing, .. } => *is_passing,
             _ => false,
         }
     }

@@ -8,10 +8,13 @@
 //! artifact     a module as an OCI artifact
 //! sign         keys and signatures, in cosign's format
 //! bundle       signatures as sigstore bundles, in that of cosign 3
+//! search       what is found of signatures, and when that ends
 //! referrers    bundles in a registry
 //! reference    where a module is
+//! network      which addresses are part of the internet
 //! hosts        the hosts that may be connected to, where an operator lists them
 //! error        why something fails, and what to do
+//! words        what others say, in errors
 //! limits       every limit
 //! ```
 //!
@@ -27,14 +30,17 @@ mod error;
 mod hosts;
 mod key;
 pub mod limits;
+mod network;
 mod reference;
 mod referrers;
+mod search;
 mod sign;
 mod transfer;
+mod words;
 
 pub use artifact::{
     Artifact, COMPONENT, CONTRACT, DESCRIPTION, Descriptor, Digest, IMPORTS, MANIFEST, PREDICATE, TITLE, VERSION,
-    digest_of, digest_text, hex, read_digest,
+    digest_of, digest_text, hex, no_digest, read_digest,
 };
 pub use bundle::{BUNDLE, bundle_of};
 pub use client::Progress;
@@ -43,7 +49,9 @@ pub use error::RegistryError;
 pub use hosts::{Host, HostError, Hosts};
 pub use key::{KeyError, PublicKey};
 pub use reference::{Address, AddressError, SCHEME};
+pub use search::Search;
 pub use sign::{
     Signature, Signatures, SigningKey, VerifyError, layers as signature_layers, tag as signature_tag, verify,
 };
-pub use transfer::{Pulled, Pushed, Wanted, pull, push};
+pub use transfer::{Pulled, Pushed, Wanted, pull, pull_signed, push};
+pub use words::bounded;

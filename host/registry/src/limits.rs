@@ -17,8 +17,16 @@ pub const PAYLOAD_BYTES: u64 = 16 << 10;
 /// Bytes of a key in PEM. One on the curve P-256 takes 250.
 pub const KEY_BYTES: u64 = 16 << 10;
 
-/// Signatures of one module that are looked at. A module is signed by a few, and each costs a request.
+/// Signatures of one module that are looked at where no keys are known, and kept of those that do not count. A module is signed by a few, and each costs a request.
 pub const SIGNATURES: usize = 16;
+
+/// Signatures of one module that are compared with keys until one is good: whoever may attach something can do so often. At most two requests
+/// each, they take seconds.
+pub const ATTACHED: usize = 256;
+
+/// Parts of a list of referrers that are asked for. Registries send hundreds of entries in each; all of them together have at most
+/// [`MANIFEST_BYTES`].
+pub const REFERRER_PAGES: usize = 16;
 
 /// Bytes of the manifest of a signature. It names one blob.
 pub const REFERRER_BYTES: u64 = 64 << 10;
@@ -67,3 +75,6 @@ pub const HELPER: Duration = Duration::from_secs(10);
 
 /// Bytes of a registry's own words in an error.
 pub const WORDS_BYTES: usize = 300;
+
+/// Bytes of a text that should be a digest, in an error. The longest digests in use, SHA-512, have 135.
+pub const NO_DIGEST_BYTES: usize = 135;

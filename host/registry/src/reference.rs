@@ -7,6 +7,7 @@ use oci_spec::distribution::Reference;
 use reqwest::Url;
 
 use crate::hosts::Hosts;
+use crate::network::{Network, host_of};
 
 /// What references begin with on the command line.
 pub const SCHEME: &str = "oci://";
@@ -96,13 +97,22 @@ impl Address {
     /// Whether a request may go to an address that the registry has named: a redirect, a server of tokens, an upload. Without TLS only to
     /// this machine itself, or to the registry where it is spoken to so. To an address of this machine or its network only where the
     /// registry has one of the same kind: else it could have this program ask servers that it cannot reach itself.
-    pub(crate) fn admits(&self, url: &Url) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Why it may not.
+    pub(crate) fn admits(&self, url: &Url) -> Result<(), &'static str> {
         if self.is_own(url) {
-            return true;
+            return Ok(());
         }
-        let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(url);
         let network = Network::of(url);
-        is_safe && (network == Network::Public || network == Network::of(&self.base))
+        match () {
+            () if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(url)) => Err("it has no TLS"),
+            () if network != Network::Public && network != Network::of(&self.base) => {
+                Err("it is an address of this machine or its network, or for special use, and the registry is not")
+            }
+            () => Ok(()),
+        }
     }
 
     /// The address of something in the repository.
@@ -119,39 +129,9 @@ impl fmt::Display for Address {
     }
 }
 
-/// The network of an address, as far as it is written as an IP address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Network {
-    Loopback,
-    /// Where cloud providers have metadata of the machine.
-    LinkLocal,
-    Private,
-    Public,
-}
-
-impl Network {
-    fn of(url: &Url) -> Self {
-        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let ip = match host.parse::<IpAddr>() {
-            Ok(IpAddr::V6(ip)) => ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4),
-            Ok(ip) => ip,
-            Err(_) if host == "localhost" || host.ends_with(".localhost") => return Self::Loopback,
-            Err(_) => return Self::Public,
-        };
-        match ip {
-            _ if ip.is_loopback() || ip.is_unspecified() => Self::Loopback,
-            IpAddr::V4(ip) if ip.is_link_local() => Self::LinkLocal,
-            IpAddr::V6(ip) if ip.is_unicast_link_local() => Self::LinkLocal,
-            IpAddr::V4(ip) if ip.is_private() => Self::Private,
-            IpAddr::V6(ip) if ip.is_unique_local() => Self::Private,
-            _ => Self::Public,
-        }
-    }
-}
-
 /// Whether an address is one of this machine itself.
 fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let host = host_of(url);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
@@ -174,7 +154,7 @@ mod tests {
     #[test]
     fn a_registry_sends_nobody_to_plain_http_or_into_another_network() {
         let admits = |registry: &str, plain: bool, to: &str| {
-            Address::parse(&format!("{registry}/a:1"), plain).unwrap().admits(&Url::parse(to).unwrap())
+            Address::parse(&format!("{registry}/a:1"), plain).unwrap().admits(&Url::parse(to).unwrap()).is_ok()
         };
         for (registry, plain, to, expected) in [
             ("r.example.com", false, "https://cdn.example.com/x", true),
@@ -192,6 +172,11 @@ mod tests {
             ("r.example.com", false, "https://169.254.169.254/x", false),
             ("r.example.com", false, "https://10.0.0.1/x", false),
             ("r.example.com", false, "https://[fd00::1]/x", false),
+            ("r.example.com", false, "https://localhost.:10270/x", false),
+            ("r.example.com", false, "http://localhost.:10270/x", false),
+            ("localhost:5000", false, "http://localhost.:5001/x", true),
+            ("100.64.0.1", false, "https://100.64.0.2/x", true),
+            ("100.64.0.1", false, "https://10.0.0.1/x", false),
             ("10.0.0.2", false, "https://10.0.0.1/x", true),
             ("10.0.0.2", false, "https://127.0.0.1/x", false),
             ("127.0.0.1:5000", false, "http://127.0.0.2:5001/x", true),

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::artifact::{Descriptor, Digest, Manifest, digest_of, digest_text, hex};
-use crate::bundle::{self, Finding, bounded};
+use crate::bundle::{self, Finding};
 use crate::key::{KeyError, PublicKey};
 use crate::limits::FINDINGS;
+use crate::words::bounded;
 
 /// The media type of payloads.
 pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -60,17 +61,26 @@ pub struct Signatures {
     pub bundles: Vec<String>,
     /// Why others were not read.
     pub unread: Vec<String>,
+    /// How many others do not count either.
+    pub others: usize,
+    /// How many others were not looked at, since there are too many.
+    pub beyond: usize,
 }
 
 impl Signatures {
-    /// How many there are.
+    /// How many were read.
     pub fn len(&self) -> usize {
-        self.payloads.len() + self.bundles.len() + self.unread.len()
+        self.payloads.len() + self.bundles.len()
     }
 
-    /// Whether there are none.
+    /// How many there are, whether or not they were read.
+    fn count(&self) -> usize {
+        self.len() + self.unread.len() + self.others + self.beyond
+    }
+
+    /// Whether there are none at all.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.count() == 0
     }
 }
 
@@ -149,12 +159,16 @@ impl SigningKey {
             "optional": null,
         });
         let payload = payload.to_string();
-        let signature = self.signed(payload.as_bytes())?;
+        let signature = self.signature(payload.as_bytes())?;
         Ok(Signature { payload, signature })
     }
 
     /// The signature of a message, in base64.
-    pub(crate) fn signed(&self, message: &[u8]) -> Result<String, String> {
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no random numbers.
+    pub fn signature(&self, message: &[u8]) -> Result<String, String> {
         let signature = self.0.sign(&SystemRandom::new(), message);
         signature
             .map(|signature| STANDARD.encode(signature))
@@ -171,7 +185,7 @@ impl PublicKey {
 
 impl Signature {
     /// What this is for a manifest, to whoever trusts these keys.
-    fn judge(&self, digest: &Digest, keys: &[PublicKey]) -> Finding {
+    pub(crate) fn judge(&self, digest: &Digest, keys: &[PublicKey]) -> Finding {
         let Ok(bytes) = STANDARD.decode(&self.signature) else { return Finding::Stranger };
         // What is not signed is not parsed.
         if !keys.iter().any(|key| key.verifies(self.payload.as_bytes(), &bytes)) {
@@ -199,20 +213,36 @@ pub fn verify(signatures: &Signatures, manifest: &[u8], keys: &[PublicKey]) -> R
     match found.as_slice() {
         found if found.contains(&Finding::Good) => Ok(()),
         _ if signatures.is_empty() => Err(VerifyError::Unsigned(tag(&digest))),
-        found if signatures.unread.is_empty() && found.iter().all(|found| *found == Finding::Stranger) => {
+        found if signatures.count() == found.len() && found.iter().all(|found| *found == Finding::Stranger) => {
             Err(VerifyError::Stranger(found.len()))
         }
-        found => {
-            let count = signatures.len();
-            let words = found.iter().map(ToString::to_string);
-            let unread = signatures.unread.iter().map(|reason| format!("one was not read ({reason})"));
-            let mut words: Vec<String> = words.chain(unread).take(FINDINGS).collect();
-            if count > words.len() {
-                words.push(format!("and {} more", count - words.len()));
-            }
-            Err(VerifyError::Others { count, found: words.join("; ") })
+        found => Err(VerifyError::Others { count: signatures.count(), found: described(signatures, found) }),
+    }
+}
+
+/// What was found, in words: first what may hide a signature that counts, and what is the same once.
+fn described(signatures: &Signatures, found: &[Finding]) -> String {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    if signatures.beyond > 0 {
+        words.push((format!("{} were not looked at, since there are too many", signatures.beyond), 1));
+    }
+    let unread = signatures.unread.iter().map(|reason| format!("one was not read ({reason})"));
+    for text in unread.chain(found.iter().map(ToString::to_string)) {
+        match words.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => words.push((text, 1)),
         }
     }
+    let told: usize = words.iter().take(FINDINGS).map(|(_, count)| count).sum();
+    // Those that were not looked at are one text.
+    let told = told + signatures.beyond.saturating_sub(1);
+    let times = |(text, count): (String, usize)| if count > 1 { format!("{text}, {count} times") } else { text };
+    let mut words: Vec<String> = words.into_iter().take(FINDINGS).map(times).collect();
+    let rest = signatures.count().saturating_sub(told);
+    if rest > 0 {
+        words.push(format!("and {rest} more"));
+    }
+    words.join("; ")
 }
 
 /// The layers of a manifest that are signed payloads, each with its signature.
@@ -221,7 +251,7 @@ pub fn verify(signatures: &Signatures, manifest: &[u8], keys: &[PublicKey]) -> R
 ///
 /// Why this is no manifest.
 pub fn layers(manifest: &[u8]) -> Result<Vec<(Descriptor, String)>, String> {
-    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| error.to_string())?;
+    let manifest: Manifest = serde_json::from_slice(manifest).map_err(|error| bounded(&error.to_string()))?;
     let payloads = manifest.layers.into_iter().filter(|layer| layer.media_type == PAYLOAD);
     let signed = |layer: Descriptor| layer.annotations.get(SIGNATURE).cloned().map(|signature| (layer, signature));
     Ok(payloads.filter_map(signed).collect())

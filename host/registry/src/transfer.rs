@@ -9,13 +9,20 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::json;
 use tokio::time;
 
-use crate::artifact::{Artifact, Descriptor, Digest, MANIFEST, Manifest, digest_of, digest_text, read_digest};
+use crate::artifact::{
+    Artifact, Descriptor, Digest, MANIFEST, Manifest, digest_of, digest_text, no_digest, read_digest,
+};
 use crate::client::{Client, Progress, upload};
 use crate::error::RegistryError;
+use crate::key::PublicKey;
 use crate::limits::{COMPONENT_BYTES, LOOK, MANIFEST_BYTES, PAUSES, PAYLOAD_BYTES, PULL, PUSH, SIGNATURES};
 use crate::reference::Address;
-use crate::referrers::INDEX;
+use crate::referrers::{INDEX, Missed};
+use crate::search::Search;
 use crate::sign::{self, Signature, Signatures, SigningKey};
+
+/// What signatures under a tag are called.
+const SIGNED_PAYLOAD: &str = "the signature";
 
 /// What is pulled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,11 +55,26 @@ pub fn pull(
     progress: Option<&Progress>,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Pulled, RegistryError> {
+    pull_signed(address, wanted, &[], progress, is_over)
+}
+
+/// Pulls a module as [`pull`] does, and looks for a signature by one of these keys. Whether there is one is for the caller to verify.
+///
+/// # Errors
+///
+/// [`RegistryError`].
+pub fn pull_signed(
+    address: &Address,
+    wanted: Wanted,
+    keys: &[PublicKey],
+    progress: Option<&Progress>,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Pulled, RegistryError> {
     let all = async {
         let mut pauses = PAUSES.iter();
         loop {
             let mut client = Client::new(address, "pull")?;
-            match (pull_once(&mut client, wanted, progress).await, pauses.next()) {
+            match (pull_once(&mut client, wanted, keys, progress).await, pauses.next()) {
                 (Err(error), Some(pause)) if error.is_passing() => time::sleep(*pause).await,
                 (outcome, _) => return outcome,
             }
@@ -125,11 +147,16 @@ fn wait<T>(
     outcome
 }
 
-async fn pull_once(client: &mut Client, wanted: Wanted, progress: Option<&Progress>) -> Result<Pulled, RegistryError> {
+async fn pull_once(
+    client: &mut Client,
+    wanted: Wanted,
+    keys: &[PublicKey],
+    progress: Option<&Progress>,
+) -> Result<Pulled, RegistryError> {
     let artifact = client.artifact(wanted.digest.as_ref()).await?;
     let component = client.blob("the component", &artifact.component, COMPONENT_BYTES, progress).await?;
     let signatures = match wanted.signatures {
-        true => client.signatures(&artifact.digest()).await?,
+        true => client.signatures(Search::new(&artifact.manifest, keys)).await?,
         false => Signatures::default(),
     };
     Ok(Pulled { artifact, component, signatures })
@@ -193,6 +220,10 @@ impl Client {
         progress: Option<&Progress>,
     ) -> Result<Vec<u8>, RegistryError> {
         let Descriptor { digest, size, .. } = descriptor;
+        // It becomes part of a path, and what has another name has no digest to be compared with.
+        if read_digest(digest).is_none() {
+            return Err(self.malformed(what, &no_digest(digest)));
+        }
         if *size > limit {
             return Err(RegistryError::TooLarge { registry: self.registry(), what: what.to_owned(), limit });
         }
@@ -212,31 +243,56 @@ impl Client {
         RegistryError::Content { registry: self.registry(), what: what.to_owned(), expected: expected.to_owned() }
     }
 
-    /// All signatures of a manifest.
-    async fn signatures(&mut self, digest: &Digest) -> Result<Signatures, RegistryError> {
-        let payloads: Vec<Signature> =
-            self.payloads(digest).await?.into_iter().map(|(_, signature)| signature).collect();
-        let (bundles, unread) = match self.bundles(digest).await {
-            // Those that are there may do.
-            Err(error) if !payloads.is_empty() && !error.is_passing() => (Vec::new(), vec![error.to_string()]),
-            outcome => outcome?,
-        };
-        Ok(Signatures { payloads, bundles, unread })
+    /// The signatures of a manifest. That some cannot be had is an error only where keys are known, none of which has signed it, and where
+    /// it may be otherwise a moment later.
+    async fn signatures(&mut self, mut search: Search<'_>) -> Result<Signatures, RegistryError> {
+        let mut missed = Missed::default();
+        match self.payload_layers(search.digest()).await {
+            Ok(layers) => {
+                for (layer, signature) in layers {
+                    if search.goes_on() && !missed.is_over() {
+                        match self.payload(&layer).await {
+                            Ok(payload) => search.payload(Signature { payload, signature }),
+                            Err(error) => missed.add(error, &mut search),
+                        }
+                    }
+                }
+            }
+            Err(error) => missed.add(error, &mut search),
+        }
+        search.begin_kind();
+        if !search.is_good() && !missed.is_over() {
+            self.bundles(&mut search, &mut missed).await;
+        }
+        match missed.passing {
+            Some(error) if search.has_keys() && !search.is_good() => Err(error),
+            Some(error) => {
+                search.unread(&error.to_string());
+                Ok(search.found())
+            }
+            None => Ok(search.found()),
+        }
     }
 
-    /// The signatures under the manifest's tag for them, each with its layer; none where there are none.
+    /// The layers of the signatures under the manifest's tag for them; none where there are none.
+    async fn payload_layers(&mut self, digest: &Digest) -> Result<Vec<(Descriptor, String)>, RegistryError> {
+        match self.manifest(&sign::tag(digest), MANIFEST_BYTES).await {
+            Ok(manifest) => sign::layers(&manifest).map_err(|error| self.malformed(SIGNED_PAYLOAD, &error)),
+            Err(RegistryError::Missing { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn payload(&mut self, layer: &Descriptor) -> Result<String, RegistryError> {
+        let payload = self.blob(SIGNED_PAYLOAD, layer, PAYLOAD_BYTES, None).await?;
+        String::from_utf8(payload).map_err(|_| self.malformed(SIGNED_PAYLOAD, "its payload is no text"))
+    }
+
+    /// All signatures under the manifest's tag for them, each with its layer, to be written again beside another one.
     async fn payloads(&mut self, digest: &Digest) -> Result<Vec<(Descriptor, Signature)>, RegistryError> {
-        const WHAT: &str = "the signature";
-        let manifest = match self.manifest(&sign::tag(digest), MANIFEST_BYTES).await {
-            Ok(manifest) => manifest,
-            Err(RegistryError::Missing { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let layers = sign::layers(&manifest).map_err(|error| self.malformed(WHAT, &error))?;
         let mut found = Vec::new();
-        for (layer, signature) in layers.into_iter().take(SIGNATURES) {
-            let payload = self.blob(WHAT, &layer, PAYLOAD_BYTES, None).await?;
-            let payload = String::from_utf8(payload).map_err(|_| self.malformed(WHAT, "its payload is no text"))?;
+        for (layer, signature) in self.payload_layers(digest).await?.into_iter().take(SIGNATURES) {
+            let payload = self.payload(&layer).await?;
             found.push((layer, Signature { payload, signature }));
         }
         Ok(found)

@@ -10,8 +10,9 @@
 //! at [`component`].
 
 use oci_spec::distribution::Reference;
-use oci_spec::image::{Descriptor, ImageIndex, ImageManifest, OciLayout};
-use serde::de::DeserializeOwned;
+use oci_spec::image::{ImageManifest, OciLayout};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use sha2::{Digest as _, Sha256};
 
 use super::digest::Digest;
@@ -21,9 +22,10 @@ use crate::limits::{OCI_DOCUMENT_BYTES, OCI_MARK_BYTES, OCI_NAMED_REFERENCES, OC
 use crate::proof::Proof;
 use crate::reach::NamedPath;
 use crate::spec::{Key, OCI_INDEX, blob};
-use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES, SIGNATURES};
+use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES};
 use nodesift_registry::{
-    self as registry, COMPONENT, MANIFEST, Signature, Signatures, VerifyError, digest_text, hex, read_digest,
+    self as registry, COMPONENT, Descriptor, MANIFEST, Search, Signature, VerifyError, bounded, digest_text, hex,
+    no_digest, read_digest,
 };
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -75,6 +77,33 @@ pub enum OciError {
     Digest(String),
 }
 
+/// The index of a layout, or a list of what is attached to a manifest.
+#[derive(Deserialize)]
+struct Index {
+    manifests: Vec<Entry>,
+}
+
+/// Each is read for itself: one that is odd makes no other one unreadable.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Known(Descriptor),
+    Odd(IgnoredAny),
+}
+
+impl Index {
+    fn known(&self) -> impl Iterator<Item = &Descriptor> {
+        self.manifests.iter().filter_map(|entry| match entry {
+            Entry::Known(descriptor) => Some(descriptor),
+            Entry::Odd(IgnoredAny) => None,
+        })
+    }
+
+    fn odd(&self) -> usize {
+        self.manifests.len() - self.known().count()
+    }
+}
+
 /// The component of the artifact with this reference, and what shows that it is the one of the policy. `expected` is the SHA-256 that its manifest or the component must have; where there are
 /// keys, one of them has to have signed it.
 ///
@@ -91,137 +120,159 @@ pub(super) fn component(
     let path = layout.join("oci-layout");
     let mark: OciLayout = document(&path, &read(&path, OCI_MARK_BYTES)?)?;
     if mark.image_layout_version() != LAYOUT_VERSION {
-        let reason = format!("version {:?} is not {LAYOUT_VERSION}", mark.image_layout_version());
+        let reason = format!("version {:?} is not {LAYOUT_VERSION}", bounded(mark.image_layout_version()));
         return Err(OciError::Malformed { path, reason });
     }
     let index_path = layout.join(OCI_INDEX);
-    let index: ImageIndex = document(&index_path, &read(&index_path, OCI_DOCUMENT_BYTES)?)?;
+    let index: Index = document(&index_path, &read(&index_path, OCI_DOCUMENT_BYTES)?)?;
     let named = named(&index, reference)?;
-    if named.media_type().as_ref() != MANIFEST {
-        let reason = format!("{reference} is of media type {}, not {MANIFEST}", named.media_type());
+    if named.media_type != MANIFEST {
+        let media_type = bounded(&named.media_type);
+        let reason = format!("{reference} is of media type {media_type}, not {MANIFEST}");
         return Err(OciError::Malformed { path: index_path, reason });
     }
-    let (manifest_path, manifest_digest) = place(layout, &index_path, named)?;
-    let bytes = verified(&manifest_path, &manifest_digest, named.size(), OCI_DOCUMENT_BYTES)?;
+    let (manifest_path, manifest_digest) = place(layout, &index_path, &named.digest)?;
+    let bytes = verified(&manifest_path, &manifest_digest, named.size, OCI_DOCUMENT_BYTES)?;
     let manifest: ImageManifest = document(&manifest_path, &bytes)?;
-    let is_component = |layer: &&Descriptor| COMPONENT.contains(&layer.media_type().as_ref());
-    let components: Vec<&Descriptor> = manifest.layers().iter().filter(is_component).collect();
+    let is_component = |layer: &&oci_spec::image::Descriptor| COMPONENT.contains(&layer.media_type().as_ref());
+    let components: Vec<_> = manifest.layers().iter().filter(is_component).collect();
     let [component] = components.as_slice() else { return Err(OciError::Components(components.len())) };
-    let (path, digest) = place(layout, &manifest_path, component)?;
+    let (path, digest) = place(layout, &manifest_path, component.digest().as_ref())?;
     if *expected != digest && *expected != manifest_digest {
         return Err(OciError::Digest(hex(expected)));
     }
-    let mut signatures = Signatures::default();
+    let mut search = Search::new(&bytes, &keys);
+    if search.has_keys() {
+        payloads(layout, &index_path, &index, &mut search);
+        search.begin_kind();
+        bundles(layout, &index_path, &index, &mut search);
+        if index.odd() > 0 && !search.is_good() {
+            search.unread(&format!("{} entries of the layout's index are no descriptors", index.odd()));
+        }
+    }
+    let signatures = search.found();
     if !keys.is_empty() {
-        let payloads = payloads(layout, &index_path, &index, &manifest_digest)?;
-        let (bundles, unread) = bundles(layout, &index_path, &index, &manifest_digest)?;
-        signatures = Signatures { payloads, bundles, unread };
         registry::verify(&signatures, &bytes, &keys)?;
     }
     let component = verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)?;
     Ok((component, Proof::new(&bytes, signatures)))
 }
 
-/// The signatures of a manifest that are in the layout, under the tag that they have in registries.
-fn payloads(
-    layout: &NamedPath,
-    index_path: &NamedPath,
-    index: &ImageIndex,
-    digest: &Digest,
-) -> Result<Vec<Signature>, OciError> {
-    let tag = registry::signature_tag(digest);
-    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
-    let mut found = Vec::new();
-    let signing = index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named));
-    for descriptor in signing.take(SIGNATURES) {
-        let (path, digest) = place(layout, index_path, descriptor)?;
-        let bytes = verified(&path, &digest, descriptor.size(), OCI_DOCUMENT_BYTES)?;
-        let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
-        for (layer, signature) in registry::signature_layers(&bytes).map_err(malformed)? {
-            if found.len() == SIGNATURES {
-                return Ok(found);
+/// Looks for the signatures of a manifest in the layout that are under the tag that they have in registries.
+fn payloads(layout: &NamedPath, index_path: &NamedPath, index: &Index, search: &mut Search<'_>) {
+    let tag = registry::signature_tag(search.digest());
+    for descriptor in index.known().filter(|descriptor| has_tag(descriptor, &tag)) {
+        if !search.goes_on() {
+            continue;
+        }
+        match payload_layers(layout, index_path, descriptor) {
+            Ok(layers) => {
+                for (path, layer, signature) in layers {
+                    if search.goes_on() {
+                        match text(layout, &path, &layer, PAYLOAD_BYTES) {
+                            Ok(payload) => search.payload(Signature { payload, signature }),
+                            Err(error) => search.unread(&error.to_string()),
+                        }
+                    }
+                }
             }
-            let digest =
-                read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
-            let path = layout.join(blob(&digest));
-            let payload = verified(&path, &digest, layer.size, PAYLOAD_BYTES)?;
-            let payload = String::from_utf8(payload);
-            let payload = payload.map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })?;
-            found.push(Signature { payload, signature });
+            Err(error) => search.unread(&error.to_string()),
         }
     }
-    Ok(found)
 }
 
-/// The texts of the bundles that the layout attaches to a manifest, and why others are not read.
-fn bundles(
+/// The signed payloads of a manifest, each with the file that names it and its signature.
+fn payload_layers(
     layout: &NamedPath,
-    index_path: &NamedPath,
-    index: &ImageIndex,
-    digest: &Digest,
-) -> Result<(Vec<String>, Vec<String>), OciError> {
-    // Where a registry had no list of them, it is under a tag.
-    let tag = format!("sha256-{}", hex(digest));
-    let is_named = |name: &str| name.strip_suffix(&tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
-    let mut listed: Vec<Descriptor> = Vec::new();
-    for list in index.manifests().iter().filter(|descriptor| names(descriptor).any(is_named)).take(1) {
-        let (path, digest) = place(layout, index_path, list)?;
-        let list: ImageIndex = document(&path, &verified(&path, &digest, list.size(), OCI_DOCUMENT_BYTES)?)?;
-        listed.extend(list.manifests().iter().cloned());
-    }
-    listed.extend(index.manifests().iter().filter(|descriptor| names(descriptor).next().is_none()).cloned());
-    let (mut bundles, mut unread) = (Vec::new(), Vec::new());
-    let digest = digest_text(digest);
-    let manifests = listed.iter().filter(|descriptor| descriptor.media_type().as_ref() == MANIFEST);
-    for descriptor in manifests.take(OCI_REFERRERS) {
-        match bundle(layout, index_path, descriptor, &digest) {
-            Ok(bundle) => bundles.extend(bundle),
-            Err(error) => unread.push(error.to_string()),
-        }
-        if bundles.len() + unread.len() == SIGNATURES {
-            break;
-        }
-    }
-    bundles.dedup();
-    Ok((bundles, unread))
+    from: &NamedPath,
+    descriptor: &Descriptor,
+) -> Result<Vec<(NamedPath, Descriptor, String)>, OciError> {
+    let (path, digest) = place(layout, from, &descriptor.digest)?;
+    let bytes = verified(&path, &digest, descriptor.size, OCI_DOCUMENT_BYTES)?;
+    let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
+    let layers = registry::signature_layers(&bytes).map_err(malformed)?;
+    Ok(layers.into_iter().map(|(layer, signature)| (path.clone(), layer, signature)).collect())
 }
 
-/// The text of the bundle that a manifest attaches to the one with this digest; none where it attaches nothing to it.
-fn bundle(
+/// Looks for bundles that the layout attaches to a manifest.
+fn bundles(layout: &NamedPath, index_path: &NamedPath, index: &Index, search: &mut Search<'_>) {
+    // Where a registry had no list of them, it is under a tag.
+    let tag = format!("sha256-{}", hex(search.digest()));
+    let mut listed: Vec<Descriptor> = Vec::new();
+    for descriptor in index.known().filter(|descriptor| has_tag(descriptor, &tag)).take(1) {
+        match list(layout, index_path, descriptor) {
+            Ok(list) => listed.extend(list.known().cloned()),
+            Err(error) => search.unread(&error.to_string()),
+        }
+    }
+    listed.extend(index.known().filter(|descriptor| names(descriptor).next().is_none()).cloned());
+    listed.retain(|descriptor| descriptor.media_type == MANIFEST && descriptor.size <= REFERRER_BYTES);
+    let subject = digest_text(search.digest());
+    for descriptor in listed.iter().take(OCI_REFERRERS) {
+        match bundle_of(layout, index_path, descriptor, &subject) {
+            Ok(Some((path, layer))) => {
+                if search.goes_on() {
+                    match text(layout, &path, &layer, BUNDLE_BYTES) {
+                        Ok(text) => search.bundle(text),
+                        Err(error) => search.unread(&error.to_string()),
+                    }
+                }
+            }
+            Ok(None) => {}
+            Err(error) => search.unread(&error.to_string()),
+        }
+        if search.is_good() {
+            return;
+        }
+    }
+    search.passes_over(listed.len().saturating_sub(OCI_REFERRERS));
+}
+
+/// The list of what is attached to a manifest.
+fn list(layout: &NamedPath, from: &NamedPath, descriptor: &Descriptor) -> Result<Index, OciError> {
+    let (path, digest) = place(layout, from, &descriptor.digest)?;
+    document(&path, &verified(&path, &digest, descriptor.size, OCI_DOCUMENT_BYTES)?)
+}
+
+/// The bundle that a manifest attaches to the one with this digest, with the file that names it; none where it attaches nothing to it.
+fn bundle_of(
     layout: &NamedPath,
     from: &NamedPath,
     descriptor: &Descriptor,
     subject: &str,
-) -> Result<Option<String>, OciError> {
-    if descriptor.size() > REFERRER_BYTES {
-        return Ok(None);
-    }
-    let (path, digest) = place(layout, from, descriptor)?;
-    let bytes = verified(&path, &digest, descriptor.size(), REFERRER_BYTES)?;
-    let malformed = |reason| OciError::Malformed { path: path.clone(), reason };
-    let Some((layer, _)) = registry::bundle_of(&bytes).map_err(malformed)?.filter(|(_, of)| of == subject) else {
-        return Ok(None);
-    };
-    let digest = read_digest(&layer.digest).ok_or_else(|| malformed(format!("{:?} is no SHA-256", layer.digest)))?;
-    let path = layout.join(blob(&digest));
-    let text = String::from_utf8(verified(&path, &digest, layer.size, BUNDLE_BYTES)?);
-    text.map(Some).map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })
+) -> Result<Option<(NamedPath, Descriptor)>, OciError> {
+    let (path, digest) = place(layout, from, &descriptor.digest)?;
+    let bytes = verified(&path, &digest, descriptor.size, REFERRER_BYTES)?;
+    let bundle = registry::bundle_of(&bytes).map_err(|reason| OciError::Malformed { path: path.clone(), reason })?;
+    Ok(bundle.filter(|(_, of)| of == subject).map(|(layer, _)| (path, layer)))
+}
+
+/// The text of a blob that the document at `from` names.
+fn text(layout: &NamedPath, from: &NamedPath, blob: &Descriptor, limit: u64) -> Result<String, OciError> {
+    let (path, digest) = place(layout, from, &blob.digest)?;
+    let text = String::from_utf8(verified(&path, &digest, blob.size, limit)?);
+    text.map_err(|_| OciError::Malformed { path, reason: "no text".to_owned() })
+}
+
+/// Whether a descriptor has this tag, in full or alone.
+fn has_tag(descriptor: &Descriptor, tag: &str) -> bool {
+    let is_it = |name: &str| name.strip_suffix(tag).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    names(descriptor).any(is_it)
 }
 
 /// The names that an index gives a manifest.
 fn names(descriptor: &Descriptor) -> impl Iterator<Item = &str> {
-    let annotations = descriptor.annotations().as_ref();
-    NAMES.iter().filter_map(move |key| annotations?.get(*key).map(String::as_str))
+    NAMES.iter().filter_map(|key| descriptor.annotations.get(*key).map(String::as_str))
 }
 
 /// The descriptor of the reference: one that names it in full, else one that names its tag alone.
-fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, OciError> {
+fn named<'i>(index: &'i Index, reference: &str) -> Result<&'i Descriptor, OciError> {
     let tag = reference.parse::<Reference>().ok().and_then(|parsed| parsed.tag().map(str::to_owned));
     let find = |name: &str| {
         let mut found: Vec<&Descriptor> =
-            index.manifests().iter().filter(|descriptor| names(descriptor).any(|known| known == name)).collect();
-        found.sort_by_key(|descriptor| descriptor.digest().to_string());
-        found.dedup_by_key(|descriptor| descriptor.digest());
+            index.known().filter(|descriptor| names(descriptor).any(|known| known == name)).collect();
+        found.sort_by_key(|descriptor| &descriptor.digest);
+        found.dedup_by_key(|descriptor| &descriptor.digest);
         found
     };
     let mut found = find(reference);
@@ -231,23 +282,25 @@ fn named<'i>(index: &'i ImageIndex, reference: &str) -> Result<&'i Descriptor, O
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
-            let known: Vec<&str> = index.manifests().iter().flat_map(names).take(OCI_NAMED_REFERENCES).collect();
-            Err(OciError::Unknown(match known.as_slice() {
+            let known: Vec<&str> = index.known().flat_map(names).take(OCI_NAMED_REFERENCES).collect();
+            let known = match known.as_slice() {
                 [] => "its index names none".to_owned(),
-                known => format!("its index names {}", known.join(", ")),
+                known => format!("its index names {}", bounded(&known.join(", "))),
+            };
+            Err(OciError::Unknown(match index.odd() {
+                0 => known,
+                odd => format!("{known}, and {odd} of its entries are no descriptors"),
             }))
         }
         several => Err(OciError::Ambiguous(several.len())),
     }
 }
 
-/// The file and the digest of a descriptor in the document at `from`.
-fn place(layout: &NamedPath, from: &NamedPath, descriptor: &Descriptor) -> Result<(NamedPath, Digest), OciError> {
-    let digest = read_digest(descriptor.digest().as_ref()).ok_or_else(|| OciError::Malformed {
-        path: from.clone(),
-        reason: format!("digest {} is not a SHA-256", descriptor.digest()),
-    })?;
-    Ok((layout.join(blob(&digest)), digest))
+/// The file and the digest of what the document at `from` names by a digest.
+fn place(layout: &NamedPath, from: &NamedPath, digest: &str) -> Result<(NamedPath, Digest), OciError> {
+    let known = read_digest(digest);
+    let known = known.ok_or_else(|| OciError::Malformed { path: from.clone(), reason: no_digest(digest) })?;
+    Ok((layout.join(blob(&known)), known))
 }
 
 fn verified(path: &NamedPath, digest: &Digest, size: u64, limit: u64) -> Result<Vec<u8>, OciError> {
@@ -264,7 +317,10 @@ fn read(path: &NamedPath, limit: u64) -> Result<Vec<u8>, OciError> {
 }
 
 fn document<T: DeserializeOwned>(path: &NamedPath, bytes: &[u8]) -> Result<T, OciError> {
-    serde_json::from_slice(bytes).map_err(|error| OciError::Malformed { path: path.clone(), reason: error.to_string() })
+    let malformed = |error: serde_json::Error| bounded(&error.to_string());
+    serde_json::from_slice(bytes)
+        .map_err(malformed)
+        .map_err(|reason| OciError::Malformed { path: path.clone(), reason })
 }
 
 #[cfg(test)]
@@ -276,7 +332,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use nodesift_registry::SigningKey;
+    use nodesift_registry::{BUNDLE, SigningKey};
 
     const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
 
@@ -401,6 +457,28 @@ mod tests {
         assert!(refused().contains("oci-layout: "), "{}", refused());
     }
 
+    #[test]
+    fn a_refusal_is_one_short_line_whatever_the_layout_says() {
+        let layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let long = "\u{1b}[31m\n".repeat(100_000);
+        let with = |key: &str, value: Value| {
+            let mut changed = manifest.clone();
+            changed[key] = value;
+            layout.index(&[("1.2", &changed)]);
+            layout.component(&layer["digest"]).unwrap_err()
+        };
+        let mut refusals = vec![with("digest", json!(long)), with("mediaType", json!(long)), with("size", json!(long))];
+        layout.index(&[(&long, &manifest)]);
+        refusals.push(layout.component(&layer["digest"]).unwrap_err());
+        layout.write("oci-layout", json!({"imageLayoutVersion": "x".repeat(4000)}).to_string().as_bytes());
+        refusals.push(layout.component(&layer["digest"]).unwrap_err());
+        for refusal in refusals {
+            assert!(refusal.len() < 1000 && !refusal.contains(char::is_control), "{} bytes", refusal.len());
+        }
+    }
+
     /// A private key, and its public one.
     fn keys() -> (SigningKey, Key) {
         let made = std::process::Command::new("openssl")
@@ -457,5 +535,68 @@ mod tests {
         layout.index(&[("1.2", &manifest), (&tag, &layout.manifest(&layers))]);
         let refused = layout.component(&layer["digest"]).unwrap_err();
         assert!(refused.contains("is no SHA-256"), "{refused}");
+    }
+
+    /// The text of a bundle by a key over a manifest, as a manifest that attaches it.
+    fn attached(layout: &Layout, key: &SigningKey, of: &Value) -> Value {
+        let digest = read_digest(of["digest"].as_str().unwrap()).unwrap();
+        let bytes = fs::read(layout.0.path().join("blobs/sha256").join(hex(&digest))).unwrap();
+        let bundle =
+            json!({"verificationMaterial": {}, "messageSignature": {"signature": key.signature(&bytes).unwrap()}});
+        let bundle = layout.blob(BUNDLE, bundle.to_string().as_bytes());
+        let config = layout.blob("application/vnd.oci.empty.v1+json", b"{}");
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE, "config": config, "layers": [bundle], "subject": of,
+        });
+        layout.blob(MANIFEST, manifest.to_string().as_bytes())
+    }
+
+    #[test]
+    fn nothing_else_in_a_layout_hides_a_signature_that_counts() {
+        let mut layout = Layout::new();
+        let layer = layout.blob(COMPONENT[0], b"component");
+        let manifest = layout.manifest(std::slice::from_ref(&layer));
+        let ((key, public), (stranger, _)) = (keys(), keys());
+        layout.1 = vec![public];
+        let mut named = manifest.clone();
+        named["annotations"] = json!({"org.opencontainers.image.ref.name": "1.2"});
+        let tag = registry::signature_tag(&read_digest(manifest["digest"].as_str().unwrap()).unwrap());
+        let tagged = |mut descriptor: Value| {
+            descriptor["annotations"] = json!({"org.opencontainers.image.ref.name": tag});
+            descriptor
+        };
+        let good = attached(&layout, &key, &manifest);
+        let absent = |index: usize| json!({"mediaType": MANIFEST, "digest": format!("sha256:{index:064x}"), "size": 2});
+        let others = |count: usize| {
+            (0..count).map(|index| layout.manifest(&[layout.blob("text/plain", index.to_string().as_bytes())]))
+        };
+        let empty = json!({"mediaType": "application/vnd.dev.cosign.simplesigning.v1+json", "digest": format!("sha256:{:064x}", 7),
+            "size": 1, "annotations": {"dev.cosignproject.cosign/signature": "x"}});
+        let before: [(&str, Vec<Value>); 6] = [
+            ("others", others(300).collect()),
+            ("absent", (0..20).map(absent).collect()),
+            ("strangers", (0..40).map(|_| attached(&layout, &stranger, &manifest)).collect()),
+            ("malformed", vec![tagged(layout.blob(MANIFEST, b"{"))]),
+            ("without a payload", vec![tagged(layout.manifest(&[empty]))]),
+            (
+                "odd",
+                vec![json!({"digest": "foo"}), json!(null), json!({"mediaType": MANIFEST, "digest": 5, "size": "x"})],
+            ),
+        ];
+        let write = |before: &[Value], last: Option<&Value>| {
+            let manifests: Vec<&Value> = std::iter::once(&named).chain(before).chain(last).collect();
+            layout.write("index.json", json!({"schemaVersion": 2, "manifests": manifests}).to_string().as_bytes());
+            layout.component(&layer["digest"]).map(drop)
+        };
+        for (what, before) in &before {
+            assert_eq!(write(before, Some(&good)), Ok(()), "{what}");
+            let refusal = write(before, None).unwrap_err();
+            assert!(refusal.contains("in the layout, "), "{what}: {refusal}");
+            assert_eq!(refusal.contains("it is not signed"), *what == "others", "{what}: {refusal}");
+        }
+        let all: Vec<Value> = before.into_iter().flat_map(|(_, before)| before).collect();
+        assert_eq!(write(&all, Some(&good)), Ok(()));
+        let refusal = write(&vec![absent(0); OCI_REFERRERS], Some(&good)).unwrap_err();
+        assert!(refusal.contains("1 were not looked at, since there are too many"), "{refusal}");
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::limits::WORDS_BYTES;
 use crate::sign::{SigningKey, generated};
 
 const MANIFEST: &[u8] = b"manifest";
@@ -19,7 +20,7 @@ fn statement(manifest: &[u8]) -> Value {
 /// A bundle with a statement, of which the envelope says the type.
 fn enveloped(key: &SigningKey, payload_type: &str, statement: &Value) -> Value {
     let payload = statement.to_string();
-    let signature = key.signed(&encoded(payload_type, payload.as_bytes())).unwrap();
+    let signature = key.signature(&encoded(payload_type, payload.as_bytes())).unwrap();
     json!({
         "mediaType": BUNDLE,
         "verificationMaterial": {"publicKey": {"hint": "x"}, "tlogEntries": [{"logIndex": "1"}]},
@@ -34,7 +35,7 @@ fn messaged(key: &SigningKey, manifest: &[u8]) -> Value {
         "mediaType": BUNDLE,
         "verificationMaterial": {"publicKey": {"hint": ""}},
         "messageSignature": {
-            "messageDigest": {"algorithm": "SHA2_256", "digest": "AAAA"}, "signature": key.signed(manifest).unwrap(),
+            "messageDigest": {"algorithm": "SHA2_256", "digest": "AAAA"}, "signature": key.signature(manifest).unwrap(),
         },
     })
 }

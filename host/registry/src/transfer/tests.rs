@@ -240,6 +240,83 @@ fn redirects_are_followed_a_few_times() {
 }
 
 #[test]
+fn a_token_is_read_by_either_name_and_an_empty_one_is_none() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let challenge = format!("Negotiate, Bearer realm=\"http://127.0.0.1:{}/token\"", server.port);
+    let refused = Answer::new(401, "").with("www-authenticate", challenge);
+    let good = Answer::new(200, artifact.manifest);
+    for (token, expected) in [
+        (r#"{"token": "", "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": null, "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": 5, "access_token": "t"}"#, Ok("Bearer t")),
+        (r#"{"token": "t", "access_token": ""}"#, Ok("Bearer t")),
+        (r#"{"token": ""}"#, Err("neither `token` nor `access_token`")),
+        (r#"{"token": 5}"#, Err("neither `token` nor `access_token`")),
+        ("t", Err("it is no JSON")),
+    ] {
+        server.put("/token", Answer::new(200, token));
+        server.put_all("manifests/1", vec![refused.clone(), good.clone()]);
+        let outcome = server.pull(Wanted::default()).map_err(|error| error.to_string());
+        let sent = server.asked.lock().unwrap().last().unwrap().1.clone();
+        match expected {
+            Ok(expected) => assert_eq!((outcome.is_ok(), sent.as_deref()), (true, Some(expected)), "{token}"),
+            Err(words) => assert!(outcome.is_err_and(|error| error.contains(words)), "{token}"),
+        }
+    }
+}
+
+#[test]
+fn where_a_registry_leads_and_why_that_fails_is_told_without_what_may_be_secret() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let stranger = Server::start();
+    let host = format!("localhost:{}", stranger.port);
+    let blob = format!("blobs/{}", artifact.component.digest);
+    for (to, words) in [
+        ("http://192.0.2.2/x?X-Amz-Signature=secret", "leads to http://192.0.2.2, which is not asked: it has no TLS"),
+        ("https://a:secret@10.0.0.1:5000/x", "leads to https://10.0.0.1:5000, which is not asked: it is an address of"),
+        ("ftp://127.0.0.1/x?secret", "leads to ftp://127.0.0.1, which is not asked: it has no TLS"),
+    ] {
+        server.put(&blob, Answer::new(307, "").with("location", to));
+        let refusal = server.refusal();
+        assert!(refusal.contains(words) && !refusal.contains("secret"), "{to}: {refusal}");
+    }
+    // An upload.
+    server.put("blobs/uploads/", Answer::new(202, "").with("location", "http://192.0.2.2/x?X-Amz-Signature=secret"));
+    let refusal = push(&server.address, b"another", BTreeMap::new(), None, None).unwrap_err().to_string();
+    assert!(refusal.contains("leads to http://192.0.2.2, which") && !refusal.contains("secret"), "{refusal}");
+    // Another host fails, and not the credentials for the registry.
+    server.put(&blob, Answer::new(307, "").with("location", format!("http://{host}/elsewhere?secret")));
+    for status in [401, 403, 500, 503] {
+        stranger.put("/elsewhere", Answer::new(status, ""));
+        let refusal = server.refusal();
+        let words = format!("leads to {host}, which answered with status {status}: check");
+        assert!(refusal.contains(&words) && !refusal.contains("secret"), "{refusal}");
+    }
+}
+
+#[test]
+fn nothing_that_another_host_says_is_repeated_and_it_is_named() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    // It does not speak TLS, which the error of the library says in its words; the other is not there.
+    let stranger = Server::start();
+    let absent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let blob = format!("blobs/{}", artifact.component.digest);
+    for port in [stranger.port, absent] {
+        let host = format!("localhost:{port}");
+        server.put(&blob, Answer::new(307, "").with("location", format!("https://{host}/elsewhere")));
+        let by_redirect = server.refusal();
+        let challenge = format!("Bearer realm=\"https://{host}/token\"");
+        let good = Answer::new(200, artifact.manifest.clone());
+        server.put("manifests/1", Answer::new(401, "").with("www-authenticate", challenge));
+        let by_realm = server.refusal();
+        server.put("manifests/1", good);
+        for refusal in [by_redirect, by_realm] {
+            assert!(refusal.contains(&format!("leads to {host}, which cannot be reached: check")), "{refusal}");
+        }
+    }
+}
+
+#[test]
 fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
     let (server, artifact) = Server::with_artifact(b"component");
     let realm = format!("http://127.0.0.1:{}/token", server.port);
@@ -281,9 +358,24 @@ fn signatures_are_read_and_bounded() {
     let config = Descriptor::of("x", b"");
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
     server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
-    let signatures = server.pull(wanted).unwrap().signatures.payloads;
-    assert_eq!(signatures.len(), SIGNATURES);
-    assert_eq!(signatures[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
+    let bundle = list(&[attach(&server, &artifact, "bundle")]);
+    server.put(&format!("referrers/{}", digest_text(&artifact.digest())), Answer::new(200, bundle));
+    let signatures = server.pull(wanted).unwrap().signatures;
+    assert_eq!((signatures.payloads.len(), signatures.bundles.len(), signatures.beyond), (SIGNATURES, 1, 3));
+    assert_eq!(signatures.payloads[1], Signature { payload: payload(1), signature: "signature 1".to_owned() });
+}
+
+#[test]
+fn a_blob_whose_name_is_no_digest_is_not_asked_for_and_the_name_is_cut() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
+    layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
+    layer.digest = format!("../../../{}", "x".repeat(1 << 20));
+    let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": layer, "layers": [layer]});
+    server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
+    let unread = server.pull(Wanted { digest: None, signatures: true }).unwrap().signatures.unread;
+    assert!(unread[0].contains("is no SHA-256") && unread[0].len() < 1000, "{} bytes", unread[0].len());
+    assert!(server.asked().iter().all(|path| path.starts_with("/v2/team/own/")), "{:?}", server.asked());
 }
 
 /// A bundle, as a blob and as a referrer of the artifact; its entry in a list.
@@ -330,9 +422,9 @@ fn bundles_are_found_in_the_list_of_referrers_or_under_its_tag() {
     }
     server.put(&tag, Answer::new(404, ""));
     assert_eq!(pulled(), Signatures::default());
-    // A list that cannot be read is told, unless there are signatures in the other format.
+    // A list that cannot be read is told.
     server.put(&tag, Answer::new(200, "{"));
-    assert!(server.pull(wanted).unwrap_err().to_string().contains("the list of referrers"));
+    assert!(pulled().unread[0].contains("the list of referrers"), "{:?}", pulled());
     let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
     layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
     server.put(&format!("blobs/{}", layer.digest), Answer::new(200, "payload"));
@@ -360,7 +452,7 @@ fn a_module_that_cosign_has_signed_is_pulled_and_verified() {
     }
     let pulled = server.pull(Wanted { digest: None, signatures: true }).unwrap();
     let verify = |key| sign::verify(&pulled.signatures, &pulled.artifact.manifest, &[key]);
-    assert_eq!(verify(crate::PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
+    assert_eq!(verify(PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
     assert_eq!(verify(sign::generated().public()), Err(sign::VerifyError::Stranger(2)));
 }
 
@@ -400,9 +492,109 @@ fn referrers_are_bounded_and_one_that_is_bad_hides_no_other() {
     said["annotations"] = json!({PREDICATE_TYPE: SIGNED});
     put(&[many, vec![said]].concat());
     let found = pulled();
-    assert_eq!((found.bundles.len(), found.bundles[0].as_str(), found.unread.len()), (SIGNATURES, "good", 1));
+    assert_eq!((found.bundles.len(), found.bundles[0].as_str(), found.beyond), (SIGNATURES, "good", 4));
     server.put(&referrers, Answer { length: 5 << 20, ..Answer::new(200, "{") });
-    assert!(server.pull(wanted).unwrap_err().to_string().contains("more than 4194304 bytes"));
+    assert!(pulled().unread[0].contains("more than 4194304 bytes"), "{:?}", pulled());
+}
+
+/// Pulls, and compares what is found with a key.
+fn verified(server: &Server, key: &SigningKey) -> Result<(), String> {
+    let (wanted, keys) = (Wanted { digest: None, signatures: true }, [key.public()]);
+    let pulled = pull_signed(&server.address, wanted, &keys, None, &|| false).map_err(|error| error.to_string())?;
+    sign::verify(&pulled.signatures, &pulled.artifact.manifest, &keys).map_err(|error| error.to_string())
+}
+
+/// The text of a bundle by a key.
+fn signed(key: &SigningKey, artifact: &Artifact) -> String {
+    let signature = key.signature(&artifact.manifest).unwrap();
+    json!({"verificationMaterial": {}, "messageSignature": {"signature": signature}}).to_string()
+}
+
+#[test]
+fn a_good_bundle_is_found_behind_other_parts_of_the_list_and_entries_that_are_odd_or_by_strangers() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let key = sign::generated();
+    let referrers = format!("referrers/{}", digest_text(&artifact.digest()));
+    let good = attach(&server, &artifact, &signed(&key, &artifact));
+    let stranger = sign::generated();
+    let strangers: Vec<_> =
+        (0..SIGNATURES * 2).map(|_| attach(&server, &artifact, &signed(&stranger, &artifact))).collect();
+    server.put(&referrers, Answer::new(200, list(&[strangers.clone(), vec![good.clone()]].concat())));
+    assert_eq!(verified(&server, &key), Ok(()));
+    let (mut no_size, mut no_annotations, mut number) = (good.clone(), good.clone(), good.clone());
+    no_size.as_object_mut().unwrap().remove("size");
+    no_annotations["annotations"] = json!(null);
+    number["annotations"] = json!({"x": 1, PREDICATE_TYPE: 5});
+    for odd in [json!(null), json!("x"), json!({}), json!({"digest": 5}), no_size, no_annotations, number] {
+        for entries in [vec![odd.clone(), good.clone()], vec![odd.clone()]] {
+            server.put(&referrers, Answer::new(200, list(&entries)));
+            let is_good = entries.len() == 2 || odd["digest"] == good["digest"];
+            assert_eq!(verified(&server, &key).is_ok(), is_good, "{odd}");
+        }
+    }
+    let more = |to: &str| format!("<{to}>; rel=\"next\"");
+    let first = |to: &str| Answer::new(200, list(&strangers)).with("link", more(to));
+    server.put(&referrers, first("/more?last=1"));
+    server.put("/more", Answer::new(200, list(std::slice::from_ref(&good))));
+    assert_eq!(verified(&server, &key), Ok(()));
+    // A list without an end, one that goes on elsewhere, and one whose second part is gone.
+    server.put("/more", Answer::new(200, list(&[])).with("link", more("/more")));
+    let refusal = verified(&server, &key).unwrap_err();
+    assert!(refusal.contains("more than 16 parts") && refusal.contains("one is by another key, 16 times"), "{refusal}");
+    server.put(&referrers, first("http://localhost:1/more"));
+    assert!(verified(&server, &key).unwrap_err().contains("another host"), "{:?}", verified(&server, &key));
+    server.put(&referrers, first("/gone"));
+    assert!(verified(&server, &key).unwrap_err().contains("does not have"), "{:?}", verified(&server, &key));
+}
+
+#[test]
+fn signatures_that_cannot_be_had_hide_none_that_is_good_and_fail_no_pull_without_keys() {
+    let (server, artifact) = Server::with_artifact(b"component");
+    let (key, stranger) = (sign::generated(), sign::generated());
+    let referrers = format!("referrers/{}", digest_text(&artifact.digest()));
+    let sign_tag = format!("manifests/{}", sign::tag(&artifact.digest()));
+    let list_tag = format!("manifests/sha256-{}", crate::artifact::hex(&artifact.digest()));
+    let good = list(&[attach(&server, &artifact, &signed(&key, &artifact))]);
+    let layer = |key: &SigningKey| {
+        let Signature { payload, signature } = key.sign("r/x", &artifact.digest()).unwrap();
+        let mut layer = Descriptor::of(sign::PAYLOAD, payload.as_bytes());
+        layer.annotations.insert(sign::SIGNATURE.to_owned(), signature);
+        server.put(&format!("blobs/{}", layer.digest), Answer::new(200, payload));
+        layer
+    };
+    let config = Descriptor::of("x", b"");
+    let payloads = |layers: &[Descriptor]| {
+        let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+        Answer::new(200, manifest.to_string())
+    };
+    let away = Answer::new(307, "").with("location", "http://192.0.2.2/x");
+    for broken in
+        [Answer::new(500, ""), Answer::new(502, ""), Answer::new(429, ""), away.clone(), Answer::new(200, "{")]
+    {
+        // The signature under the tag is good.
+        server.put(&sign_tag, payloads(&[layer(&key)]));
+        server.put(&referrers, broken.clone());
+        assert_eq!(verified(&server, &key), Ok(()), "{}", broken.status);
+        // Nobody asks for one.
+        assert!(server.pull(Wanted { digest: None, signatures: true }).is_ok(), "{}", broken.status);
+        if broken.status != 429 {
+            // The bundle is under the tag for lists.
+            server.put(&sign_tag, Answer::new(404, ""));
+            server.put(&list_tag, Answer::new(200, good.clone()));
+            assert_eq!(verified(&server, &key), Ok(()), "{}", broken.status);
+            server.put(&list_tag, Answer::new(404, ""));
+        }
+    }
+    // Bundles are good, and what is under the tag is broken, is of a stranger, or has no content.
+    server.put(&referrers, Answer::new(200, good));
+    let absent = Descriptor { digest: digest_text(&[7; 32]), ..layer(&stranger) };
+    for tagged in [Answer::new(200, "{"), Answer::new(403, ""), away, payloads(&[absent.clone(), layer(&stranger)])] {
+        server.put(&sign_tag, tagged);
+        assert_eq!(verified(&server, &key), Ok(()));
+    }
+    server.put(&referrers, Answer::new(404, ""));
+    server.put(&sign_tag, payloads(&[absent, layer(&stranger), layer(&key)]));
+    assert_eq!(verified(&server, &key), Ok(()));
 }
 
 #[test]
