@@ -64,7 +64,7 @@ pub(crate) fn push(args: &ModulePushArgs) -> anyhow::Result<()> {
 pub(crate) fn pull(args: &ModulePullArgs) -> anyhow::Result<()> {
     let address = args.registry.address(&args.reference).map_err(|error| Failure::Usage(error.to_string()))?;
     let keys = args.verify.iter().map(|path| key(path, PublicKey::from_pem)).collect::<Result<Vec<_>, _>>()?;
-    let pulled = fetch(&address)?;
+    let pulled = fetch(&address, &keys)?;
     let digest = pulled.artifact.digest();
     if !keys.is_empty() {
         registry::verify(&pulled.signatures, &pulled.artifact.manifest, &keys)
@@ -89,16 +89,16 @@ pub(crate) fn pull(args: &ModulePullArgs) -> anyhow::Result<()> {
 pub(super) fn named(argument: &Path, registry: RegistryArgs) -> anyhow::Result<Option<Pulled>> {
     let Some(text) = argument.to_str().filter(|text| text.starts_with(registry::SCHEME)) else { return Ok(None) };
     let address = registry.address(text).map_err(|error| Failure::Usage(error.to_string()))?;
-    fetch(&address).map(Some)
+    fetch(&address, &[]).map(Some)
 }
 
-fn fetch(address: &Address) -> anyhow::Result<Pulled> {
+fn fetch(address: &Address, keys: &[PublicKey]) -> anyhow::Result<Pulled> {
     let digest = address.digest().map(|text| {
         let digest = registry::read_digest(text);
         digest.ok_or_else(|| Failure::Usage(format!("{text} is not sha256: and 64 hexadecimal digits")))
     });
     let wanted = Wanted { digest: digest.transpose()?, signatures: true };
-    registry::pull(address, wanted, Some(&transfer()), &|| false).map_err(unavailable)
+    registry::pull_signed(address, wanted, keys, Some(&transfer()), &|| false).map_err(unavailable)
 }
 
 fn unavailable(error: RegistryError) -> anyhow::Error {
