@@ -255,7 +255,7 @@ pub(crate) fn note_summary(summary: &Summary) {
     let lacking = counts(&mut summary.lacking.iter().map(|(what, count)| (what.to_string(), *count)));
     for (what, counts) in [
         ("filled in as the API server fills it in", filled),
-        ("not filled in, since these objects have a UID, though no API server leaves them so", lacking),
+        ("taken as they are, though no API server leaves them so", lacking),
         ("skipped objects of kinds that no predicate reads", skipped),
         ("objects without apiVersion, taken for what their kind says", unversioned),
     ] {

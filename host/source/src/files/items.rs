@@ -278,12 +278,13 @@ impl<'p> Parser<'p> {
         let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
         let origin = Origin::of(envelope.metadata.as_ref());
         let lacking = if origin == Origin::Server { None } else { defaults::fill(known, json) };
+        // What a node has left is its kubelet's to say, which is no author of manifests.
+        let is_filled = origin == Origin::Manifest && known != Kind::Node;
         let (json, lacks) = match &lacking {
-            Some((full, lacks)) if origin == Origin::Manifest => (full.as_str(), lacks.clone()),
+            Some((full, lacks)) if is_filled => (full.as_str(), lacks.clone()),
             Some((_, lacks)) => (json, lacks.clone()),
             None => (json, Vec::new()),
         };
-        let is_filled = origin == Origin::Manifest;
         let object = decode::decode(known, json).map_err(|wrong| {
             let (kind, name) = (kind.to_owned(), name());
             let Undecodable { field, reason } = wrong;

@@ -122,7 +122,7 @@ pub struct Summary {
     pub unversioned: BTreeMap<Kind, usize>,
     /// In how many objects that nobody but their author has made something was filled in, as an API server does.
     pub filled: BTreeMap<Defaulted, usize>,
-    /// How many objects lack it and have a UID, so that they were taken as they are.
+    /// How many objects lack it and were taken as they are: nodes, and those with a UID.
     pub lacking: BTreeMap<Defaulted, usize>,
 }
 
