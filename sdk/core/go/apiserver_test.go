@@ -156,7 +156,12 @@ func (s *apiServer) list(w http.ResponseWriter, kind string) {
 	version := s.version
 	s.mutex.Unlock()
 	metadata := map[string]string{"resourceVersion": strconv.FormatUint(version, 10)}
-	_ = json.NewEncoder(w).Encode(map[string]any{"kind": kinds[kind] + "List", "apiVersion": "v1", "metadata": metadata, "items": items})
+	answer := map[string]any{"metadata": metadata, "items": items}
+	// Others are empty, and of groups that this server does not tell apart.
+	if name, isKept := kinds[kind]; isKept {
+		answer["kind"], answer["apiVersion"] = name+"List", "v1"
+	}
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 var kinds = map[string]string{"nodes": "Node", "pods": "Pod", "namespaces": "Namespace"}

@@ -138,7 +138,7 @@ fn devices(size: Size, uuids: bool) -> Measured {
 fn pages(mut objects: impl Iterator<Item = String>) -> impl Iterator<Item = Vec<u8>> {
     std::iter::from_fn(move || {
         let page: Vec<String> = objects.by_ref().take(PAGE as usize).collect();
-        let list = || format!(r#"{{"metadata":{{}},"items":[{}]}}"#, page.join(",")).into_bytes();
+        let list = || format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":[{}]}}"#, page.join(",")).into_bytes();
         (!page.is_empty()).then(list)
     })
 }
