@@ -346,8 +346,10 @@ impl Engine {
                 subject => Subject { is_negotiated: unknown == Unknown::FailsForCandidates, ..subject? },
             };
             let wanted = shadow.and_then(|shadow| Some((shadow, shadow.wants(&subject)?)));
-            let pod = subject.name.clone();
-            let until = if shares { share(query.deadline) } else { query.deadline };
+            let (pod, until) = match shares {
+                true => (subject.name.clone(), share(query.deadline)),
+                false => (String::new(), query.deadline),
+            };
             let answer = match self.answer_pod(evaluator, query, until, subject, snapshot, &batch, &mut budget) {
                 // Of the request there is time left.
                 Err(Error::DeadlineExceeded) if shares => {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nodesift_policy::limits::RELOAD_QUIET_UNENDED;
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
@@ -48,15 +49,18 @@ fn a_file_that_is_written_in_two_parts_is_read_whole_wherever_it_is_cut() {
             let next = if (cut / WRITERS).is_multiple_of(2) { &second } else { &first };
             let before = reloading.status();
             let (start, end) = next.as_bytes().split_at(next.len() * cut / CUTS);
+            let began = Instant::now();
             let mut file =
                 OpenOptions::new().write(true).truncate(true).open(reloading.folder.path("policy.yaml")).unwrap();
             file.write_all(start).unwrap();
             stall();
             let status = reloading.status();
             assert_eq!(status["document"], before["document"], "cut at {cut}");
+            // On a machine that is so slow, the first part is what the file has come to be.
+            let failure = if began.elapsed() < RELOAD_QUIET_UNENDED { &Value::Null } else { &status["lastFailure"] };
             assert_eq!(
                 (&status["generation"], &status["lastFailure"]),
-                (&before["generation"], &Value::Null),
+                (&before["generation"], failure),
                 "cut at {cut}"
             );
             file.write_all(end).unwrap();
