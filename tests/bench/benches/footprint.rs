@@ -156,7 +156,7 @@ fn churn(size: Size) -> Measured {
     for number in 0..size.churn {
         let label = if number.is_multiple_of(10) { format!(r#","build":"{number}""#) } else { String::new() };
         let json = generator.pod_with(number % alive, number / alive, Stage::Running(0), &label);
-        let page = format!(r#"{{"metadata":{{}},"items":[{json}]}}"#);
+        let page = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":[{json}]}}"#);
         let objects = compile_page(Kind::Pod, page.as_bytes(), &cluster.compiler);
         window.extend(objects.iter().map(|object| object.identity.uid.to_string()));
         objects.into_iter().for_each(|object| nodesift_bench::load::apply(&mut cluster.writer, object));
