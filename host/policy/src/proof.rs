@@ -7,10 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::activate::Digest;
 use crate::file;
 use crate::limits::PULLED_RECORD_BYTES;
-use nodesift_registry::{self as registry, Artifact, PublicKey, Signature, Signatures, VerifyError};
+use nodesift_registry::{self as registry, Artifact, Digest, PublicKey, Signature, Signatures, VerifyError};
 
 /// Why a proof shows nothing.
 #[derive(Debug, thiserror::Error)]
