@@ -11,13 +11,12 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use serde::Deserialize;
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
-};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::defaults::{self, Defaulted};
+use super::envelope::{Envelope, LIST, ListHeader, Metadata, Origin};
 use super::yaml::Documents;
 use crate::limits::{CLUSTER_FILE_BYTES, NESTED_LISTS, YAML_NODES};
 use nodesift_object::decode::{self, Undecodable, without_position};
@@ -254,7 +253,7 @@ impl<'p> Parser<'p> {
             let header = ListHeader { api_version: Some(api_version.to_owned()), kind: Some(kind.to_owned()) };
             let inner: Inner<'_> =
                 serde_json::from_str(json).map_err(|error| not_an_object(without_position(&error)))?;
-            let goes_on = envelope.metadata.as_ref().is_some_and(Name::goes_on);
+            let goes_on = envelope.metadata.as_ref().is_some_and(Metadata::goes_on);
             self.give(Found::Page { kind: kind.to_owned(), goes_on })?;
             let items = inner.items.unwrap_or_default();
             if items.is_empty() {
@@ -294,113 +293,11 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// The end of the kind of every list.
-const LIST: &str = "List";
-
 /// The items of a list inside a list.
 #[derive(Deserialize)]
 struct Inner<'a> {
     #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
-}
-
-/// The fields that every object and list has.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Envelope<'a> {
-    #[serde(default, borrow)]
-    api_version: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(default)]
-    items: Option<IgnoredAny>,
-    /// That of a Status.
-    #[serde(default, deserialize_with = "text_or_none")]
-    message: Option<String>,
-    #[serde(default)]
-    metadata: Option<Name>,
-}
-
-/// A text; of any other value none.
-fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    })
-}
-
-impl<'a> Envelope<'a> {
-    fn of(json: &'a str) -> Result<Self, String> {
-        if json.trim_start().starts_with('[') {
-            return Err("a list inside a list".to_owned());
-        }
-        serde_json::from_str(json).map_err(|error| without_position(&error))
-    }
-
-    /// Whether it says of itself what it is.
-    fn is_complete(&self) -> bool {
-        self.api_version.is_some() && self.kind.is_some()
-    }
-}
-
-/// Where an object comes from, as its metadata shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// An API server has given it: it is as that has made it.
-    Server,
-    /// It has a UID, which only API servers give, and no version: what has made it is not known, and it is taken as it is written.
-    Unknown,
-    /// Somebody has written it.
-    Manifest,
-}
-
-impl Origin {
-    fn of(metadata: Option<&Name>) -> Self {
-        match metadata {
-            Some(Name { resource_version: Some(_), .. }) => Self::Server,
-            Some(Name { uid: Some(_), .. }) => Self::Unknown,
-            _ => Self::Manifest,
-        }
-    }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Name {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    uid: Option<IgnoredAny>,
-    #[serde(default)]
-    resource_version: Option<IgnoredAny>,
-    /// That of a list.
-    #[serde(default, deserialize_with = "text_or_none")]
-    r#continue: Option<String>,
-}
-
-impl Name {
-    /// Whether it is that of a list of which another page follows.
-    fn goes_on(&self) -> bool {
-        self.r#continue.as_deref().is_some_and(|token| !token.is_empty())
-    }
-}
-
-/// `apiVersion` and `kind` of a list, as far as they have been read.
-#[derive(Default)]
-struct ListHeader {
-    api_version: Option<String>,
-    kind: Option<String>,
-}
-
-impl ListHeader {
-    /// The kind of its items; empty for a List of any kinds. `None` where it is not a list.
-    fn item_kind(&self) -> Option<&str> {
-        self.kind.as_deref()?.strip_suffix(LIST)
-    }
-
-    fn is_complete(&self) -> bool {
-        self.api_version.is_some() && self.kind.is_some()
-    }
 }
 
 /// A value that was read whole, as JSON text.
@@ -524,7 +421,7 @@ impl<'de, T: Text> Visitor<'de> for Document<'_, '_, T> {
             Some(given) if list.item_kind().is_some() || given > 0 => {
                 let metadata = fields.iter().find(|(key, _)| key == "metadata");
                 let goes_on = metadata.is_some_and(|(_, metadata)| {
-                    serde_json::from_str::<Name>(&metadata.json()).is_ok_and(|metadata| metadata.goes_on())
+                    serde_json::from_str::<Metadata>(&metadata.json()).is_ok_and(|metadata| metadata.goes_on())
                 });
                 let kind = list.kind.clone().unwrap_or_default();
                 let page = self.parser.give(Found::Page { kind, goes_on });

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `input` | a file as a stream of text: unpacked, limited in size |
 //! | `defaults` | what an API server fills into objects, and manifests lack |
+//! | `envelope` | what an object says of itself before it is decoded |
 //! | `items` | text → objects, one by one: JSON or YAML, lists and sequences |
 //! | `yaml` | a stream of YAML documents, one after the other |
 //! | `read` | files → objects and a summary; refuses duplicates |
@@ -13,6 +14,7 @@
 //! and never watched. Start at [`read()`].
 
 mod defaults;
+mod envelope;
 mod input;
 mod items;
 mod read;
