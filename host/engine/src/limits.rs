@@ -174,8 +174,8 @@ pub const SHADOW_NODES: usize = 10;
 /// Bytes of the reasons that are kept of each.
 pub const SHADOW_REASON_BYTES: usize = 512;
 
-/// Time for the expressions of all claims of a pod in one question: the host time that counts as nobody's, and as much as a call may have, so
-/// that one for which they take longer ends by its deadline, and the pod is set aside. What was found until then is kept.
+/// Time for the expressions of all claims of a pod in one question: the host time that counts as nobody's, and as much as a call may have.
+/// Where they take longer the call ends as one does that is out of time, and the pod is set aside. What was found until then is kept.
 pub const SELECTORS_TIME: Duration = SHARED_HOST_TIME.saturating_add(FILTER_TIME_MOST);
 
 /// Expressions of device selectors that are kept with their outcomes. A cluster has one or two for each device class, and claims

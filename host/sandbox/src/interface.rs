@@ -149,8 +149,9 @@ macro_rules! link {
             |mut store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
                 $(
                     let started = Instant::now();
-                    store.data().facts()?.fill(Kept::$kept);
+                    let filled = store.data().facts()?.fill(Kept::$kept);
                     store.data_mut().deadline().credit(HostWork::Shared, started);
+                    filled.map_err(NoValue::trap)?;
                 )?
                 let started = Instant::now();
                 $(let $meter = store.data_mut().deadline().meter();)?
@@ -237,7 +238,7 @@ macro_rules! interfaces {
         /// contract. Columns have one entry per row of the batch. Units and meanings are those of the contract.
         pub trait Facts: Send + Sync {
             /// Builds what is kept for every call on the snapshot, where that has not been done yet.
-            fn fill(&self, kept: Kept);
+            fn fill(&self, kept: Kept) -> Result<(), NoValue>;
 
             /// About how many bytes the pod asks with: its terms, constraints, requests. What a predicate does for them takes time, so the
             /// time budget of a call grows with it.
@@ -260,7 +261,7 @@ macro_rules! interfaces {
         #[cfg(test)]
         #[allow(unused_variables, clippy::unreachable, reason = "a call that reads a fact is a mistake of the test")]
         impl Facts for NothingToRead {
-            fn fill(&self, kept: Kept) {
+            fn fill(&self, kept: Kept) -> Result<(), NoValue> {
                 unreachable!()
             }
 
@@ -467,7 +468,7 @@ interfaces! {
     }
     /// Devices that nodes can reach, and their use.
     NodeDevices = "node-devices", pods_on_nodes: false, since: V0_2 {
-        "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>;
+        "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>, or trap;
     }
     /// What external parties say of nodes, for the pod.
     NodeParties = "node-parties", pods_on_nodes: false, since: V0_2 {

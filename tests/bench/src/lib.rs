@@ -336,10 +336,9 @@ impl Facts for Bridge {
 
     #[allow(clippy::panic, reason = "a component would trap")]
     fn node_devices_devices(&self, query: &node_devices::Query) -> node_devices::DeviceColumns {
-        match devices::host_query(query).bounded() {
-            Ok(query) => devices::devices(&self.0.devices(query)),
-            Err(error) => panic!("{error}"),
-        }
+        let query = devices::host_query(query);
+        let query = query.bounded().unwrap_or_else(|error| panic!("{error}"));
+        devices::devices(&self.0.devices(query).unwrap_or_else(|error| panic!("{error}")))
     }
 
     fn node_parties_unsuitable(&self) -> Vec<node_parties::PartyColumn> {

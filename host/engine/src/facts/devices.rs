@@ -19,6 +19,7 @@ use nodesift_cache::metadata::ClassRecord;
 use nodesift_cache::{PoolState, SeenCounter, SeenDevice, SeenPool};
 use nodesift_object::claim::DeviceRequest;
 use nodesift_object::selector::DeviceSelector;
+use nodesift_sandbox::NoValue;
 use nodesift_sandbox::wire::devices::{self as wire, EXCLUSIVE, Query, SHARED};
 use rustc_hash::FxHashMap;
 
@@ -34,14 +35,31 @@ impl Context {
         Arc::new(Projection::of(self, query, self.gathered()).columns())
     }
 
+    /// What the rows see of devices.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where expressions were left out: what would be said of devices depends on how fast the machine is, and no
+    /// verdict may be made of it.
+    pub(super) fn devices_in_time(&self, query: &Query) -> Result<Arc<wire::Devices>, NoValue> {
+        let devices = self.devices_for(query);
+        self.gathered().in_time().map(|()| devices)
+    }
+
     /// Evaluates the expressions of the pod's claims on the devices that the rows see.
-    pub(super) fn evaluate_claims(&self) {
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where that takes too long. What was found until then is kept, so that the next question has less to do.
+    pub(super) fn evaluate_claims(&self) -> Result<(), NoValue> {
         let gathered = self.gathered();
         if gathered.device_count() > 0 {
             for list in lists_of(self) {
                 gathered.answers(self.selectors(), &list);
+                gathered.in_time()?;
             }
         }
+        Ok(())
     }
 
     fn gathered(&self) -> &Gathered {

@@ -2,9 +2,12 @@
 //! selectors say of them. Start at [`Gathered::of`].
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use nodesift_cache::{Devices, Row, SeenDevice, SeenPool};
+use nodesift_sandbox::NoValue;
 use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -16,7 +19,7 @@ use crate::selectors::{self, Selectors};
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
 
-/// The answer of expressions that are not evaluated because those before them took too long. The call is over by then.
+/// The answer of expressions that are not evaluated because those before them took too long. No guest sees it: its call ends.
 const TOO_LONG: &str = "selector #0: CEL runtime error: the expressions of the pod's claims take too long together";
 
 /// What a row sees: the number of a list of pools, or why pools cannot be gathered.
@@ -35,8 +38,10 @@ pub(super) struct Gathered {
     pub(super) pools: Vec<GatheredPool>,
     device_count: usize,
     answers: Mutex<FxHashMap<Vec<String>, Arc<Answers>>>,
-    /// For how long expressions were evaluated.
+    /// Processor time that expressions have taken.
     evaluated: Mutex<Duration>,
+    /// Whether expressions were left out because those before them took too long.
+    left_out: AtomicBool,
 }
 
 /// A pool that rows see.
@@ -126,6 +131,15 @@ impl Gathered {
         self.numbers_of(list).iter().filter_map(|pool| self.pools.get(*pool as usize))
     }
 
+    /// Whether all expressions that were asked for are answered.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where some were left out because those before them took [`SELECTORS_TIME`].
+    pub(super) fn in_time(&self) -> Result<(), NoValue> {
+        if self.left_out.load(Ordering::Relaxed) { Err(NoValue::Deadline) } else { Ok(()) }
+    }
+
     /// What a list of expressions says of each device.
     pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<Answers> {
         if let Some(known) = self.answers.lock().get(list) {
@@ -137,10 +151,12 @@ impl Gathered {
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
                     None if *self.evaluated.lock() >= SELECTORS_TIME => {
+                        self.left_out.store(true, Ordering::Relaxed);
                         Answers { distinct: vec![Answer::Error(TOO_LONG.into())], codes: vec![0; self.device_count] }
                     }
                     None => {
-                        let started = Instant::now();
+                        // A thread that waits for a processor is no reason to set the pod aside.
+                        let started = ThreadTime::now();
                         let answers = Answers::of(selectors.outcomes(list, devices.map(|seen| &seen.device)));
                         *self.evaluated.lock() += started.elapsed();
                         answers

@@ -24,7 +24,7 @@ impl Facts for Context {
         self.pod_bytes() + claims + volumes
     }
 
-    fn fill(&self, kept: Kept) {
+    fn fill(&self, kept: Kept) -> Result<(), NoValue> {
         match (kept, self.batch()) {
             (Kept::NodeNames, Batch::All) => _ = self.snapshot.names().flat(),
             // A list of some rows is made for each call.
@@ -32,8 +32,9 @@ impl Facts for Context {
             (Kept::MatchedTerms, _) => _ = self.matched_terms(),
             (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
             (Kept::Attachments, _) => _ = self.snapshot.attachments(),
-            (Kept::DeviceSelectors, _) => self.evaluate_claims(),
+            (Kept::DeviceSelectors, _) => return self.evaluate_claims(),
         }
+        Ok(())
     }
 
     fn namespace(&self) -> Arc<str> {
@@ -375,8 +376,8 @@ impl Facts for Context {
         self.name_of_claim(claim)
     }
 
-    fn devices(&self, query: &wire::devices::Query) -> Arc<wire::devices::Devices> {
-        self.devices_for(query)
+    fn devices(&self, query: &wire::devices::Query) -> Result<Arc<wire::devices::Devices>, NoValue> {
+        self.devices_in_time(query)
     }
 
     fn unsuitable(&self) -> Arc<[wire::PartyColumn]> {

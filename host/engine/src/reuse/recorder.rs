@@ -365,7 +365,7 @@ impl Facts for Recorder {
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
         created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodesCreated);
-        devices(query: &wire::devices::Query) -> Arc<wire::devices::Devices>, |this| this.devices_by(query);
+        devices(query: &wire::devices::Query) -> Result<Arc<wire::devices::Devices>, NoValue>, |this| this.devices_by(query);
         unsuitable() -> Arc<[wire::PartyColumn]>, |this| this.parties();
 
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
@@ -390,9 +390,9 @@ impl Facts for Recorder {
         self.context.weight()
     }
 
-    fn fill(&self, kept: Kept) {
+    fn fill(&self, kept: Kept) -> Result<(), NoValue> {
         // Nothing is read by it.
-        self.context.fill(kept);
+        self.context.fill(kept)
     }
 
     fn volumes_for(&self, claim: &str, meter: &Meter) -> Result<Arc<[wire::Volume]>, NoValue> {

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cpu_time::ThreadTime;
 use fastrand::Rng;
 use nodesift_cache::metadata::{self, Selection, SliceRecord};
 use nodesift_cache::{Device, Row, Writer, new};
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::Batch;
+use crate::limits::SELECTORS_TIME;
 use crate::selectors::{Evaluator, Selectors};
 
 const SEEDS: u64 = 30;
@@ -42,6 +45,29 @@ impl Evaluator for ByName {
             _ => Outcome::No,
         };
         Ok(devices.iter().map(said).collect())
+    }
+
+    fn admits_fault_line(&self) -> bool {
+        false
+    }
+}
+
+/// Takes a third of the time that all expressions of a pod have, and counts.
+#[derive(Debug, Default)]
+struct Slow(AtomicUsize);
+
+impl Evaluator for Arc<Slow> {
+    fn paths(&self, _: &str) -> Result<Result<Option<Vec<Path>>, String>, Fault> {
+        Ok(Ok(None))
+    }
+
+    fn matches(&self, _: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        let started = ThreadTime::now();
+        while started.elapsed() < SELECTORS_TIME / 3 {
+            std::hint::spin_loop();
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(devices.iter().map(|_| Outcome::Yes).collect())
     }
 
     fn admits_fault_line(&self) -> bool {
@@ -295,4 +321,29 @@ fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation(
         }
     }
     assert!(shared > 100 && distinct > 500, "{shared} rows share {distinct} situations");
+}
+
+#[test]
+fn nothing_is_said_of_devices_before_all_expressions_are_evaluated() {
+    const LISTS: usize = 5;
+    let (mut writer, reader) = new();
+    writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": "n0"}}))));
+    let spec = json!({"driver": "d", "nodeName": "n0", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "g0"}]});
+    writer.apply_resource_slice(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
+    writer.publish();
+    let slow = Arc::new(Slow::default());
+    let selectors = Arc::new(Selectors::by(Box::new(Arc::clone(&slow))));
+    let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
+    let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
+    let query = Query { selector_lists: (0..LISTS).map(|list| vec![list.to_string()]).collect(), ..Query::default() };
+    let asked = || {
+        let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
+        context.selecting(Some(Arc::clone(&selectors))).devices_in_time(&query)
+    };
+    assert_eq!(asked().err(), Some(NoValue::Deadline));
+    assert_eq!(slow.0.load(Ordering::Relaxed), 3, "expressions in the time for all of them");
+    let devices = asked().unwrap();
+    assert_eq!(devices.kinds[0].matches[..], vec![wire::Answer::Yes; LISTS]);
+    assert_eq!(slow.0.load(Ordering::Relaxed), LISTS, "what was found was kept");
 }
