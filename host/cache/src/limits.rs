@@ -80,6 +80,14 @@ pub const POD_PART_BYTES: usize = 56;
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CONTROLLER_SHARDS: usize = 256;
 
+/// Anti-affinity terms per chunk of a map of them. The first write after a snapshot copies one chunk and the list of chunks: with 20,000
+/// distinct terms some 300 references each.
+pub const TERM_CHUNK: usize = 256;
+
+/// Headings under which an anti-affinity term is filed for the label values that it lists; one that lists more of them is filed by a
+/// key alone. Terms seldom list more than a few values, and each heading takes 16 bytes.
+pub const TERM_HEADINGS: usize = 8;
+
 /// Tables by which claims on devices are found, each copied on the first write after a snapshot: with 50,000 claims one has 200
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CLAIM_SHARDS: usize = 256;

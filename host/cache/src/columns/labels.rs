@@ -85,6 +85,11 @@ impl NodeLabels {
         self.columns.has(key)
     }
 
+    /// The keys that some row carries, in no order.
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.columns.carriers().keys()
+    }
+
     /// How many columns are built.
     pub(crate) fn built_count(&self) -> usize {
         self.columns.built_count()
@@ -207,9 +212,14 @@ impl LabelColumns {
 
     /// Whether some node carries a key.
     fn has(&self, key: &str) -> bool {
+        self.carriers().contains_key(key)
+    }
+
+    /// Per key how many nodes of the cluster carry it.
+    fn carriers(&self) -> &FxHashMap<Arc<str>, u32> {
         match &self.repeated {
-            Some(repeated) => repeated.columns.has(key),
-            None => self.carriers.contains_key(key),
+            Some(repeated) => repeated.columns.carriers(),
+            None => &self.carriers,
         }
     }
 

@@ -61,6 +61,7 @@ pub use pod_claims::{ClaimReference, ContainerResource, ContainerResources, PodC
 pub use pool::Pool;
 pub(crate) use pool::Shared;
 pub use selection::Selection;
+pub(crate) use selector::Clue;
 #[cfg(test)]
 pub(crate) use selector::STEPS;
 pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};

@@ -122,17 +122,6 @@ impl PodSelector {
         1 + self.namespace_requirements.as_ref().map_or(0, Vec::len) + self.requirements.len()
     }
 
-    /// A label, key and value, that every matching pod has; `None` where there is no such label.
-    pub(crate) fn required_label(&self) -> Option<(&str, &str)> {
-        self.requirements.iter().find_map(|requirement| match &requirement.test {
-            Test::In(values) => match values.as_slice() {
-                [value] => Some((&*requirement.key, &**value)),
-                _ => None,
-            },
-            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
-        })
-    }
-
     /// Bytes of memory, texts included.
     pub fn bytes(&self) -> usize {
         let requirements = self.namespace_requirements.iter().flatten().chain(&self.requirements);
@@ -149,13 +138,50 @@ fn bytes_of(texts: &[Arc<str>]) -> usize {
     texts.iter().map(|text| size_of::<Arc<str>>() + text.len()).sum()
 }
 
-/// A required anti-affinity term of a pod on a node.
+/// What labels have if they meet requirements: things that are filed by clues are found without a look at those whose
+/// requirements cannot be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Clue<'a> {
+    /// All labels have it.
+    Nothing,
+    /// A key, whatever its value.
+    Key(&'a str),
+    /// A key and its value.
+    Label(&'a str, &'a str),
+}
+
+impl<'a> Clue<'a> {
+    /// Clues of which labels have one at least if they meet all requirements: the values of the requirement that lists the fewest of
+    /// them, at most `most`, or else one clue. None at all where the requirements cannot be met.
+    pub(crate) fn needed(requirements: &'a [LabelRequirement], most: usize) -> Vec<Self> {
+        let listed = |requirement: &'a LabelRequirement| match &requirement.test {
+            Test::In(values) if values.len() <= most => Some((&*requirement.key, values)),
+            Test::In(_) | Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
+        };
+        let fewest = requirements.iter().filter_map(listed).min_by_key(|(_, values)| values.len());
+        if let Some((key, values)) = fewest {
+            return values.iter().map(|value| Self::Label(key, value)).collect();
+        }
+        let needs_key = |requirement: &&LabelRequirement| matches!(requirement.test, Test::In(_) | Test::Exists);
+        let key = requirements.iter().find(needs_key).map(|requirement| &*requirement.key);
+        vec![key.map_or(Self::Nothing, Self::Key)]
+    }
+
+    /// All clues that labels have.
+    pub(crate) fn all_of(labels: &'a [(Arc<str>, Arc<str>)]) -> impl Iterator<Item = Self> {
+        let of_label = |(key, value): &'a (Arc<str>, Arc<str>)| [Self::Key(key), Self::Label(key, value)];
+        std::iter::once(Self::Nothing).chain(labels.iter().flat_map(of_label))
+    }
+}
+
+/// A required anti-affinity term of a pod on a node. Terms are sorted by their topology key first, so that those with one key
+/// are next to each other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct AntiAffinityTerm {
-    /// The pods that it excludes.
-    pub selector: PodSelector,
     /// The label key whose equal values make nodes near each other.
     pub topology_key: Arc<str>,
+    /// The pods that it excludes.
+    pub selector: PodSelector,
 }
 
 /// The required anti-affinity terms of a pod in `namespace`, sorted. A term without a selector matches no pod; one with a

@@ -273,6 +273,7 @@ impl NodeTable {
         self.population.push();
         self.ports.push();
         self.volumes.push();
+        self.anti_affinity.push();
         self.controllers.push();
         self.devices.push();
         row
@@ -298,6 +299,7 @@ impl NodeTable {
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
+        self.anti_affinity.pop();
         self.controllers.pop();
         self.devices.swap_remove(row);
     }

@@ -1,38 +1,69 @@
-//! Required anti-affinity terms of pods on nodes. Equal terms are kept once, so that the cost of matching an incoming pod
-//! grows with the number of distinct terms and not with the number of pods. Start at [`AntiAffinity::matching`].
+//! Required anti-affinity terms of pods on nodes. Equal terms are kept once, and are filed by what a pod must be for them to match
+//! it: the cost of matching an incoming pod grows neither with the number of pods nor with terms that cannot match it, of which one
+//! tenant may have tens of thousands. Start at [`AntiAffinity::matching`].
+//!
+//! | file | holds |
+//! |---|---|
+//! | `headings` | what terms are filed under |
+//! | `term_map` | a map from terms that a change copies in part |
+
+mod headings;
+mod term_map;
+#[cfg(test)]
+mod tests;
 
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use self::term_map::TermMap;
 use super::classes::Namespaces;
 use crate::columns::labels::NodeLabels;
-use crate::columns::{Delta, DriftReport, Row};
+use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::metadata::{AntiAffinityTerm, Labels, PodRecord};
 
-/// A distinct term and the rows whose pods carry it.
-#[derive(Debug, Clone)]
-struct Carriers {
-    term: Arc<AntiAffinityTerm>,
-    /// The hash of a label that every matching pod has; `None` where there is no such label.
-    required_hash: Option<u64>,
-    /// By row, sorted: how many terms of pods on the row are this one.
-    rows: Arc<Vec<(Row, u32)>>,
-}
+/// The rows whose pods carry a term, sorted, each with how many of their terms are this one.
+type Carriers = Arc<Vec<(Row, u32)>>;
 
 /// The topology key of a term that matches a pod, and per row, sorted, how many pods carry the term.
-pub type MatchedTerm = (Arc<str>, Arc<Vec<(Row, u32)>>);
+pub type MatchedTerm = (Arc<str>, Carriers);
 
-/// All distinct terms.
+/// All distinct terms. A clone costs three reference counts, and a change after it copies a chunk of each part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AntiAffinity {
-    carriers: Arc<Vec<Carriers>>,
-    /// Where a term is in `carriers`.
-    places: Arc<FxHashMap<Arc<AntiAffinityTerm>, usize>>,
+    /// By hash of the term.
+    carriers: TermMap<Carriers>,
+    /// By heading. A term is the same allocation here and in `carriers`.
+    filed: TermMap<()>,
+    /// Per row, how many terms its pods carry: whether a row holds terms that it must not hold shows without a look at every term.
+    totals: Column<u32>,
 }
 
 impl AntiAffinity {
+    /// Appends a row without pods.
+    pub(crate) fn push(&mut self) {
+        self.totals.push(0);
+    }
+
+    /// Takes the last row out, whose pods are in another row by now, or gone. What a defect has left of it goes as well: the next
+    /// node gets a row without pods.
+    pub(crate) fn pop(&mut self) {
+        let last = self.totals.len().checked_sub(1).and_then(|last| u32::try_from(last).ok());
+        let Some(last) = last.map(Row) else { return };
+        if self.totals.get(last).is_some_and(|terms| *terms > 0) {
+            self.clear(last);
+        }
+        self.totals.swap_remove(last);
+    }
+
+    /// Forgets the terms of a row.
+    fn clear(&mut self, row: Row) {
+        for (term, held) in self.of_row(row) {
+            (0..held).for_each(|_| self.apply_term(Delta::Remove, row, &term));
+        }
+    }
+
     /// Adds the terms of a pod to a row, or removes them.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord) {
         pod.facts.anti_affinity_terms.iter().for_each(|term| self.apply_term(delta, row, term));
@@ -41,56 +72,43 @@ impl AntiAffinity {
     /// The pods of a row are in another row from now on.
     pub(crate) fn move_row(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
         for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
-            self.apply_term(Delta::Remove, from, term);
+            // In this order, a term that is on one row only stays where it is filed.
             self.apply_term(Delta::Add, to, term);
+            self.apply_term(Delta::Remove, from, term);
         }
     }
 
     fn apply_term(&mut self, delta: Delta, row: Row, term: &AntiAffinityTerm) {
-        let carriers = Arc::make_mut(&mut self.carriers);
-        let place = match self.places.get(term) {
-            Some(place) => *place,
+        let number = hash(term);
+        let change = |rows: &mut Carriers| {
+            let rows = Arc::make_mut(rows);
+            (count(rows, delta, row), rows.is_empty())
+        };
+        let (is_changed, is_gone) = match self.carriers.update(number, term, change) {
+            Some(changed) => changed,
+            None if delta == Delta::Remove => return,
             None => {
                 let term = Arc::new(term.clone());
-                Arc::make_mut(&mut self.places).insert(Arc::clone(&term), carriers.len());
-                let required_hash = term.selector.required_label().map(hash);
-                carriers.push(Carriers { term, required_hash, rows: Arc::default() });
-                carriers.len() - 1
-            }
-        };
-        let Some(entry) = carriers.get_mut(place) else { return };
-        let rows = Arc::make_mut(&mut entry.rows);
-        match (rows.binary_search_by_key(&row, |(row, _)| *row), delta) {
-            (Ok(at), _) => {
-                rows.iter_mut().skip(at).take(1).for_each(|(_, terms)| delta.apply_to(terms));
-                if delta == Delta::Remove {
-                    rows.retain(|(_, terms)| *terms > 0);
+                for heading in headings::of_term(&term) {
+                    self.filed.insert(heading, Arc::clone(&term), ());
                 }
+                self.carriers.insert(number, term, Arc::new(vec![(row, 1)]));
+                (true, false)
             }
-            (Err(at), Delta::Add) => rows.insert(at, (row, 1)),
-            (Err(_), Delta::Remove) => {}
-        }
-        if rows.is_empty() {
-            let gone = carriers.swap_remove(place);
-            let places = Arc::make_mut(&mut self.places);
-            places.remove(&gone.term);
-            if let Some(moved) = carriers.get(place) {
-                places.insert(Arc::clone(&moved.term), place);
-            }
-        }
-    }
-
-    /// The terms of the pods on a row, each with the number of pods that carry it.
-    fn of_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
-        let of_row = |carriers: &Carriers| {
-            let at = carriers.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-            Some((Arc::clone(&carriers.term), carriers.rows.get(at)?.1))
         };
-        self.carriers.iter().filter_map(of_row).collect()
+        if is_gone {
+            self.carriers.remove(number, term);
+            for heading in headings::of_term(term) {
+                self.filed.remove(heading, term);
+            }
+        }
+        if is_changed {
+            self.totals.update(row, |total| delta.apply_to(total));
+        }
     }
 
-    /// The terms that match a pod, each with its topology key and its rows. A term whose topology key no node carries rejects no node, so
-    /// it is left out before anything else: pods with thousands of them cost a lookup for each, and no column.
+    /// The terms that match a pod, each with its topology key and its rows. Equal terms on equal rows give an equal list, whatever was
+    /// there before.
     pub(crate) fn matching(
         &self,
         namespace: &str,
@@ -98,41 +116,129 @@ impl AntiAffinity {
         namespaces: &Namespaces,
         nodes: &NodeLabels,
     ) -> Vec<MatchedTerm> {
-        // Most terms require one label, which most pods do not have.
-        let mut known: Vec<u64> = labels.iter().map(|(key, value)| hash((key, value))).collect();
-        known.sort_unstable();
-        self.carriers
-            .iter()
-            .filter(|carriers| nodes.has(&carriers.term.topology_key))
-            .filter(|carriers| carriers.required_hash.is_none_or(|required| known.binary_search(&required).is_ok()))
-            .filter(|carriers| term_matches(&carriers.term, namespace, labels, namespaces))
-            .map(|carriers| (Arc::clone(&carriers.term.topology_key), Arc::clone(&carriers.rows)))
+        // A term that names the pod's namespace and selects it by its labels, too, is there twice.
+        let mut found: FxHashSet<*const AntiAffinityTerm> = FxHashSet::default();
+        let candidates = self.candidates(namespace, labels, namespaces, nodes).into_iter();
+        candidates
+            .filter(|term| term_matches(term, namespace, labels, namespaces) && found.insert(Arc::as_ptr(term)))
+            .filter_map(|term| Some((Arc::clone(&term.topology_key), Arc::clone(self.carriers.get(hash(term), term)?))))
             .collect()
     }
 
-    /// Repairs a row by the pods on its node.
-    pub(crate) fn repair(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
-        let mut counted: FxHashMap<AntiAffinityTerm, u32> = FxHashMap::default();
-        for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
-            *counted.entry(term.clone()).or_default() += 1;
+    /// The terms that may match a pod: all others need not be looked at.
+    fn candidates(
+        &self,
+        namespace: &str,
+        labels: &Labels,
+        namespaces: &Namespaces,
+        nodes: &NodeLabels,
+    ) -> Vec<&Arc<AntiAffinityTerm>> {
+        let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
+        let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
+        let mut candidates = Vec::new();
+        for heading in headings::of_pod(namespace, namespace_labels, labels, next) {
+            self.collect(heading, nodes, &mut candidates);
         }
-        let what = |term: &AntiAffinityTerm| format!("anti-affinity terms by {}", term.topology_key);
-        for (term, held) in self.of_row(row) {
-            let counted = counted.remove(&*term).unwrap_or(0);
-            if report.differs(|| what(&term), &held, &counted) {
-                let delta = if held < counted { Delta::Add } else { Delta::Remove };
-                (0..held.abs_diff(counted)).for_each(|_| self.apply_term(delta, row, &term));
+        candidates
+    }
+
+    /// Collects the terms under a heading, but those whose topology key no node carries: they reject no node. Few terms are asked
+    /// for their keys; where there are more terms than keys of nodes, those are looked up.
+    fn collect<'a>(&'a self, heading: u64, nodes: &NodeLabels, candidates: &mut Vec<&'a Arc<AntiAffinityTerm>>) {
+        let under = |place| {
+            let entries = self.filed.from(place);
+            entries.take_while(|entry| entry.number == heading).map(|entry| &entry.term)
+        };
+        let first = self.filed.seek(heading, |_| false);
+        let keys = nodes.keys();
+        if under(first).nth(keys.len()).is_none() {
+            candidates.extend(under(first).filter(|term| nodes.has(&term.topology_key)));
+            return;
+        }
+        let with = |key: &Arc<str>| {
+            let key = Arc::clone(key);
+            let first = self.filed.seek(heading, |term| term.topology_key < key);
+            under(first).take_while(move |term| term.topology_key == key)
+        };
+        let mut filed: Vec<&Arc<str>> = keys.filter(|key| with(key).next().is_some()).collect();
+        filed.sort_unstable();
+        candidates.extend(filed.into_iter().flat_map(with));
+    }
+
+    /// Repairs a row by the pods on its node. Their terms are looked up; all others are looked through only where the row holds more
+    /// terms than those of them.
+    pub(crate) fn repair(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
+        let mut counted: FxHashMap<&AntiAffinityTerm, u32> = FxHashMap::default();
+        for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
+            Delta::Add.apply_to(counted.entry(term).or_default());
+        }
+        let (total, mut found) = (self.totals.get(row).copied(), 0_u32);
+        for (term, counted) in &counted {
+            let held = self.carriers.get(hash(term), term).map_or(0, |rows| in_row(rows, row));
+            found = found.saturating_add(held);
+            self.repair_term(row, term, (held, *counted), report);
+        }
+        if total != Some(found) {
+            for (term, held) in self.of_row(row) {
+                if !counted.contains_key(&*term) {
+                    self.repair_term(row, &term, (held, 0), report);
+                }
             }
         }
-        for (term, counted) in counted {
-            report.differs(|| what(&term), &0, &counted);
-            (0..counted).for_each(|_| self.apply_term(Delta::Add, row, &term));
+        let total = counted.into_values().fold(0_u32, u32::saturating_add);
+        report.repair_cell("anti-affinity terms", &mut self.totals, row, total);
+    }
+
+    /// Repairs what is held of a term in a row.
+    fn repair_term(
+        &mut self,
+        row: Row,
+        term: &AntiAffinityTerm,
+        (held, counted): (u32, u32),
+        report: &mut DriftReport,
+    ) {
+        if report.differs(|| format!("anti-affinity terms by {}", term.topology_key), &held, &counted) {
+            let delta = if held < counted { Delta::Add } else { Delta::Remove };
+            (0..held.abs_diff(counted)).for_each(|_| self.apply_term(delta, row, term));
         }
+    }
+
+    /// The terms of the pods on a row, each with the number of pods that carry it, by a look at every term.
+    fn of_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
+        let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value, row)));
+        held.filter(|(_, held)| *held > 0).map(|(term, held)| (Arc::clone(term), held)).collect()
     }
 }
 
-fn hash((key, value): (&str, &str)) -> u64 {
-    FxBuildHasher.hash_one((key, value))
+/// Changes how many terms of a row are the one with these rows; true where that changes something.
+fn count(rows: &mut Vec<(Row, u32)>, delta: Delta, row: Row) -> bool {
+    match (rows.binary_search_by_key(&row, |(row, _)| *row), delta) {
+        (Ok(at), _) => {
+            let Some((_, terms)) = rows.get_mut(at) else { return false };
+            let before = *terms;
+            delta.apply_to(terms);
+            let is_changed = *terms != before;
+            if *terms == 0 {
+                rows.remove(at);
+            }
+            is_changed
+        }
+        (Err(at), Delta::Add) => {
+            rows.insert(at, (row, 1));
+            true
+        }
+        (Err(_), Delta::Remove) => false,
+    }
+}
+
+/// How many terms of a row are the one with these rows.
+fn in_row(rows: &[(Row, u32)], row: Row) -> u32 {
+    let at = rows.binary_search_by_key(&row, |(row, _)| *row).ok();
+    at.and_then(|at| rows.get(at)).map_or(0, |(_, terms)| *terms)
+}
+
+fn hash(term: &AntiAffinityTerm) -> u64 {
+    FxBuildHasher.hash_one(term)
 }
 
 /// Whether a term of a pod on a node matches a pod of this namespace with these labels.

@@ -1,0 +1,378 @@
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::limits::TERM_HEADINGS;
+use crate::metadata::{LabelRequirement, PodFacts, PodSelector};
+use crate::write::model::{random_pod, text};
+use nodesift_object::selector::Operator;
+
+const ROWS: u32 = 8;
+const NAMESPACES: [&str; 4] = ["a", "b", "c", "d"];
+const LABEL_KEYS: [&str; 3] = ["app", "team", "tier"];
+/// Nodes carry some of these.
+const TOPOLOGY_KEYS: [&str; 12] = ["host", "zone", "rack", "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"];
+
+fn random_text(random: &mut fastrand::Rng, texts: &[&str]) -> Arc<str> {
+    text(texts[random.usize(0..texts.len())])
+}
+
+/// A label of each key, or none.
+fn random_labels(random: &mut fastrand::Rng, keys: &[&str]) -> Labels {
+    let mut keys: Vec<&str> = keys.iter().copied().filter(|_| random.bool()).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| (text(key), text(&format!("v{}", random.u8(0..4))))).collect()
+}
+
+fn random_requirements(random: &mut fastrand::Rng) -> Vec<LabelRequirement> {
+    let requirement = |random: &mut fastrand::Rng| {
+        let operators = [Operator::In, Operator::In, Operator::NotIn, Operator::Exists, Operator::DoesNotExist];
+        let operator = operators[random.usize(0..operators.len())];
+        // None, one, few, and more than there are headings for.
+        let len = [0, 1, 1, 1, 2, 3, TERM_HEADINGS + 2][random.usize(0..7)];
+        let first = random.usize(0..4);
+        let values: Vec<Arc<str>> = (first..first + len).map(|value| text(&format!("v{value}"))).collect();
+        LabelRequirement::new(LABEL_KEYS[random.usize(0..3)], operator, values).unwrap()
+    };
+    (0..random.usize(0..3)).map(|_| requirement(random)).collect()
+}
+
+fn random_term(random: &mut fastrand::Rng) -> AntiAffinityTerm {
+    let mut namespaces: Vec<Arc<str>> = Vec::new();
+    if random.u8(0..4) > 0 {
+        namespaces.extend((0..random.u8(0..4)).map(|_| random_text(random, &NAMESPACES)));
+        if random.u8(0..10) == 0 {
+            namespaces.extend((0..TERM_HEADINGS).map(|number| text(&format!("n{number}"))));
+        }
+        namespaces.sort_unstable();
+        namespaces.dedup();
+    }
+    let namespace_requirements = random.bool().then(|| random_requirements(random));
+    let requirements = random_requirements(random);
+    let selector = PodSelector { namespaces, namespace_requirements, requirements };
+    AntiAffinityTerm { selector, topology_key: random_text(random, &TOPOLOGY_KEYS) }
+}
+
+fn pod_with(terms: Vec<AntiAffinityTerm>) -> Arc<PodRecord> {
+    let pod = random_pod(&mut fastrand::Rng::with_seed(0), "p", None);
+    let facts = Arc::new(PodFacts { anti_affinity_terms: terms, ..PodFacts::default() });
+    Arc::new(PodRecord { facts, ..pod })
+}
+
+/// Terms of which pods often have the same ones, and one pod the same twice.
+fn random_pod_of(random: &mut fastrand::Rng, terms: &[AntiAffinityTerm]) -> Arc<PodRecord> {
+    let len = random.usize(0..20);
+    pod_with((0..len).map(|_| terms[random.usize(0..terms.len())].clone()).collect())
+}
+
+fn empty() -> AntiAffinity {
+    let mut anti_affinity = AntiAffinity::default();
+    (0..ROWS).for_each(|_| anti_affinity.push());
+    anti_affinity
+}
+
+fn nodes_with(keys: &[&str]) -> NodeLabels {
+    let mut nodes = NodeLabels::default();
+    for key in keys {
+        nodes.push();
+        let row = Row(nodes.rows().len() as u32 - 1);
+        nodes.set(row, &[(text(key), text("x"))].into());
+    }
+    nodes
+}
+
+type Pods = Vec<(Row, Arc<PodRecord>)>;
+
+fn sorted(mut matched: Vec<MatchedTerm>) -> Vec<MatchedTerm> {
+    matched.sort();
+    matched
+}
+
+/// All that a state consists of, to be compared with a walk over all terms of all pods.
+#[derive(Clone)]
+struct State {
+    anti_affinity: AntiAffinity,
+    nodes: NodeLabels,
+    namespaces: Namespaces,
+    pods: Pods,
+}
+
+impl State {
+    fn walk(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
+        let mut distinct: BTreeMap<&AntiAffinityTerm, BTreeMap<Row, u32>> = BTreeMap::new();
+        for (row, pod) in &self.pods {
+            for term in &pod.facts.anti_affinity_terms {
+                *distinct.entry(term).or_default().entry(*row).or_default() += 1;
+            }
+        }
+        let labels_of = |namespace: &str| Some(self.namespaces.get(namespace).cloned().unwrap_or_default());
+        let has_domains =
+            |key: &str| self.nodes.rows().iter().any(|labels| labels.iter().any(|(known, _)| **known == *key));
+        let matching = distinct
+            .into_iter()
+            .filter(|(term, _)| has_domains(&term.topology_key) && term.selector.matches(namespace, labels, labels_of));
+        matching.map(|(term, rows)| (Arc::clone(&term.topology_key), Arc::new(rows.into_iter().collect()))).collect()
+    }
+
+    /// Compares the answers about some random pods; gives how many terms matched.
+    fn check(&self, random: &mut fastrand::Rng) -> usize {
+        let mut matched = 0;
+        for namespace in NAMESPACES.iter().chain(&["unknown"]) {
+            let labels = random_labels(random, &LABEL_KEYS);
+            let answer = self.anti_affinity.matching(namespace, &labels, &self.namespaces, &self.nodes);
+            matched += answer.len();
+            assert_eq!(sorted(answer), sorted(self.walk(namespace, &labels)), "{namespace} {labels:?}");
+        }
+        for row in (0..ROWS).map(Row) {
+            let pods = self.pods.iter().filter(|(at, _)| *at == row);
+            let terms = pods.map(|(_, pod)| pod.facts.anti_affinity_terms.len() as u32).sum::<u32>();
+            assert_eq!(self.anti_affinity.totals.get(row), Some(&terms));
+        }
+        matched
+    }
+
+    fn of_row(&self, row: Row) -> Vec<Arc<PodRecord>> {
+        self.pods.iter().filter(|(at, _)| *at == row).map(|(_, pod)| Arc::clone(pod)).collect()
+    }
+}
+
+#[test]
+fn random_pods_are_matched_as_by_a_walk_over_all_terms_and_older_clones_stay_as_they_were() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (nodes, namespaces) = (nodes_with(&["zone", "host"]), Namespaces::default());
+    let mut state = State { anti_affinity: empty(), nodes, namespaces, pods: Vec::new() };
+    let terms: Vec<AntiAffinityTerm> = (0..2_000).map(|_| random_term(&mut random)).collect();
+    let mut kept: Vec<State> = Vec::new();
+    let mut matched = 0;
+    for step in 0..3_000 {
+        // First most pods come, then most go.
+        let comes = random.u8(0..10) < if step < 1_500 { 7 } else { 3 };
+        let row = Row(random.u32(0..ROWS));
+        match random.u8(0..20) {
+            0 => {
+                let to = Row(random.u32(0..ROWS));
+                state.anti_affinity.move_row(row, to, &state.of_row(row));
+                state.pods.iter_mut().filter(|(at, _)| *at == row).for_each(|(at, _)| *at = to);
+            }
+            1 => {
+                let labels = random_labels(&mut random, &LABEL_KEYS);
+                state.namespaces.insert(random_text(&mut random, &NAMESPACES), labels);
+            }
+            2 => _ = state.namespaces.remove(&random_text(&mut random, &NAMESPACES)),
+            3 => {
+                let mut keys = TOPOLOGY_KEYS.to_vec();
+                random.shuffle(&mut keys);
+                state.nodes = nodes_with(&keys[..random.usize(0..5)]);
+            }
+            4 => {
+                // A defect adds or forgets a pod.
+                let pods = state.of_row(row);
+                match pods.first().filter(|_| random.bool()) {
+                    Some(pod) => state.anti_affinity.apply(Delta::Remove, row, pod),
+                    None => state.anti_affinity.apply(Delta::Add, row, &random_pod_of(&mut random, &terms)),
+                }
+                state.anti_affinity.repair(row, &pods, &mut DriftReport::new(text("n"), Vec::new()));
+            }
+            _ if comes || state.pods.is_empty() => {
+                let pod = random_pod_of(&mut random, &terms);
+                state.anti_affinity.apply(Delta::Add, row, &pod);
+                state.pods.push((row, pod));
+            }
+            _ => {
+                let (row, pod) = state.pods.swap_remove(random.usize(0..state.pods.len()));
+                state.anti_affinity.apply(Delta::Remove, row, &pod);
+            }
+        }
+        if step % 20 == 0 {
+            matched += state.check(&mut random);
+        }
+        if step % 300 == 7 {
+            kept.push(state.clone());
+        }
+    }
+    assert!(matched > 1_000, "{matched}");
+    for mut state in kept.into_iter().chain([state]) {
+        (0..5).for_each(|_| _ = state.check(&mut random));
+        // Without pods nothing is left of their terms.
+        for (row, pod) in std::mem::take(&mut state.pods) {
+            state.anti_affinity.apply(Delta::Remove, row, &pod);
+        }
+        assert_eq!((state.anti_affinity.carriers.iter().count(), state.anti_affinity.filed.iter().count()), (0, 0));
+    }
+}
+
+/// What is held of all rows, and the totals.
+type Held = Vec<(Vec<(Arc<AntiAffinityTerm>, u32)>, Option<u32>)>;
+
+fn held(anti_affinity: &AntiAffinity) -> Held {
+    let rows = (0..ROWS).map(Row);
+    rows.map(|row| (anti_affinity.of_row(row), anti_affinity.totals.get(row).copied())).collect()
+}
+
+#[test]
+fn a_repair_finds_whatever_of_a_row_is_not_as_its_pods_have_it() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let terms: Vec<AntiAffinityTerm> = (0..60).map(|_| random_term(&mut random)).collect();
+    let mut broken = 0;
+    for _ in 0..1_000 {
+        let mut anti_affinity = empty();
+        let pods = (0..random.u8(0..12)).map(|_| (Row(random.u32(0..ROWS)), random_pod_of(&mut random, &terms)));
+        let pods: Pods = pods.collect();
+        pods.iter().for_each(|(row, pod)| anti_affinity.apply(Delta::Add, *row, pod));
+        let whole = held(&anti_affinity);
+        let row = Row(random.u32(0..ROWS));
+        match random.u8(0..4) {
+            0 => anti_affinity.totals.set(row, random.u32(0..5)),
+            1 => anti_affinity.clear(row),
+            _ => {
+                for _ in 0..random.u8(0..4) {
+                    let delta = if random.bool() { Delta::Add } else { Delta::Remove };
+                    anti_affinity.apply(delta, row, &random_pod_of(&mut random, &terms));
+                }
+            }
+        }
+        let is_broken = held(&anti_affinity) != whole;
+        broken += u32::from(is_broken);
+        let of_row = pods.iter().filter(|(at, _)| *at == row).map(|(_, pod)| Arc::clone(pod));
+        let mut report = DriftReport::new(text("n"), Vec::new());
+        anti_affinity.repair(row, &of_row.collect::<Vec<_>>(), &mut report);
+        assert_eq!(held(&anti_affinity), whole);
+        assert_eq!(!report.into_found().is_empty(), is_broken);
+    }
+    assert!(broken > 300, "{broken}");
+}
+
+#[test]
+fn what_a_defect_has_left_of_the_last_row_goes_with_it() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut anti_affinity = empty();
+    let [moved, left] = std::array::from_fn(|_| pod_with(vec![random_term(&mut random)]));
+    let (from, to) = (Row(ROWS - 1), Row(0));
+    anti_affinity.apply(Delta::Add, from, &moved);
+    anti_affinity.apply(Delta::Add, from, &left);
+    anti_affinity.move_row(from, to, std::slice::from_ref(&moved));
+    anti_affinity.pop();
+    anti_affinity.push();
+    let mut expected = empty();
+    expected.apply(Delta::Add, to, &moved);
+    assert_eq!(held(&anti_affinity), held(&expected));
+}
+
+#[test]
+fn equal_terms_give_an_equal_list_whatever_was_there_before() {
+    let mut random = fastrand::Rng::with_seed(4);
+    let nodes = nodes_with(&TOPOLOGY_KEYS[..4]);
+    let terms: Vec<AntiAffinityTerm> = (0..1_000).map(|_| random_term(&mut random)).collect();
+    let mut pods: Vec<_> = (0..200).map(|_| (Row(random.u32(0..ROWS)), random_pod_of(&mut random, &terms))).collect();
+    let [mut a, mut b] = [empty(), empty()];
+    pods.iter().for_each(|(row, pod)| a.apply(Delta::Add, *row, pod));
+    let other = random_pod_of(&mut random, &terms);
+    b.apply(Delta::Add, Row(0), &other);
+    random.shuffle(&mut pods);
+    pods.iter().for_each(|(row, pod)| b.apply(Delta::Add, *row, pod));
+    b.apply(Delta::Remove, Row(0), &other);
+    for namespace in NAMESPACES {
+        let labels = random_labels(&mut random, &LABEL_KEYS);
+        let [a, b] = [&a, &b].map(|terms| terms.matching(namespace, &labels, &Namespaces::default(), &nodes));
+        assert!(!a.is_empty());
+        assert_eq!(a, b);
+    }
+}
+
+/// 20,000 terms of 20 pods that a tenant has in a namespace of its own, made by number.
+fn tenant(term: impl Fn(usize) -> AntiAffinityTerm) -> AntiAffinity {
+    let mut anti_affinity = empty();
+    for pod in 0..20_usize {
+        let terms = (0..1_000).map(|number| term(pod * 1_000 + number)).collect();
+        anti_affinity.apply(Delta::Add, Row(pod as u32 % ROWS), &pod_with(terms));
+    }
+    assert_eq!(anti_affinity.carriers.iter().count(), 20_000);
+    anti_affinity
+}
+
+fn requirement(key: &str, operator: Operator, value: &str) -> LabelRequirement {
+    LabelRequirement::new(key, operator, (!value.is_empty()).then(|| text(value))).unwrap()
+}
+
+/// A term of a tenant by the nodes' `host`.
+fn term_of(namespaces: &[&str], everywhere: bool, requirement: LabelRequirement) -> AntiAffinityTerm {
+    let selector = PodSelector {
+        namespaces: namespaces.iter().copied().map(text).collect(),
+        namespace_requirements: everywhere.then(Vec::new),
+        requirements: vec![requirement],
+    };
+    AntiAffinityTerm { selector, topology_key: text("host") }
+}
+
+/// How many terms are looked at for a pod of this namespace with the label `app: web`.
+fn looked_at(anti_affinity: &AntiAffinity, namespace: &str) -> usize {
+    let namespaces = Namespaces::from_iter(NAMESPACES.map(|name| (text(name), [(text("name"), text(name))].into())));
+    let labels: Labels = [(text("app"), text("web")), (text("team"), text("core"))].into();
+    anti_affinity.candidates(namespace, &labels, &namespaces, &nodes_with(&["host", "zone"])).len()
+}
+
+#[test]
+fn terms_that_cannot_match_a_pod_are_not_looked_at() {
+    let number = |number: usize| format!("x{number}");
+    // Whatever the terms select of the tenant's namespace, pods of another one look at none.
+    let own = tenant(|n| term_of(&["a"], false, requirement("app", Operator::NotIn, &number(n))));
+    assert_eq!([looked_at(&own, "a"), looked_at(&own, "b"), looked_at(&own, "unknown")], [20_000, 0, 0]);
+    // Everywhere, those that need a label or a key which the pod does not have.
+    let label = tenant(|n| term_of(&[], true, requirement("app", Operator::In, &number(n))));
+    assert_eq!(looked_at(&label, "b"), 0);
+    let key = tenant(|n| term_of(&[], true, requirement(&number(n), Operator::Exists, "")));
+    assert_eq!(looked_at(&key, "b"), 0);
+    // Those that need a label which the pod's namespace does not have.
+    let labelled = tenant(|n| {
+        let mut term = term_of(&[], true, requirement("app", Operator::NotIn, &number(n)));
+        term.selector.namespace_requirements = Some(vec![requirement("name", Operator::In, "a")]);
+        term
+    });
+    assert_eq!([looked_at(&labelled, "a"), looked_at(&labelled, "b")], [20_000, 0]);
+    // Those whose topology key no node has, even if they match.
+    let by_key = tenant(|n| AntiAffinityTerm {
+        topology_key: text(&number(n)),
+        ..term_of(&[], true, requirement("app", Operator::Exists, ""))
+    });
+    assert_eq!(looked_at(&by_key, "b"), 0);
+    // Of many that do match, each is looked at once.
+    let all = tenant(|n| term_of(&["b"], true, requirement("app", Operator::NotIn, &number(n))));
+    let (nodes, labels) = (nodes_with(&["host"]), [(text("app"), text("web"))].into());
+    assert_eq!(all.matching("b", &labels, &Namespaces::default(), &nodes).len(), 20_000);
+}
+
+#[test]
+fn a_change_after_a_clone_copies_a_chunk_of_each_map() {
+    for is_crowded in [false, true] {
+        let mut terms = tenant(|n| {
+            let operator = if is_crowded { Operator::NotIn } else { Operator::In };
+            term_of(&["a"], false, requirement("app", operator, &format!("x{n}")))
+        });
+        let before = terms.clone();
+        let pod = pod_with(vec![term_of(&["b"], false, requirement("app", Operator::In, "web"))]);
+        for delta in [Delta::Add, Delta::Remove] {
+            terms.apply(delta, Row(0), &pod);
+            let (carriers, filed) =
+                (terms.carriers.chunks_beside(&before.carriers), terms.filed.chunks_beside(&before.filed));
+            assert!(carriers.0 > 50 && filed.0 > 50, "{carriers:?} {filed:?}");
+            // Two where the chunk was full and was split.
+            assert!(carriers.1 <= 2 && filed.1 <= 2, "{carriers:?} {filed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_term_is_filed_under_few_headings_beside_its_namespaces() {
+    let mut random = fastrand::Rng::with_seed(5);
+    for _ in 0..5_000 {
+        let term = random_term(&mut random);
+        let headings = headings::of_term(&term);
+        assert!(headings.len() <= term.selector.namespaces.len() + TERM_HEADINGS, "{term:?}");
+        assert!(headings.is_sorted_by(|a, b| a < b));
+    }
+}
