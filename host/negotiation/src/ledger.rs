@@ -46,7 +46,7 @@ fn share(most: usize) -> usize {
 }
 
 impl Ledger {
-    pub(crate) const BYTES: &str = "the memory of pods and orders that are negotiated";
+    pub(crate) const BYTES: &str = "the memory of pods, orders and candidates that are negotiated";
 
     /// The most bytes of one client.
     pub(crate) fn most_bytes() -> usize {
@@ -94,6 +94,24 @@ impl Ledger {
             return Err(Full::Class(Self::BYTES));
         }
         Ok(())
+    }
+
+    /// Bytes that the negotiations of a client may come to hold beside what they hold.
+    pub(crate) fn left(&self, owner: &Owner) -> usize {
+        let of_client = Self::most_bytes().saturating_sub(self.of(owner).bytes);
+        of_client.min(HELD_BYTES.saturating_sub(self.of_class(owner.class).bytes))
+    }
+
+    /// Counts a negotiation for other bytes than before.
+    pub(crate) fn change(&mut self, owner: &Owner, before: usize, bytes: usize) {
+        let Some(held) = self.owners.get_mut(owner) else { return };
+        let class = match owner.class {
+            Class::Local => &mut self.local,
+            Class::Remote => &mut self.remote,
+        };
+        for held in [held, class] {
+            held.bytes = (held.bytes + bytes).saturating_sub(before);
+        }
     }
 
     /// Counts a negotiation or a deallocation.

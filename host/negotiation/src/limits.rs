@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 /// Negotiations of local clients at a time, with the deallocations that are left of ended ones. A core has some thousand pods in
-/// flight; one negotiation of 128 nodes takes some 10 kB beside [`HELD_BYTES`].
+/// flight; one negotiation takes some 10 kB beside [`HELD_BYTES`].
 pub const NEGOTIATIONS: usize = 10_000;
 
 /// The same of remote clients, which are not the core beside the program.
 pub const REMOTE_NEGOTIATIONS: usize = 5_000;
 
-/// Bytes of pods and orders that the negotiations of one class of clients hold: as much as assumed pods may. A pod is some kilobytes, an
-/// order of 5,000 nodes 80 kB.
+/// Bytes of pods, orders and candidates that the negotiations of one class of clients hold: as much as assumed pods may. A pod is some
+/// kilobytes, an order of 5,000 nodes 80 kB, and 5,000 candidates, where parties refuse them all, 640 kB.
 pub const HELD_BYTES: usize = 64 << 20;
 
 /// One part of so many of what a class may hold is out of the reach of each single client, so that another finds room.
@@ -30,6 +30,10 @@ pub const ORDER_NODES: usize = 16_384;
 
 /// Bytes of one node in an order: a name that is shared with the cache.
 pub const ORDER_NODE_BYTES: usize = 16;
+
+/// Bytes of one candidate: what has been said of it, and its places in a list and in a table, which may be twice as large as what they
+/// hold.
+pub const CANDIDATE_BYTES: usize = 128;
 
 /// Nodes that one negotiation considers, alternatives included: as many as its order may have.
 pub const SEEN_NODES: usize = 16_384;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
-use crate::limits::{CANDIDATES, DEADLINE, ROUND};
+use crate::limits::{CANDIDATE_BYTES, DEADLINE, ROUND};
 use crate::message::CallId;
 use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
@@ -97,7 +97,9 @@ pub(crate) struct Negotiation {
     /// Its place among all that have begun.
     pub(crate) number: u64,
     pub(crate) owner: Owner,
-    /// Bytes that it counts for.
+    /// Bytes of its pod and its order.
+    pub(crate) own_bytes: usize,
+    /// Bytes that it counts for, as [`Self::held_bytes`] was last counted.
     pub(crate) bytes: usize,
     pub(crate) pod: Pod,
     pub(crate) selected_by: Vec<Arc<str>>,
@@ -145,12 +147,13 @@ impl Negotiation {
         Self {
             id,
             number,
+            own_bytes: request.own_bytes(),
             bytes: request.held_bytes(),
+            most: request.most(),
             owner: request.owner,
             pod: request.pod,
             selected_by: request.selected_by,
             order: request.order,
-            most: if request.candidates == 0 { CANDIDATES } else { request.candidates },
             round_time: or(request.round, ROUND),
             deadline: now + or(request.deadline, DEADLINE),
             round: 0,
@@ -167,6 +170,12 @@ impl Negotiation {
             is_assumed: false,
             wake: None,
         }
+    }
+
+    /// Bytes that it counts for with so many more candidates. Those of a round count from the beginning, so that there is room for them.
+    pub(crate) fn held_bytes(&self, more: usize) -> usize {
+        let candidates = (self.candidates.len() + more).max(self.most.min(self.order.len()));
+        self.own_bytes.saturating_add(candidates * CANDIDATE_BYTES)
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.

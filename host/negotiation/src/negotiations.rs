@@ -50,7 +50,7 @@ pub struct Usage {
     pub kept_nodes: usize,
     /// Bytes that these answers take.
     pub kept_bytes: usize,
-    /// Bytes of pods and orders of negotiations of local clients.
+    /// Bytes of pods, orders and candidates of negotiations of local clients.
     pub local_bytes: usize,
     /// The same of remote clients.
     pub remote_bytes: usize,
@@ -371,6 +371,9 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
+        let bytes = it.held_bytes(0);
+        self.desk.ledger.change(&it.owner, it.bytes, bytes);
+        it.bytes = bytes;
         let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));
         if is_agreed {
             self.agreed.entry(it.owner.clone()).or_default().insert(agreement);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::ORDER_NODE_BYTES;
+use crate::limits::{CANDIDATE_BYTES, CANDIDATES, ORDER_NODE_BYTES};
 
 /// How a client reaches the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -156,9 +156,19 @@ pub struct Request {
 }
 
 impl Request {
-    /// Bytes that a negotiation counts for.
-    pub(crate) fn held_bytes(&self) -> usize {
+    /// Most candidates of a round.
+    pub(crate) fn most(&self) -> usize {
+        if self.candidates == 0 { CANDIDATES } else { self.candidates }
+    }
+
+    /// Bytes of the pod and of the order.
+    pub(crate) fn own_bytes(&self) -> usize {
         self.bytes.saturating_add(self.order.len() * ORDER_NODE_BYTES)
+    }
+
+    /// Bytes that a negotiation counts for from its beginning: with the candidates of a round.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.own_bytes().saturating_add(self.most().min(self.order.len()) * CANDIDATE_BYTES)
     }
 }
 

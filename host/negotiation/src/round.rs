@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::candidates::Candidates;
 use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress};
+use crate::ledger::Ledger;
 use crate::limits::{
     AGREED, ALTERNATIVES_TOTAL, CANDIDATES_MOST, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
 };
@@ -32,6 +33,11 @@ impl Turn<'_> {
         let is_exhausted = it.named.is_empty() && it.selectors.is_empty() && it.next >= it.order.len();
         if wanted == 0 || is_exhausted {
             return self.consider(0);
+        }
+        let more = it.held_bytes(wanted).saturating_sub(it.bytes);
+        if more > self.desk.ledger.left(&it.owner) {
+            let reason = format!("{} is at its limit; try again later", Ledger::BYTES).into();
+            return self.fail(Failure { party: None, claim: None, reason });
         }
         let named = it.named.drain(..it.named.len().min(wanted)).collect();
         it.phase = Phase::Evaluating { wanted };

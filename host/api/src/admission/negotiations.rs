@@ -26,7 +26,7 @@ pub(crate) struct Negotiations {
     kept_nodes: Gauge,
     kept_bytes: Gauge,
     attending: Gauge,
-    /// Bytes of pods and orders, of clients of the Unix socket and of those over TCP.
+    /// Bytes of pods, orders and candidates, of clients of the Unix socket and of those over TCP.
     held: [Gauge; 2],
     ended: Family<Ending, Counter>,
     duration: Histogram,

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::world::*;
-use crate::limits::{CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
+use crate::limits::{CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
 
 fn asked(pod: usize, owner: &Owner, bytes: usize) -> Request {
     let request = request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "a")], 0..1);
@@ -140,4 +140,54 @@ fn deallocations_that_no_party_confirms_count_for_who_caused_them() {
     assert_eq!(world.core.usage().deallocations, 1);
     let share = REMOTE_NEGOTIATIONS - REMOTE_NEGOTIATIONS / CLIENT_SHARE;
     assert_eq!(fill(&mut world, 10, &owner, 0), share - 1);
+}
+
+#[test]
+fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room_fails() {
+    const NODES: usize = 2_048;
+    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+    let order: Arc<[Node]> = nodes(0..NODES).into();
+    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
+    let count = most / (NODES * CANDIDATE_BYTES) * 3 / 2;
+    let large =
+        |pod: usize| Request { order: Arc::clone(&order), candidates: CANDIDATES_MOST, ..asked(pod, &remote("a"), 0) };
+    let ids: Vec<NegotiationId> = (0..count).map(|pod| world.negotiate(large(pod))).collect();
+    let mut greatest = 0;
+    loop {
+        let asks: Vec<Ask> = world
+            .calls("a")
+            .into_iter()
+            .filter_map(|call| match call {
+                Call::Ask(ask) => Some(ask),
+                _ => None,
+            })
+            .collect();
+        if asks.is_empty() {
+            break;
+        }
+        for ask in asks {
+            let refused = |node: &Node| Unsuitable { node: node.clone(), claim: None, reason: Arc::from("no licence") };
+            let nodes = ask.nodes.iter().chain(&ask.recheck).map(refused).collect();
+            world.answer_with("a", Answer { id: Some(ask.id), nodes, valid: ms(30_000), ..Answer::default() });
+            greatest = greatest.max(world.core.usage().remote_bytes);
+            assert!(greatest <= most, "{greatest} bytes");
+        }
+    }
+    assert!(greatest > most - 2 * NODES * CANDIDATE_BYTES, "{greatest} bytes");
+    let (mut exhausted, mut refused) = (0, 0);
+    for id in ids {
+        for told in world.told(id) {
+            match told {
+                Progress::Ended(End::Exhausted) => exhausted += 1,
+                Progress::Failed(failure) if failure.reason.ends_with("is at its limit; try again later") => {
+                    refused += 1
+                }
+                Progress::Ended(_) | Progress::Failed(_) => panic!("{told:?}"),
+                _ => {}
+            }
+        }
+    }
+    assert!(exhausted > 0 && refused > 0 && exhausted + refused == count, "{exhausted} exhausted, {refused} refused");
+    let usage = world.core.usage();
+    assert_eq!((usage.negotiations, usage.remote_bytes), (0, 0));
 }
