@@ -92,12 +92,21 @@ pub(crate) enum Command {
     Module(ModuleCommand),
     /// Attend as a party that answers as a script says, for tests and demonstrations
     Party(PartyArgs),
+    /// Print which program this is: its version, what it speaks and what it was built with
+    Version(VersionArgs),
     /// Generate synthetic clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Compile the module on standard input within limits. The sidecar starts itself so for each module by path
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VersionArgs {
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
 }
 
 /// The name of the command that compiles a module.

@@ -44,6 +44,7 @@ mod report;
 mod serve;
 mod synth;
 mod terminal;
+mod version;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -92,6 +93,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Module(ModuleCommand::Push(push)) => module::push(&push),
         Command::Module(ModuleCommand::Pull(pull)) => module::pull(&pull),
         Command::Party(party) => party::run(&party),
+        Command::Version(version) => version::run(&version),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
     };

@@ -96,7 +96,11 @@ fn inspected(name: &str, file: &ModuleFile) -> anyhow::Result<Inspection> {
 }
 
 /// A document in a format.
-fn written(format: Format, document: &impl Serialize, table: impl FnOnce() -> String) -> anyhow::Result<String> {
+pub(crate) fn written(
+    format: Format,
+    document: &impl Serialize,
+    table: impl FnOnce() -> String,
+) -> anyhow::Result<String> {
     Ok(match format {
         Format::Table => table(),
         Format::Json => format!("{}\n", serde_json::to_string_pretty(document)?),

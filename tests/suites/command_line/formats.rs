@@ -213,3 +213,20 @@ spec:
         assert!(!line.to_string().contains("default/proxy") && !line["feasible"].to_string().contains("n1"), "{line}");
     }
 }
+
+#[test]
+fn the_version_names_the_allocator_in_every_form() {
+    let workshop = Workshop::new();
+    let document: Value = serde_json::from_str(&workshop.answer(&["version", "-o", "json"])).unwrap();
+    let allocator = if cfg!(feature = "jemalloc") { "jemalloc" } else { "system" };
+    assert_eq!(document["allocator"], allocator, "{document}");
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"), "{document}");
+    let table = workshop.answer(&["version"]);
+    for (name, value) in document.as_object().unwrap().iter().filter_map(|(name, value)| Some((name, value.as_str()?)))
+    {
+        assert!(table.contains(value), "{name} in {table}");
+    }
+    let line: Value = serde_json::from_str(&workshop.answer(&["version", "-o", "jsonl"])).unwrap();
+    assert_eq!(line, document);
+    assert!(workshop.answer(&["version", "-o", "yaml"]).contains(&format!("allocator: {allocator}\n")));
+}

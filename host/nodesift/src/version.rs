@@ -1,0 +1,73 @@
+//! `nodesift version`: which program this is, for people and for scripts that look after many of them. Start at [`run`].
+
+use std::fmt::Write as _;
+
+use nodesift_api::version::{CONTRACT, REVISION};
+use nodesift_policy::API_VERSION;
+use serde::Serialize;
+
+use crate::args::VersionArgs;
+use crate::module::written;
+use crate::terminal;
+
+/// Prints it.
+///
+/// # Errors
+///
+/// The error of a write to stdout.
+pub(crate) fn run(args: &VersionArgs) -> anyhow::Result<()> {
+    let version = Version::of_this_program();
+    terminal::print(&written(args.output, &version, || version.table())?)
+}
+
+/// The program, as documents show it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    version: &'static str,
+    /// The commit that it was built from, where the build names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<&'static str>,
+    /// The contract of predicates.
+    contract: &'static str,
+    /// The package of the gRPC API.
+    api: &'static str,
+    /// The `apiVersion` of policies.
+    policies: &'static str,
+    /// Who allocates memory: `jemalloc`, or `system` for the C library. It decides what events and requests cost, and how much memory
+    /// stays resident.
+    allocator: &'static str,
+    /// Whether it checks itself as tests want it, which a program in service should not.
+    debug_assertions: bool,
+}
+
+impl Version {
+    fn of_this_program() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            revision: REVISION,
+            contract: &CONTRACT,
+            api: "nodesift.v1",
+            policies: API_VERSION,
+            allocator: if cfg!(feature = "jemalloc") { "jemalloc" } else { "system" },
+            debug_assertions: cfg!(debug_assertions),
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut out = String::new();
+        for (name, value) in [
+            ("version", self.version),
+            ("revision", self.revision.unwrap_or("not named by the build")),
+            ("contract", self.contract),
+            ("api", self.api),
+            ("policies", self.policies),
+            ("allocator", self.allocator),
+            ("built", if self.debug_assertions { "with debug assertions" } else { "for service" }),
+        ] {
+            // Writing to a String cannot fail.
+            let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        out
+    }
+}
