@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::message::{Answer, Call, CallId, Invalidate, MalformedAnswer, PartyAllocated, PartyFailed};
-use crate::request::{ClaimState, ClaimUid, NegotiationId, Node};
+use crate::request::{ClaimState, ClaimUid, NegotiationId, Node, Refusal};
 use crate::subject::{Subject, Suitability};
 
 /// What has happened.
@@ -89,6 +89,8 @@ pub enum Effect {
         /// UID of the pod.
         pod: Arc<str>,
     },
+    /// There is no room for more of a negotiation: those who watch it are refused, as one that begins would be. It is over.
+    Refuse(NegotiationId, Refusal),
     /// A negotiation has ended: nothing of it is needed any more.
     Over(NegotiationId),
     /// Something that an operator wants to know of a party.

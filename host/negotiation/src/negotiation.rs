@@ -116,6 +116,8 @@ pub(crate) struct Negotiation {
     pub(crate) phase: Phase,
     pub(crate) seats: Vec<Seat>,
     pub(crate) candidates: Candidates,
+    /// Candidates that the caller may come with, where it evaluates.
+    pub(crate) coming: usize,
     /// Where to go on in the order.
     pub(crate) next: usize,
     /// Whether a party has taken back what it said since the order was begun: nodes may suit that were passed over.
@@ -161,6 +163,7 @@ impl Negotiation {
             phase: Phase::Evaluating { wanted: 0 },
             seats: Vec::new(),
             candidates: Candidates::default(),
+            coming: 0,
             next: 0,
             is_overtaken: false,
             named: Vec::new(),
@@ -172,9 +175,11 @@ impl Negotiation {
         }
     }
 
-    /// Bytes that it counts for with so many more candidates. Those of a round count from the beginning, so that there is room for them.
-    pub(crate) fn held_bytes(&self, more: usize) -> usize {
-        let candidates = (self.candidates.len() + more).max(self.most.min(self.order.len()));
+    /// Bytes that it counts for. Candidates count before they come: those of the first round from the beginning, those of the others while
+    /// they are evaluated.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let coming = if matches!(self.phase, Phase::Evaluating { .. }) { self.coming } else { 0 };
+        let candidates = (self.candidates.len() + coming).max(self.most.min(self.order.len()));
         self.own_bytes.saturating_add(candidates * CANDIDATE_BYTES)
     }
 

@@ -371,7 +371,7 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
-        let bytes = it.held_bytes(0);
+        let bytes = it.held_bytes();
         self.desk.ledger.change(&it.owner, it.bytes, bytes);
         it.bytes = bytes;
         let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));

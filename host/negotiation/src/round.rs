@@ -13,7 +13,7 @@ use crate::limits::{
 };
 use crate::message::{Answer, Ask, Call, CallId, MalformedAnswer, cut};
 use crate::negotiation::{OpenAsk, Phase, Seat};
-use crate::request::{Node, OnSilence};
+use crate::request::{Node, OnSilence, Refusal};
 use crate::subject::Suitability;
 use crate::turn::Turn;
 
@@ -34,13 +34,14 @@ impl Turn<'_> {
         if wanted == 0 || is_exhausted {
             return self.consider(0);
         }
-        let more = it.held_bytes(wanted).saturating_sub(it.bytes);
-        if more > self.desk.ledger.left(&it.owner) {
-            let reason = format!("{} is at its limit; try again later", Ledger::BYTES).into();
-            return self.fail(Failure { party: None, claim: None, reason });
+        // A selector may match nodes outside of the order.
+        let known = it.named.len() + it.order.len().saturating_sub(it.next);
+        it.coming = if it.selectors.is_empty() { wanted.min(known) } else { wanted };
+        it.phase = Phase::Evaluating { wanted };
+        if it.held_bytes().saturating_sub(it.bytes) > self.desk.ledger.left(&it.owner) {
+            return self.refuse(Refusal::Full(Ledger::BYTES));
         }
         let named = it.named.drain(..it.named.len().min(wanted)).collect();
-        it.phase = Phase::Evaluating { wanted };
         self.desk.out.push(Effect::Evaluate(Evaluate {
             negotiation: it.id,
             round: it.round,

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::effect::{Effect, End, Progress};
 use crate::message::Call;
 use crate::negotiation::{Negotiation, Phase};
-use crate::request::{ClaimState, ClaimUid};
+use crate::request::{ClaimState, ClaimUid, Refusal};
 
 /// A negotiation, for as long as something happens to it. `round.rs` has what negotiates, `selection.rs` what allocates.
 pub(crate) struct Turn<'a> {
@@ -30,6 +30,7 @@ impl Turn<'_> {
         self.it.phase = Phase::Evaluating { wanted: 0 };
         self.it.first_round = self.it.round + 1;
         self.it.candidates = Candidates::default();
+        self.it.coming = 0;
         self.it.next = 0;
         self.it.selectors.clear();
         self.it.named = self.it.selection.as_ref().map(|selection| selection.nodes.clone()).unwrap_or_default();
@@ -144,6 +145,13 @@ impl Turn<'_> {
         if self.it.is_selected() {
             self.undo();
         }
+        self.close();
+    }
+
+    /// Ends for want of room, undoes what has been done, and refuses those who still watch.
+    pub(crate) fn refuse(&mut self, refusal: Refusal) {
+        self.desk.out.push(Effect::Refuse(self.it.id, refusal));
+        self.undo();
         self.close();
     }
 

@@ -370,6 +370,7 @@ impl Broker {
                 }
             }
             Effect::Forget { pod } => self.works.forget(pod),
+            Effect::Refuse(id, refusal) => self.refuse(id, &refusal),
             Effect::Over(id) => self.forget(id),
             Effect::Defect(party, defect) => self.note_defect(&party, &defect),
         }
@@ -409,6 +410,16 @@ impl Broker {
             // Nobody is there any more for whom to negotiate.
             self.followers.push_back(Follower::Release(id));
         }
+    }
+
+    /// Ends the streams of a negotiation as one that begins would be refused.
+    fn refuse(&mut self, id: NegotiationId, refusal: &Refusal) {
+        if let Some(live) = self.live.get(&id) {
+            for stream in live.negotiate.iter().chain(&live.select) {
+                stream.end(Status::resource_exhausted(refusal.to_string()));
+            }
+        }
+        self.forget(id);
     }
 
     /// A negotiation has ended.

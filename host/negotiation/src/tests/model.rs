@@ -260,7 +260,11 @@ impl Model {
                     self.later(0, Event::Assumed(negotiation, outcome));
                 }
                 Effect::Tell { negotiation, progress, .. } => self.watch(negotiation, &progress),
-                Effect::Rows { .. } | Effect::Forget { .. } | Effect::Defect(..) | Effect::Over(_) => {}
+                Effect::Rows { .. }
+                | Effect::Forget { .. }
+                | Effect::Defect(..)
+                | Effect::Refuse(..)
+                | Effect::Over(_) => {}
             }
             self.effects.pop_front();
         }

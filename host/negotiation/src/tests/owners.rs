@@ -2,7 +2,9 @@
 
 use super::super::*;
 use super::world::*;
-use crate::limits::{CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
+use crate::limits::{
+    CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, ORDER_NODE_BYTES, REMOTE_NEGOTIATIONS,
+};
 
 fn asked(pod: usize, owner: &Owner, bytes: usize) -> Request {
     let request = request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "a")], 0..1);
@@ -142,27 +144,22 @@ fn deallocations_that_no_party_confirms_count_for_who_caused_them() {
     assert_eq!(fill(&mut world, 10, &owner, 0), share - 1);
 }
 
-#[test]
-fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room_fails() {
-    const NODES: usize = 2_048;
-    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
-    let order: Arc<[Node]> = nodes(0..NODES).into();
-    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
-    let count = most / (NODES * CANDIDATE_BYTES) * 3 / 2;
-    let large =
-        |pod: usize| Request { order: Arc::clone(&order), candidates: CANDIDATES_MOST, ..asked(pod, &remote("a"), 0) };
-    let ids: Vec<NegotiationId> = (0..count).map(|pod| world.negotiate(large(pod))).collect();
+/// Negotiations of one client about large orders, each refused by its party, round by round. Returns the most bytes that were counted, how
+/// many came to the end of their order, and how many were refused.
+fn exhaust(world: &mut World, ids: &[NegotiationId]) -> (usize, usize, usize) {
     let mut greatest = 0;
     loop {
-        let asks: Vec<Ask> = world
-            .calls("a")
-            .into_iter()
-            .filter_map(|call| match call {
-                Call::Ask(ask) => Some(ask),
-                _ => None,
-            })
-            .collect();
-        if asks.is_empty() {
+        let late = world.late.as_mut().map(std::mem::take).unwrap_or_default();
+        let is_idle = late.is_empty();
+        for asked in late {
+            let evaluated = world.evaluate(&asked);
+            world.step(Event::Evaluated(evaluated));
+            greatest = greatest.max(world.core.usage().remote_bytes);
+        }
+        let calls = world.calls("a").into_iter();
+        let asks: Vec<Ask> =
+            calls.filter_map(|call| if let Call::Ask(ask) = call { Some(ask) } else { None }).collect();
+        if asks.is_empty() && is_idle {
             break;
         }
         for ask in asks {
@@ -170,24 +167,44 @@ fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room
             let nodes = ask.nodes.iter().chain(&ask.recheck).map(refused).collect();
             world.answer_with("a", Answer { id: Some(ask.id), nodes, valid: ms(30_000), ..Answer::default() });
             greatest = greatest.max(world.core.usage().remote_bytes);
-            assert!(greatest <= most, "{greatest} bytes");
         }
     }
-    assert!(greatest > most - 2 * NODES * CANDIDATE_BYTES, "{greatest} bytes");
-    let (mut exhausted, mut refused) = (0, 0);
-    for id in ids {
-        for told in world.told(id) {
-            match told {
-                Progress::Ended(End::Exhausted) => exhausted += 1,
-                Progress::Failed(failure) if failure.reason.ends_with("is at its limit; try again later") => {
-                    refused += 1
-                }
-                Progress::Ended(_) | Progress::Failed(_) => panic!("{told:?}"),
-                _ => {}
-            }
-        }
+    let exhausted = ids.iter().filter(|id| world.end(**id) == Some(End::Exhausted)).count();
+    (greatest, exhausted, world.refused())
+}
+
+#[test]
+fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room_is_refused() {
+    const NODES: usize = 2_048;
+    let order: Arc<[Node]> = nodes(0..NODES).into();
+    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
+    let count = most / (NODES * CANDIDATE_BYTES) * 3 / 2;
+    // All rounds may begin before the first of them has its candidates.
+    for late in [None, Some(Vec::new())] {
+        let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+        world.late = late;
+        let large = |pod: usize| Request {
+            order: Arc::clone(&order),
+            candidates: CANDIDATES_MOST,
+            ..asked(pod, &remote("a"), 0)
+        };
+        let ids: Vec<NegotiationId> = (0..count).map(|pod| world.negotiate(large(pod))).collect();
+        let (greatest, exhausted, refused) = exhaust(&mut world, &ids);
+        assert!(greatest <= most && greatest > most - 2 * NODES * CANDIDATE_BYTES, "{greatest} bytes");
+        assert!(exhausted > 0 && refused > 0, "{exhausted} exhausted, {refused} refused");
+        assert_eq!(exhausted + refused, count);
+        let usage = world.core.usage();
+        assert_eq!((usage.negotiations, usage.remote_bytes), (0, 0));
     }
-    assert!(exhausted > 0 && refused > 0 && exhausted + refused == count, "{exhausted} exhausted, {refused} refused");
-    let usage = world.core.usage();
-    assert_eq!((usage.negotiations, usage.remote_bytes), (0, 0));
+}
+
+#[test]
+fn a_negotiation_about_few_nodes_for_which_there_was_room_begins() {
+    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
+    world.negotiate(asked(0, &remote("a"), most - 4 * (ORDER_NODE_BYTES + CANDIDATE_BYTES)));
+    // Of the 128 candidates that a round may have, there is one.
+    let id = world.negotiate(asked(1, &remote("a"), 0));
+    assert!(world.core.is_live(id));
+    assert_eq!((world.calls("a").len(), world.refused()), (2, 0));
 }

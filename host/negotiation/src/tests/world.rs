@@ -75,6 +75,8 @@ pub(super) struct World {
     pub(super) matched: Vec<Node>,
     /// Whether the caller assumes what it is asked to.
     pub(super) assumes: bool,
+    /// Evaluations that nobody has answered yet; none where each is answered at once.
+    pub(super) late: Option<Vec<Evaluate>>,
     /// Effects since they were taken, without those that the world has answered itself.
     pub(super) effects: Vec<Effect>,
     pub(super) column: BTreeMap<(Arc<str>, Subject, Node), Suitability>,
@@ -89,6 +91,7 @@ impl World {
             rejected: BTreeSet::new(),
             matched: Vec::new(),
             assumes: true,
+            late: None,
             effects: Vec::new(),
             column: BTreeMap::new(),
         };
@@ -216,6 +219,15 @@ impl World {
         })
     }
 
+    /// How many negotiations were refused for want of room since.
+    pub(super) fn refused(&mut self) -> usize {
+        let refused = self.take(|effect| match effect {
+            Effect::Refuse(_, refusal) => Some(refusal.clone()),
+            _ => None,
+        });
+        refused.into_iter().filter(|refusal| matches!(refusal, Refusal::Full(_))).count()
+    }
+
     pub(super) fn defects(&mut self) -> Vec<Defect> {
         self.take(|effect| match effect {
             Effect::Defect(_, defect) => Some(defect.clone()),
@@ -232,10 +244,13 @@ impl World {
     fn act(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Evaluate(asked) => {
-                    let evaluated = self.evaluate(&asked);
-                    self.step(Event::Evaluated(evaluated));
-                }
+                Effect::Evaluate(asked) => match &mut self.late {
+                    Some(late) => late.push(asked),
+                    None => {
+                        let evaluated = self.evaluate(&asked);
+                        self.step(Event::Evaluated(evaluated));
+                    }
+                },
                 Effect::Assume { negotiation, .. } => {
                     self.effects.push(effect);
                     let outcome = if self.assumes { Ok(()) } else { Err(text("Insufficient cpu")) };

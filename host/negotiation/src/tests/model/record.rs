@@ -307,6 +307,7 @@ impl Record {
             Effect::Defect(party, Defect::Silent | Defect::Quarantined) => {
                 self.rests.insert(party.clone(), now);
             }
+            Effect::Refuse(id, refusal) => panic!("{id:?} is refused: {refusal}"),
             Effect::Defect(_, Defect::Malformed(_)) | Effect::Over(_) => {}
             Effect::Tell { negotiation, progress, .. } => self.check_progress(*negotiation, progress, now),
         }
