@@ -53,7 +53,25 @@ pub(super) fn of_pod(
         return Vec::new();
     }
     let clues = hashes(Clue::all_of(labels));
-    scopes.iter().flat_map(|scope| clues.iter().map(|clue| heading(*scope, *clue))).collect()
+    let mut headings = Vec::new();
+    for scope in scopes {
+        // Both are sorted, and whichever is behind goes on to the other: the product of both is never made, since pods and namespaces may
+        // have thousands of labels.
+        let mut at = 0;
+        while let Some(clue) = clues.get(at)
+            && let Some(filed) = next(heading(scope, *clue))
+            && filed >> 32 == u64::from(scope)
+        {
+            if filed == heading(scope, *clue) {
+                headings.push(filed);
+                at += 1;
+            } else {
+                let rest = clues.get(at..).unwrap_or_default();
+                at += rest.partition_point(|clue| heading(scope, *clue) < filed);
+            }
+        }
+    }
+    headings
 }
 
 /// Headings of one scope are next to each other.

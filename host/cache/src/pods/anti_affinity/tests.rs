@@ -376,3 +376,39 @@ fn a_term_is_filed_under_few_headings_beside_its_namespaces() {
         assert!(headings.is_sorted_by(|a, b| a < b));
     }
 }
+
+#[test]
+fn many_labels_of_a_pod_and_of_its_namespace_cost_a_look_each_and_not_their_product() {
+    const LABELS: usize = 600;
+    let labels = |of: &str| (0..LABELS).map(|at| (text(&format!("{of}{at:04}")), text("v"))).collect::<Labels>();
+    let (of_namespace, of_pod) = (labels("n"), labels("p"));
+    let needs = |key: String| vec![LabelRequirement::new(&key, Operator::Exists, Vec::new()).unwrap()];
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let terms = (0..LABELS).map(|at| {
+        // Of some, the pod lacks the label; and some need none.
+        let requirements = match random.u8(0..3) {
+            0 => needs(format!("p{:04}", random.usize(0..2 * LABELS))),
+            1 => needs(format!("other{at}")),
+            _ => Vec::new(),
+        };
+        let namespace_requirements = Some(needs(format!("n{at:04}")));
+        let selector = PodSelector { namespaces: Vec::new(), namespace_requirements, requirements };
+        AntiAffinityTerm { selector, topology_key: text("host") }
+    });
+    let filed: std::collections::BTreeSet<u64> = terms.flat_map(|term| headings::of_term(&term)).collect();
+    let looked = std::cell::Cell::new(0);
+    let next = |heading| {
+        looked.set(looked.get() + 1);
+        filed.range(heading..).next().copied()
+    };
+    let found = headings::of_pod("a", &of_namespace, &of_pod, next);
+    let all = 2 * LABELS + 2;
+    // Each scope is looked up once, and each heading that is filed under it leads to one look more at most.
+    assert!(looked.get() <= 2 * all + 2 * filed.len(), "{} looks, {} headings", looked.get(), filed.len());
+    let clues = headings::of_pod("a", &of_namespace, &of_pod, Some);
+    let expected: Vec<u64> = filed.iter().copied().filter(|heading| clues.binary_search(heading).is_ok()).collect();
+    assert!(found.len() > LABELS / 4, "{} headings", found.len());
+    assert_eq!(found, expected);
+}
