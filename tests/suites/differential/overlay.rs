@@ -157,12 +157,16 @@ fn is_hypothetical(event: &Event) -> bool {
     }
 }
 
-/// Events that really happen, and those that an overlay describes instead. A pod that really appears and is deleted in the same
-/// round is really deleted: the overlay is the difference from the start of the round, which does not contain the pod.
+/// Events that really happen, and those that an overlay describes instead. What follows of a pod that really appears in the same round
+/// really happens, such as its end: the overlay is the difference from the start of the round, which does not contain the pod.
 fn divide(events: &[Event], before: &Cluster) -> (Vec<Event>, Vec<Event>) {
     let mut appeared: BTreeSet<String> = BTreeSet::new();
     events.iter().cloned().partition(|event| match event {
-        Event::Remove(object) if appeared.contains(&key(object)) => true,
+        Event::Apply(object) | Event::Remove(object)
+            if text(object, "kind") == "Pod" && appeared.contains(&key(object)) =>
+        {
+            true
+        }
         event if is_hypothetical(event) => false,
         Event::Apply(object) | Event::Remove(object) => {
             if text(object, "kind") == "Pod" && before.get("Pod", &key(object)).is_none() {
