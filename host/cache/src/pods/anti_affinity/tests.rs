@@ -1,3 +1,5 @@
+//! Terms found by headings against a walk over all terms, and what a question, a change and a repair look at and copy. Start at [`State`].
+
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
 
 use std::collections::BTreeMap;
