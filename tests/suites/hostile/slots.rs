@@ -36,21 +36,28 @@ fn a_module_whose_configure_takes_longer_than_a_call_is_refused_with_advice() {
     // From less than a call has on, twice as much each time: what is refused first has far less than loading allows, at any speed.
     let refused_from = |step: &str, guest: &dyn Fn(u64) -> Guest| {
         let mut work = rounds(FILTER_TIME_MIN / 4).max(1);
-        let (guest, error) = loop {
+        loop {
             let guest = guest(work).component();
-            match RUNTIME.load(&guest, default_grants()) {
-                Ok(_) => work *= 2,
-                Err(error) => break (guest, error),
+            work *= 2;
+            let error = match RUNTIME.load(&guest, default_grants()) {
+                Ok(_) => continue,
+                Err(error) => error,
+            };
+            match &error {
+                LoadError::SlowStart { step: found, budget } => {
+                    assert_eq!(*budget, FILTER_TIME_MIN);
+                    // One step may use almost all of the budget, and the next what is left: twice as much ends in the step itself.
+                    if *found != step {
+                        continue;
+                    }
+                }
+                other => panic!("{step}: {other}"),
             }
-        };
-        match &error {
-            LoadError::SlowStart { step: found, budget } => assert_eq!((*found, *budget), (step, FILTER_TIME_MIN)),
-            other => panic!("{other}"),
+            let error = error.to_string();
+            assert!(error.contains("timePerCall") && error.contains("10ms") && !error.contains('\n'), "{error}");
+            healthy_answers_are_right();
+            break guest;
         }
-        let error = error.to_string();
-        assert!(error.contains("timePerCall") && error.contains("10ms") && !error.contains('\n'), "{error}");
-        healthy_answers_are_right();
-        guest
     };
     let in_configure = refused_from("configure", &|work| {
         Guest::healthy().definitions(WORK).configure(format!("(call $work (i64.const {work})) (i32.const 48)"))
