@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::{CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
+use crate::limits::{CANDIDATE_BYTES, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
 use crate::request::{Class, Owner, Refusal};
 
 /// Negotiations and deallocations, and their bytes.
@@ -17,8 +17,30 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     owners: BTreeMap<Owner, Held>,
+    classes: Classes,
+}
+
+/// What all clients of each class hold together.
+#[derive(Debug, Default)]
+struct Classes {
     local: Held,
     remote: Held,
+}
+
+impl Classes {
+    fn of(&self, class: Class) -> Held {
+        match class {
+            Class::Local => self.local,
+            Class::Remote => self.remote,
+        }
+    }
+
+    fn of_mut(&mut self, class: Class) -> &mut Held {
+        match class {
+            Class::Local => &mut self.local,
+            Class::Remote => &mut self.remote,
+        }
+    }
 }
 
 /// What there is no room for.
@@ -48,6 +70,11 @@ fn share(most: usize) -> usize {
 impl Ledger {
     pub(crate) const BYTES: &str = "the memory of pods, orders and candidates that are negotiated";
 
+    /// Bytes that a negotiation counts for: those of its pod and its order, and those of its candidates.
+    pub(crate) fn bytes(own: usize, candidates: usize) -> usize {
+        own.saturating_add(candidates.saturating_mul(CANDIDATE_BYTES))
+    }
+
     /// The most bytes of one client.
     pub(crate) fn most_bytes() -> usize {
         share(HELD_BYTES)
@@ -55,10 +82,7 @@ impl Ledger {
 
     /// What a class holds.
     pub(crate) fn of_class(&self, class: Class) -> Held {
-        match class {
-            Class::Local => self.local,
-            Class::Remote => self.remote,
-        }
+        self.classes.of(class)
     }
 
     /// What a client holds.
@@ -105,22 +129,14 @@ impl Ledger {
     /// Counts a negotiation for other bytes than before.
     pub(crate) fn change(&mut self, owner: &Owner, before: usize, bytes: usize) {
         let Some(held) = self.owners.get_mut(owner) else { return };
-        let class = match owner.class {
-            Class::Local => &mut self.local,
-            Class::Remote => &mut self.remote,
-        };
-        for held in [held, class] {
+        for held in [held, self.classes.of_mut(owner.class)] {
             held.bytes = (held.bytes + bytes).saturating_sub(before);
         }
     }
 
     /// Counts a negotiation or a deallocation.
     pub(crate) fn add(&mut self, owner: &Owner, bytes: usize) {
-        let class = match owner.class {
-            Class::Local => &mut self.local,
-            Class::Remote => &mut self.remote,
-        };
-        for held in [self.owners.entry(owner.clone()).or_default(), class] {
+        for held in [self.owners.entry(owner.clone()).or_default(), self.classes.of_mut(owner.class)] {
             held.negotiations += 1;
             held.bytes += bytes;
         }
@@ -128,11 +144,7 @@ impl Ledger {
 
     /// Counts one that has ended no more.
     pub(crate) fn remove(&mut self, owner: &Owner, bytes: usize) {
-        let class = match owner.class {
-            Class::Local => &mut self.local,
-            Class::Remote => &mut self.remote,
-        };
-        class.take(bytes);
+        self.classes.of_mut(owner.class).take(bytes);
         if let Some(held) = self.owners.get_mut(owner) {
             held.take(bytes);
             if held.negotiations == 0 {

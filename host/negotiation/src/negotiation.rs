@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
-use crate::limits::{CANDIDATE_BYTES, DEADLINE, ROUND};
+use crate::ledger::Ledger;
+use crate::limits::{DEADLINE, ROUND};
 use crate::message::CallId;
 use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
@@ -99,6 +100,8 @@ pub(crate) struct Negotiation {
     pub(crate) owner: Owner,
     /// Bytes of its pod and its order.
     pub(crate) own_bytes: usize,
+    /// Candidates that count from the beginning.
+    first_candidates: usize,
     /// Bytes that it counts for, as [`Self::held_bytes`] was last counted.
     pub(crate) bytes: usize,
     pub(crate) pod: Pod,
@@ -150,7 +153,8 @@ impl Negotiation {
             id,
             number,
             own_bytes: request.own_bytes(),
-            bytes: request.held_bytes(),
+            first_candidates: request.first_candidates(),
+            bytes: Ledger::bytes(request.own_bytes(), request.first_candidates()),
             most: request.most(),
             owner: request.owner,
             pod: request.pod,
@@ -179,8 +183,7 @@ impl Negotiation {
     /// they are evaluated.
     pub(crate) fn held_bytes(&self) -> usize {
         let coming = if matches!(self.phase, Phase::Evaluating { .. }) { self.coming } else { 0 };
-        let candidates = (self.candidates.len() + coming).max(self.most.min(self.order.len()));
-        self.own_bytes.saturating_add(candidates * CANDIDATE_BYTES)
+        Ledger::bytes(self.own_bytes, (self.candidates.len() + coming).max(self.first_candidates))
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.

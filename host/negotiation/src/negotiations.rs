@@ -149,7 +149,7 @@ impl Negotiations {
             let is_unnamed = owner.class == Class::Remote && owner.identity.is_empty();
             return Err(if is_unnamed { Refusal::AlreadyExistsUnnamed } else { Refusal::AlreadyExists(before) });
         }
-        self.make_room(&owner, request.held_bytes(), now)?;
+        self.make_room(&owner, Ledger::bytes(request.own_bytes(), request.first_candidates()), now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }

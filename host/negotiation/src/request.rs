@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::{CANDIDATE_BYTES, CANDIDATES, ORDER_NODE_BYTES};
+use crate::limits::{CANDIDATES, ORDER_NODE_BYTES};
 
 /// How a client reaches the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -166,9 +166,9 @@ impl Request {
         self.bytes.saturating_add(self.order.len() * ORDER_NODE_BYTES)
     }
 
-    /// Bytes that a negotiation counts for from its beginning: with the candidates of a round.
-    pub(crate) fn held_bytes(&self) -> usize {
-        self.own_bytes().saturating_add(self.most().min(self.order.len()) * CANDIDATE_BYTES)
+    /// Candidates that count from the beginning: those of the first round.
+    pub(crate) fn first_candidates(&self) -> usize {
+        self.most().min(self.order.len())
     }
 }
 

@@ -65,6 +65,11 @@ impl<T: Clone> Column<T> {
         self.state.len == 0
     }
 
+    /// The last row; none where there is no row.
+    pub(crate) fn last_row(&self) -> Option<Row> {
+        self.len().checked_sub(1).and_then(|last| u32::try_from(last).ok()).map(Row)
+    }
+
     /// The value of a row; none past the end.
     pub fn get(&self, row: Row) -> Option<&T> {
         self.state.chunks.get(row.index() / CHUNK_ROWS)?.get(row.index() % CHUNK_ROWS)

@@ -81,8 +81,7 @@ impl Controllers {
     /// Takes the last row out, whose pods are in another row by now, or gone. What a defect has left of it goes as well: the next
     /// node gets a row without pods.
     pub(crate) fn pop(&mut self) {
-        let last = self.totals.len().checked_sub(1).and_then(|last| u32::try_from(last).ok());
-        let Some(last) = last.map(Row) else { return };
+        let Some(last) = self.totals.last_row() else { return };
         if self.totals.get(last).is_some_and(|pods| *pods > 0) {
             self.clear(last);
         }
