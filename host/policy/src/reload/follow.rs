@@ -61,15 +61,16 @@ impl Drop for Following {
     }
 }
 
-/// Follows a policy on a thread of its own.
+/// Follows a policy on a thread of its own. Changes are noticed from when this returns.
 ///
 /// # Errors
 ///
 /// Where the system starts no thread.
 pub fn start(follow: Follow) -> std::io::Result<Following> {
     let notice = follow.source.notice();
-    let for_thread = Arc::clone(&notice);
-    thread::Builder::new().name("policy".to_owned()).spawn(move || Follower::new(follow, for_thread).run())?;
+    // Not on the thread: that a file is open for writing is noticed from its first write on, or never.
+    let follower = Follower::new(follow, Arc::clone(&notice));
+    thread::Builder::new().name("policy".to_owned()).spawn(move || follower.run())?;
     Ok(Following { notice })
 }
 
