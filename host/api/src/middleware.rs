@@ -173,6 +173,18 @@ mod tests {
 
     use super::*;
 
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_request_begins_with_the_first_byte_of_its_head() {
+        let time = Duration::from_secs(2);
+        let middleware = Middleware::new(Access::default(), BodyLimit(10), time, Metrics::default());
+        let began = Instant::now();
+        tokio::time::sleep(time / 2).await;
+        let mut request = Request::new(Body::empty());
+        request.extensions_mut().insert(Peer { began: Some(began), ..Peer::default() });
+        let admitted = middleware.admit(request, false).unwrap();
+        assert_eq!(admitted.extensions().get::<RequestScope>().unwrap().deadline.at(), began + time);
+    }
+
     #[tokio::test]
     async fn a_panic_is_contained() {
         async fn panics() -> &'static str {

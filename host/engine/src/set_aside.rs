@@ -190,3 +190,29 @@ impl SetAside {
         listed
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::facts::Batch;
+
+    #[test]
+    fn a_good_call_starts_the_count_and_the_waits_of_a_template_anew() {
+        let (mut writer, reader) = nodesift_cache::new();
+        writer.publish();
+        let pod = serde_json::from_str(r#"{"metadata":{"name":"a","namespace":"ns"}}"#).unwrap();
+        let facts = Arc::new(nodesift_cache::metadata::pod(&pod));
+        let context = Context::new(reader.snapshot(), facts, None, Batch::All);
+        let (aside, owner) = (SetAside::default(), Owner::pod(&context));
+        let fail = || aside.fail(&owner, &Fault::new(FaultKind::Trap, "unreachable"), false);
+        for _ in 0..2 {
+            let waits: Vec<Option<Duration>> = (0..=SET_ASIDE_FAULTS).map(|_| fail()).collect();
+            let (few, rest) = waits.split_at(SET_ASIDE_FAULTS as usize - 1);
+            assert!(few.iter().all(Option::is_none), "{waits:?}");
+            assert_eq!(rest, [Some(SET_ASIDE_FIRST), Some(SET_ASIDE_FIRST * 2)]);
+            aside.release(&owner);
+            assert!(aside.list().is_empty());
+        }
+    }
+}

@@ -151,14 +151,15 @@ mod tests {
     #[test]
     fn host_time_beyond_the_allowance_is_the_guests() {
         let budget = Duration::from_millis(10);
-        let mut deadline = Deadline::new(budget, None);
+        // However long the thread waits for a processor.
+        let mut deadline = Deadline { most: Duration::MAX, ..Deadline::new(budget, None) };
         // The first long function uses the allowance although no tick has passed.
         deadline.credit(HostWork::Chosen, work(budget * HOST_TIME_FACTOR));
         assert!(deadline.look().is_some(), "the allowance");
         deadline.credit(HostWork::Chosen, work(budget));
         assert!(deadline.look().is_none(), "the budget is used up");
         // The same after a tick.
-        let mut deadline = Deadline::new(budget, None);
+        let mut deadline = Deadline { most: Duration::MAX, ..Deadline::new(budget, None) };
         assert!(deadline.look().is_some());
         deadline.credit(HostWork::Chosen, work(budget * HOST_TIME_FACTOR));
         assert!(deadline.look().is_some(), "the allowance");
@@ -174,6 +175,19 @@ mod tests {
         let Some(started) = Instant::now().checked_sub(budget * (HOST_TIME_FACTOR + 5)) else { return };
         deadline.credit(HostWork::Chosen, started);
         assert!(deadline.look().is_some());
+    }
+
+    #[test]
+    fn a_call_that_hardly_gets_a_processor_ends_after_many_times_its_budget() {
+        let budget = Duration::from_secs(1);
+        // The first tick was so long ago, and the thread has hardly run since.
+        let goes_on = |ago: Duration| {
+            let mut deadline = Deadline::new(budget, None);
+            deadline.since = Some((ThreadTime::now().as_duration(), Instant::now().checked_sub(ago)?));
+            Some(deadline.look().is_some())
+        };
+        assert_ne!(goes_on(budget * STARVED_FACTOR / 2), Some(false));
+        assert_ne!(goes_on(budget * STARVED_FACTOR), Some(true));
     }
 
     #[test]

@@ -49,9 +49,14 @@ impl Drop for Slot {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
+
+    /// Longer than any test waits.
+    const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -60,12 +65,24 @@ mod tests {
         let slots = Slots::new(2);
         let taken: Vec<Slot> = (0..2).map(|_| slots.take(Instant::now).unwrap()).collect();
         assert!(slots.take(Instant::now).is_none());
-        std::thread::scope(|scope| {
-            let waiting: Vec<_> =
-                (0..2).map(|_| scope.spawn(|| slots.take(|| Instant::now() + LONG).is_some())).collect();
-            drop(taken);
-            assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
-        });
+        let (woken, wakes) = mpsc::channel();
+        for _ in 0..2 {
+            let (slots, woken) = (Arc::clone(&slots), woken.clone());
+            // Not joined: one that nobody wakes must not keep the test from failing.
+            thread::spawn(move || {
+                let end = || {
+                    woken.send(None).unwrap();
+                    Instant::now() + FOR_EVER
+                };
+                // Given back before that is told.
+                let has_slot = slots.take(end).is_some();
+                woken.send(Some(has_slot))
+            });
+        }
+        // Both are about to wait, under the lock.
+        (0..2).for_each(|_| assert_eq!(wakes.recv_timeout(LONG), Ok(None)));
+        drop(taken);
+        (0..2).for_each(|_| assert_eq!(wakes.recv_timeout(LONG), Ok(Some(true)), "nobody has woken it"));
         assert!(slots.take(Instant::now).is_some());
     }
 }

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use nodesift_api::limits::{
-    CONNECTION_PIECES_BYTES, DRAIN_FRAME_TIME, H2_STREAMS, QUEUE_TIME, SEND_TICK, STREAM_CHUNK, STREAMS,
-    UNSENT_PIECES_BYTES, WRITE_STALL,
+    CONNECTION_PIECES_BYTES, DRAIN_FRAME_TIME, H2_CONNECTION_WINDOW, H2_STREAM_WINDOW, H2_STREAMS, QUEUE_TIME,
+    SEND_TICK, STREAM_CHUNK, STREAMS, UNSENT_PIECES_BYTES, WRITE_STALL,
 };
 use nodesift_proto::v1;
 use nodesift_tests::http::{self, Endpoint};
@@ -16,7 +16,8 @@ use prost::Message as _;
 
 use crate::arena::Arena;
 use crate::frames::{
-    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPENING, PING, SETTINGS, frame, get, header, receive, request,
+    DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPENING, PING, SETTINGS, WINDOW_UPDATE, frame, get, header,
+    receive, request,
 };
 use crate::grpc;
 
@@ -243,4 +244,35 @@ fn large_answers_behind_closed_windows_do_not_keep_others_from_theirs() {
         timing::figure("an answer beside large ones behind closed windows", start.elapsed(), WRITE_STALL);
     }
     arena.goes_on();
+}
+
+#[test]
+fn a_peer_may_send_no_more_unread_than_the_windows_hold() {
+    /// Of a connection, before its first update.
+    const FIRST: u32 = 65_535;
+    let _beside = beside_others();
+    let arena = Arena::new(&[]);
+    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+    for endpoint in &arena.endpoints() {
+        let mut wire = Wire::open(endpoint).unwrap();
+        wire.send(OPENING).unwrap();
+        let (mut stream, mut connection) = (None, FIRST);
+        // Whatever it tells at first is there before it answers a second ping.
+        for _ in 0..2 {
+            wire.send(frame(PING, 0, 0, &[7; 8])).unwrap();
+            loop {
+                let came = receive(&mut wire).unwrap();
+                match came.kind {
+                    SETTINGS => {
+                        let window = came.payload.chunks(6).find(|setting| setting[..2] == [0, 4]);
+                        stream = window.map(|setting| number(&setting[2..])).or(stream);
+                    }
+                    WINDOW_UPDATE if came.stream == 0 => connection += number(&came.payload),
+                    PING if came.flags == 1 => break,
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!((stream, connection), (Some(H2_STREAM_WINDOW), H2_CONNECTION_WINDOW));
+    }
 }

@@ -299,6 +299,47 @@ mod tests {
         assert!(start.elapsed() >= limits::QUEUE_TIME);
     }
 
+    /// Large requests that wait for a slot, as many as the queue has places. None ends before time goes on.
+    async fn full_queue(slots: &Slots, metrics: &Metrics) -> Vec<tokio::task::JoinHandle<Result<(), Error>>> {
+        let large = || {
+            let (slots, metrics) = (slots.clone(), metrics.clone());
+            tokio::spawn(
+                async move { slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.map(drop) },
+            )
+        };
+        let waiting: Vec<_> = (0..limits::QUEUE_REQUESTS).map(|_| large()).collect();
+        for _ in &waiting {
+            tokio::task::yield_now().await;
+        }
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "there are as many places");
+        waiting
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_finds_the_queue_full_does_not_wait() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let _held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
+        let _waiting = full_queue(&slots, &metrics).await;
+        let start = tokio::time::Instant::now();
+        let refused = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await;
+        assert!(matches!(refused, Err(Error::Overloaded)));
+        assert_eq!(start.elapsed(), Duration::ZERO, "it had no place in the queue");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_waited_in_vain_gives_its_place_in_the_queue_back() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let held = slots.acquire(Size::Large, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
+        for waiting in full_queue(&slots, &metrics).await {
+            assert!(matches!(waiting.await.unwrap(), Err(Error::Overloaded)));
+        }
+        let waiting = full_queue(&slots, &metrics).await;
+        drop(held);
+        for waiting in waiting {
+            waiting.await.unwrap().unwrap();
+        }
+    }
+
     #[test]
     fn the_mean_follows_a_change_of_the_load() {
         let mean = MeanTime::default();

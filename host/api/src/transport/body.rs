@@ -252,6 +252,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn no_more_bodies_wait_for_room_than_there_are_places() {
+        let (budget, arrivals) = budget(1 << 20);
+        let _held = budget.try_take(1 << 19, crate::transport::budget::Taker::Large).unwrap();
+        let send = || {
+            let (body, room) = bounded(Body::from(vec![b'x'; 600_000]), 1 << 20, LONG, false, &arrivals);
+            tokio::spawn(async move {
+                let _room = room;
+                read(body).await.map(|body| body.len())
+            })
+        };
+        let waiting: Vec<_> = (0..limits::ROOM_WAITERS).map(|_| send()).collect();
+        for _ in &waiting {
+            tokio::task::yield_now().await;
+        }
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "there are as many places");
+        let start = Instant::now();
+        assert!(matches!(send().await.unwrap(), Err(Error::Overloaded)));
+        assert_eq!(start.elapsed(), Duration::ZERO, "it had no place to wait");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_silent_sender_does_not_give_way_in_vain() {
         let (budget, arrivals) = budget(1 << 20);
         let _held = budget.try_take(900_000, crate::transport::budget::Taker::Large).unwrap();

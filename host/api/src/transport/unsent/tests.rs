@@ -275,3 +275,19 @@ async fn a_piece_waits_until_one_who_does_not_read_gives_way() {
     assert!(start.elapsed() <= limits::UNSENT_PATIENCE, "{:?}", start.elapsed());
     assert!(oldest.is_ended(), "of those who hold as much, the one that has not read for longest");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_left_most_of_its_share_unread_waits_until_it_has_read() {
+    let unsent = connection();
+    let half = limits::CONNECTION_UNSENT_BYTES / 2;
+    let (first, second) = (unsent.hold(1, 1).unwrap(), unsent.hold(half, half).unwrap());
+    let waiting = tokio::spawn({
+        let unsent = unsent.clone();
+        async move { unsent.until_read().await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished(), "it has more than half of its share");
+    drop(first);
+    waiting.await.unwrap();
+    drop(second);
+}
