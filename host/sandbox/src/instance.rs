@@ -18,7 +18,7 @@ use super::verdict::Verdict;
 use super::wire::allocation::Allocation;
 use super::wire::devices::QueryTooLarge;
 use super::wire::{self, Descriptor};
-use super::{Facts, backtrace, check};
+use super::{Facts, NoValue, backtrace, check};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::OUTPUT_BYTES;
 
@@ -365,6 +365,7 @@ pub(super) fn kind_of(
         Some(_) => FaultKind::Trap,
         None if error.is::<NoFacts>() || error.is::<QueryTooLarge>() => FaultKind::Trap,
         None if error.is::<PoolConcurrencyLimitError>() => FaultKind::Overloaded,
+        None if error.downcast_ref() == Some(&NoValue::Overloaded) => FaultKind::Overloaded,
         None if cause().contains("fuel allocated for hostcalls") => FaultKind::OutputTooLarge,
         // All other errors: a result or an argument that violates the component model's canonical ABI.
         None => error.downcast_ref::<RowSetError>().map_or(FaultKind::MalformedVerdict, |error| error.kind()),
@@ -376,5 +377,22 @@ fn as_configure(fault: Fault) -> Fault {
     match fault.kind {
         FaultKind::MalformedVerdict => Fault { kind: FaultKind::Configure, ..fault },
         _ => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_host_has_no_value_for_ends_a_call_with_its_kind() {
+        for (none, kind) in [
+            (NoValue::Overloaded, FaultKind::Overloaded),
+            (NoValue::Deadline, FaultKind::Deadline),
+            (NoValue::UnknownOperator, FaultKind::MalformedVerdict),
+        ] {
+            let error = none.trap().context("a host function has failed");
+            assert_eq!(kind_of(&error, false, || false), kind, "{none}");
+        }
     }
 }

@@ -47,12 +47,15 @@ pub enum NoValue {
     /// The time of the call is up.
     #[error("the time of the call is up")]
     Deadline,
+    /// What the host needs for it is in use by others.
+    #[error("what the host needs to answer is in use by other calls")]
+    Overloaded,
 }
 
 impl NoValue {
-    fn trap(self) -> wasmtime::Error {
+    pub(super) fn trap(self) -> wasmtime::Error {
         match self {
-            Self::UnknownOperator => self.into(),
+            Self::UnknownOperator | Self::Overloaded => self.into(),
             Self::Deadline => Trap::Interrupt.into(),
         }
     }

@@ -314,3 +314,42 @@ fn claims_whose_expressions_take_seconds_together_are_set_aside_with_their_pod()
     assert!(kinds.iter().any(|kind| kind == "Quarantined"), "{kinds:?}");
     ordinary_pods_fit(&sidecar, 0, "expressions");
 }
+
+#[test]
+fn an_expression_that_takes_almost_all_steps_that_cel_allows_is_answered_as_cel_says() {
+    // Three loops in each other: with 46 numbers within CEL's million steps, with 50 beyond it.
+    let costly = |numbers: usize, least: usize| {
+        let list: Vec<String> = (0..numbers).map(|number| number.to_string()).collect();
+        let list = list.join(",");
+        format!("[{list}].all(a, [{list}].all(b, [{list}].all(c, a + b + c >= {least})))")
+    };
+    let object = |kind: &str, name: &str, spec: Value| {
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": kind, "spec": spec,
+            "metadata": {"name": name, "namespace": "tenant", "uid": format!("{kind}-{name}")}})
+    };
+    let slice = json!({"driver": "d.example.com", "nodeName": "n0",
+        "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "d0"}]});
+    let claim = |expressions: &[String]| {
+        let selectors: Vec<Value> = expressions.iter().map(|text| json!({"cel": {"expression": text}})).collect();
+        let exactly =
+            json!({"deviceClassName": "acc", "allocationMode": "ExactCount", "count": 1, "selectors": selectors});
+        json!({"devices": {"requests": [{"name": "r", "exactly": exactly}]}})
+    };
+    let all: Vec<String> = (0..3).map(|number| format!("{} || {number} > 3", costly(46, 0))).collect();
+    let objects = [
+        object("DeviceClass", "acc", json!({})),
+        object("ResourceSlice", "n0", slice),
+        object("ResourceClaim", "all", claim(&all)),
+        object("ResourceClaim", "none", claim(&[costly(46, 1)])),
+        object("ResourceClaim", "beyond", claim(&[costly(50, 0)])),
+    ];
+    let (sidecar, _folder) = serving(&objects, None);
+    let with_claim =
+        |claim: &str| pod("tenant", claim, &json!({"resourceClaims": [{"name": "c", "resourceClaimName": claim}]}));
+    for (claim, fitting, said) in [("all", 1, ""), ("none", 0, ""), ("beyond", 0, "actual cost limit exceeded")] {
+        let answer = asked(&sidecar, &with_claim(claim));
+        assert_eq!(answer["faults"].as_array().map_or(0, Vec::len), 0, "{claim}: {answer}");
+        assert_eq!(feasible(&answer), fitting, "{claim}: {answer}");
+        assert!(answer.to_string().contains(said), "{claim}: {answer}");
+    }
+}

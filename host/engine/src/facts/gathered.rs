@@ -2,7 +2,6 @@
 //! selectors say of them. Start at [`Gathered::of`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
@@ -19,8 +18,8 @@ use crate::selectors::{self, Selectors};
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
 
-/// The answer of expressions that are not evaluated because those before them took too long. No guest sees it: its call ends.
-const TOO_LONG: &str = "selector #0: CEL runtime error: the expressions of the pod's claims take too long together";
+/// The answer of expressions that could not be evaluated now. No guest sees it: its call ends.
+const LEFT_OUT: &str = "selector #0: CEL runtime error: the expressions of the pod's claims are not evaluated yet";
 
 /// What a row sees: the number of a list of pools, or why pools cannot be gathered.
 pub(super) type Sight = Result<u32, Arc<str>>;
@@ -40,8 +39,8 @@ pub(super) struct Gathered {
     answers: Mutex<FxHashMap<Vec<String>, Arc<Answers>>>,
     /// Processor time that expressions have taken.
     evaluated: Mutex<Duration>,
-    /// Whether expressions were left out because those before them took too long.
-    left_out: AtomicBool,
+    /// Why expressions were left out, if any were.
+    left_out: Mutex<Option<NoValue>>,
 }
 
 /// A pool that rows see.
@@ -135,9 +134,15 @@ impl Gathered {
     ///
     /// # Errors
     ///
-    /// [`NoValue::Deadline`] where some were left out because those before them took [`SELECTORS_TIME`].
+    /// [`NoValue::Deadline`] where some were left out because all of them take more than [`SELECTORS_TIME`]; [`NoValue::Overloaded`] where
+    /// others evaluate meanwhile.
     pub(super) fn in_time(&self) -> Result<(), NoValue> {
-        if self.left_out.load(Ordering::Relaxed) { Err(NoValue::Deadline) } else { Ok(()) }
+        (*self.left_out.lock()).map_or(Ok(()), Err)
+    }
+
+    /// The same error for each device.
+    fn all(&self, error: &str) -> Answers {
+        Answers { distinct: vec![Answer::Error(error.into())], codes: vec![0; self.device_count] }
     }
 
     /// What a list of expressions says of each device.
@@ -150,20 +155,20 @@ impl Gathered {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
-                    None if *self.evaluated.lock() >= SELECTORS_TIME => {
-                        self.left_out.store(true, Ordering::Relaxed);
-                        Answers { distinct: vec![Answer::Error(TOO_LONG.into())], codes: vec![0; self.device_count] }
-                    }
                     None => {
+                        let left = SELECTORS_TIME.saturating_sub(*self.evaluated.lock());
                         // A thread that waits for a processor is no reason to set the pod aside.
                         let started = ThreadTime::now();
-                        let answers = Answers::of(selectors.outcomes(list, devices.map(|seen| &seen.device)));
+                        let answers = selectors.outcomes(list, devices.map(|seen| &seen.device), left);
                         *self.evaluated.lock() += started.elapsed();
-                        answers
+                        answers.map(Answers::of).unwrap_or_else(|none| {
+                            self.left_out.lock().get_or_insert(none);
+                            self.all(LEFT_OUT)
+                        })
                     }
                 }
             }
-            None => Answers { distinct: vec![Answer::Error(NO_SELECTORS.into())], codes: vec![0; self.device_count] },
+            None => self.all(NO_SELECTORS),
         });
         self.answers.lock().insert(list.to_vec(), Arc::clone(&answers));
         answers

@@ -1,6 +1,9 @@
 //! Who evaluates expressions: the component, or what stands for it in a test.
 
 use std::fmt::Debug;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
 
 use nodesift_sandbox::device_selector::{DeviceSelector, Outcome, Path, SelectedDevice};
 use nodesift_sandbox::fault::Fault;
@@ -24,6 +27,25 @@ pub trait Evaluator: Debug + Send + Sync {
 
     /// Whether a fault may be logged now.
     fn admits_fault_line(&self) -> bool;
+}
+
+/// Processor time that expressions may take on this thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    started: ThreadTime,
+    time: Duration,
+}
+
+impl Budget {
+    /// So much from now on.
+    pub(super) fn new(time: Duration) -> Self {
+        Self { started: ThreadTime::now(), time }
+    }
+
+    /// Whether it is used up.
+    pub(super) fn is_over(&self) -> bool {
+        self.started.elapsed() >= self.time
+    }
 }
 
 impl Evaluator for DeviceSelector {

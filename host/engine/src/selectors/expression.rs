@@ -4,18 +4,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use nodesift_sandbox::NoValue;
 use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
-use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::LOG_LINE_BYTES;
 use nodesift_sandbox::printable;
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
 
 use super::device::{SelectorDevice, selected, selected_bytes};
-use super::evaluator::Evaluator;
+use super::evaluator::{Budget, Evaluator};
 use super::key;
 use super::outcomes::{Keys, Outcome, Outcomes};
-use crate::limits::{SELECTOR_BATCH_BYTES, SELECTOR_BATCH_DEVICES, SELECTOR_RETRY, SELECTOR_RETRY_MOST};
+use crate::limits::{
+    SELECTOR_BATCH_BYTES, SELECTOR_BATCH_DEVICES, SELECTOR_BATCH_SPLIT, SELECTOR_RETRY, SELECTOR_RETRY_MOST,
+    SELECTORS_TIME,
+};
 
 /// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,40 +46,76 @@ pub(super) struct Expression {
 }
 
 /// What only evaluation needs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Work {
     keys: Keys,
+    /// Most devices of a call: fewer where a call about more took too long, and more again after a while.
+    batch: usize,
+    /// Calls with so many that have not taken too long.
+    in_time: usize,
     /// How the evaluator failed last. It is asked again after a while.
     failed: Option<Failed>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { keys: Keys::default(), batch: SELECTOR_BATCH_DEVICES, in_time: 0, failed: None }
+    }
+}
+
+/// What a fault of the evaluator is for those who ask.
+#[derive(Debug, Clone)]
+pub(super) enum Failure {
+    /// Nothing can be said now: that is of the moment, or of the speed of the machine.
+    NoValue(NoValue),
+    /// An error of the expression for its devices.
+    Error(Arc<str>),
 }
 
 /// A fault of the evaluator about an expression.
 #[derive(Debug)]
 struct Failed {
     at: Instant,
-    text: Arc<str>,
+    failure: Failure,
     /// Until it is asked again.
     wait: Duration,
 }
 
 impl Work {
-    /// How the evaluator has failed just now.
-    fn failure(&self) -> Option<Arc<str>> {
-        let recent = self.failed.as_ref().filter(|failed| failed.at.elapsed() < failed.wait);
-        recent.map(|failed| Arc::clone(&failed.text))
+    /// A call was in time.
+    fn note_in_time(&mut self) {
+        self.in_time += 1;
+        if self.in_time >= SELECTOR_BATCH_SPLIT && self.batch < SELECTOR_BATCH_DEVICES {
+            (self.batch, self.in_time) = ((self.batch * 2).min(SELECTOR_BATCH_DEVICES), 0);
+        }
     }
 
-    /// Notes a fault, and returns its text.
-    fn fail(&mut self, fault: &Fault) -> Arc<str> {
-        let text: Arc<str> = fault.to_string().into();
+    /// A call about so many devices took too long.
+    fn note_late(&mut self, devices: usize) {
+        (self.batch, self.in_time) = ((devices / SELECTOR_BATCH_SPLIT).max(1), 0);
+    }
+
+    /// How the evaluator has failed just now.
+    fn failure(&self) -> Option<Failure> {
+        let recent = self.failed.as_ref().filter(|failed| failed.at.elapsed() < failed.wait);
+        recent.map(|failed| failed.failure.clone())
+    }
+
+    /// Notes a fault.
+    fn fail(&mut self, fault: &Fault) -> Failure {
         // Other faults are of the moment: the next try may succeed.
         let before = self.failed.take();
-        if fault.kind.is_of_predicate() {
-            // An expression that takes too long for one device does so each time, of a whole core.
-            let wait = before.map_or(SELECTOR_RETRY, |failed| (failed.wait * 2).min(SELECTOR_RETRY_MOST));
-            self.failed = Some(Failed { at: Instant::now(), text: Arc::clone(&text), wait });
+        if !fault.kind.is_of_predicate() {
+            return Failure::NoValue(NoValue::Overloaded);
         }
-        text
+        let failure = match fault.kind {
+            FaultKind::Deadline => Failure::NoValue(NoValue::Deadline),
+            _ => Failure::Error(fault.to_string().into()),
+        };
+        // An expression that takes too long for one device does so each time, of a whole core.
+        let wait = before.map_or(SELECTOR_RETRY, |failed| (failed.wait * 2).min(SELECTOR_RETRY_MOST));
+        self.failed = Some(Failed { at: Instant::now(), failure: failure.clone(), wait });
+        failure
     }
 }
 
@@ -96,9 +136,9 @@ impl Expression {
     /// # Errors
     ///
     /// How the evaluator failed.
-    pub(super) fn reads(&self, evaluator: &dyn Evaluator) -> Result<Result<&Reads, &str>, Arc<str>> {
+    pub(super) fn reads(&self, evaluator: &dyn Evaluator) -> Result<Result<&Reads, &str>, Failure> {
         if self.reads.get().is_none() {
-            let mut work = self.work.lock();
+            let mut work = self.work().map_err(Failure::NoValue)?;
             // Others may have been here while this thread waited.
             if self.reads.get().is_none() {
                 if let Some(failure) = work.failure() {
@@ -116,24 +156,29 @@ impl Expression {
     }
 
     /// What it says of each device, and whether anything was evaluated for it. `faults` is [`Self::of_faults`].
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue`] where not all of them could be evaluated now. What was evaluated until then is kept.
     pub(super) fn outcomes<D: SelectorDevice>(
         &self,
         devices: &[&D],
         faults: &Self,
         evaluator: &dyn Evaluator,
-    ) -> (Vec<Outcome>, bool) {
+        budget: Budget,
+    ) -> Result<(Vec<Outcome>, bool), NoValue> {
         let (mut outcomes, missing) = self.look_up(devices);
         if missing.is_empty() {
-            return (outcomes, false);
+            return Ok((outcomes, false));
         }
         let asked: Vec<&D> = missing.iter().filter_map(|place| devices.get(*place).copied()).collect();
-        let evaluated = self.evaluate(&asked, faults, evaluator);
+        let evaluated = self.evaluate(&asked, faults, evaluator, budget)?;
         for (place, outcome) in missing.into_iter().zip(evaluated) {
             if let Some(entry) = outcomes.get_mut(place) {
                 *entry = outcome;
             }
         }
-        (outcomes, true)
+        Ok((outcomes, true))
     }
 
     /// The outcomes that are known. Nothing is evaluated while somebody has them.
@@ -146,14 +191,24 @@ impl Expression {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Forgets all outcomes where they take more bytes than this.
+    /// Forgets all outcomes where they take more bytes than this. Who evaluates just now does it afterwards.
     pub(super) fn shrink(&self, most: usize) {
-        if self.bytes() > most {
-            let mut work = self.work.lock();
+        if self.bytes() > most
+            && let Some(mut work) = self.work.try_lock()
+        {
             *self.known.write() = Outcomes::default();
             *work = Work::default();
             self.bytes.store(self.text.len(), Ordering::Relaxed);
         }
+    }
+
+    /// The work of this thread alone.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Overloaded`] where others evaluate the expression for longer than one question may take.
+    fn work(&self) -> Result<MutexGuard<'_, Work>, NoValue> {
+        self.work.try_lock_for(SELECTORS_TIME).ok_or(NoValue::Overloaded)
     }
 
     /// The outcomes that are known, and the places of the others, which are `No` for now.
@@ -171,14 +226,20 @@ impl Expression {
     }
 
     /// Evaluates devices whose outcomes were not known before the lock, and keeps them.
-    fn evaluate<D: SelectorDevice>(&self, devices: &[&D], faults: &Self, evaluator: &dyn Evaluator) -> Vec<Outcome> {
-        let mut work = self.work.lock();
+    fn evaluate<D: SelectorDevice>(
+        &self,
+        devices: &[&D],
+        faults: &Self,
+        evaluator: &dyn Evaluator,
+        budget: Budget,
+    ) -> Result<Vec<Outcome>, NoValue> {
+        let mut work = self.work()?;
         // Others may have evaluated them while this thread waited.
         let (mut outcomes, missing) = self.look_up(devices);
         let asked: Vec<&D> = missing.iter().filter_map(|place| devices.get(*place).copied()).collect();
         let reads = self.reads.get().and_then(|reads| reads.as_ref().ok()).unwrap_or(&Reads::Anything);
         let unseen = match reads {
-            Reads::Paths(_) if !asked.is_empty() => faults.outcomes(&asked, faults, evaluator).0,
+            Reads::Paths(_) if !asked.is_empty() => faults.outcomes(&asked, faults, evaluator, budget)?.0,
             _ => Vec::new(),
         };
         // What each device gets: an outcome, or that of one that is evaluated.
@@ -211,66 +272,79 @@ impl Expression {
                 }
             });
         }
-        let evaluated = self.evaluate_new(&new, reads, &mut work, evaluator);
+        let (evaluated, ended) = self.evaluate_new(&new, reads, &mut work, evaluator, budget);
         work.keys.extend(places.into_iter().filter_map(|(key, place)| Some((key, evaluated.get(place)?.clone()))));
         let mut known = self.known.write();
         for ((place, device), found) in missing.into_iter().zip(asked).zip(found) {
-            let outcome = found.or_else(|place| evaluated.get(place).cloned().ok_or(())).unwrap_or(Outcome::No);
+            let Ok(outcome) = found.or_else(|place| evaluated.get(place).cloned().ok_or(())) else { continue };
             known.insert(device.id(), &outcome);
             if let Some(entry) = outcomes.get_mut(place) {
                 *entry = outcome;
             }
         }
         self.bytes.store(self.text.len() + known.bytes() + work.keys.bytes(), Ordering::Relaxed);
-        outcomes
+        ended.map_or(Ok(outcomes), Err)
     }
 
-    /// Evaluates in batches. After a fault, the devices of its batch and of those that follow have it as their outcome.
+    /// Evaluates in batches. After a fault that is an error, the devices of its batch and of those that follow have it as their outcome;
+    /// after another, they have none.
     fn evaluate_new<D: SelectorDevice>(
         &self,
         new: &[&D],
         reads: &Reads,
         work: &mut Work,
         evaluator: &dyn Evaluator,
-    ) -> Vec<Outcome> {
+        budget: Budget,
+    ) -> (Vec<Outcome>, Option<NoValue>) {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(new.len());
         let mut texts = FxHashMap::<Arc<str>, Arc<str>>::default();
         let mut failure = work.failure();
         while let Some(rest) = new.get(outcomes.len()..).filter(|rest| !rest.is_empty() && failure.is_none()) {
-            match evaluator.matches(&self.text, &batch(rest, reads)) {
-                Ok(said) if !said.is_empty() => outcomes.extend(said.into_iter().map(|said| match said {
-                    device_selector::Outcome::No => Outcome::No,
-                    device_selector::Outcome::Yes => Outcome::Yes,
-                    device_selector::Outcome::Error(error) => {
-                        let error: Arc<str> = error.into();
-                        Outcome::Error(Arc::clone(texts.entry(Arc::clone(&error)).or_insert(error)))
-                    }
-                })),
+            if budget.is_over() {
+                return (outcomes, Some(NoValue::Deadline));
+            }
+            let batch = batch(rest, reads, work.batch);
+            match evaluator.matches(&self.text, &batch) {
+                Ok(said) if !said.is_empty() => {
+                    work.note_in_time();
+                    outcomes.extend(said.into_iter().map(|said| match said {
+                        device_selector::Outcome::No => Outcome::No,
+                        device_selector::Outcome::Yes => Outcome::Yes,
+                        device_selector::Outcome::Error(error) => {
+                            let error: Arc<str> = error.into();
+                            Outcome::Error(Arc::clone(texts.entry(Arc::clone(&error)).or_insert(error)))
+                        }
+                    }));
+                }
                 // Cannot happen: a batch has at least one device, and each has an outcome.
-                Ok(_) => failure = Some(Arc::from("no outcome")),
+                Ok(_) => failure = Some(Failure::Error(Arc::from("no outcome"))),
+                // Each of them may have an outcome within the time of one.
+                Err(fault) if fault.kind == FaultKind::Deadline && batch.len() > 1 => work.note_late(batch.len()),
                 Err(fault) => failure = Some(self.fail(work, &fault, evaluator)),
             }
         }
-        if let Some(failure) = failure {
-            outcomes.resize(new.len(), Outcome::Fault(failure));
+        match failure {
+            Some(Failure::Error(error)) => outcomes.resize(new.len(), Outcome::Fault(error)),
+            Some(Failure::NoValue(ended)) => return (outcomes, Some(ended)),
+            None => {}
         }
-        outcomes
+        (outcomes, None)
     }
 
-    /// Notes a fault, logs it where there is room, and returns its text.
-    fn fail(&self, work: &mut Work, fault: &Fault, evaluator: &dyn Evaluator) -> Arc<str> {
+    /// Notes a fault, and logs it where there is room.
+    fn fail(&self, work: &mut Work, fault: &Fault, evaluator: &dyn Evaluator) -> Failure {
         if fault.kind.is_of_predicate() && evaluator.admits_fault_line() {
             let expression = printable(&self.text, LOG_LINE_BYTES);
-            tracing::warn!(%expression, %fault, "a device selector was not evaluated: its devices have an error");
+            tracing::warn!(%expression, %fault, "a device selector was not evaluated");
         }
         work.fail(fault)
     }
 }
 
-/// The first devices, as many as one call may have: at least one.
-fn batch<'d, D: SelectorDevice>(new: &[&'d D], reads: &Reads) -> Vec<SelectedDevice<'d>> {
+/// The first devices, as many as one call may have: at least one, and at most so many.
+fn batch<'d, D: SelectorDevice>(new: &[&'d D], reads: &Reads, most: usize) -> Vec<SelectedDevice<'d>> {
     let (mut batch, mut bytes) = (Vec::new(), 0_usize);
-    for device in new.iter().copied().take(SELECTOR_BATCH_DEVICES) {
+    for device in new.iter().copied().take(most) {
         let device = match reads {
             Reads::Paths(paths) => key::read(paths, device),
             Reads::Anything | Reads::Faults => selected(device),

@@ -21,7 +21,9 @@ mod key;
 mod outcomes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use nodesift_sandbox::NoValue;
 use nodesift_sandbox::device_selector::DeviceSelector;
 use rustc_hash::FxHashMap;
 
@@ -29,7 +31,8 @@ pub use device::SelectorDevice;
 pub use evaluator::Evaluator;
 
 use crate::limits::SELECTOR_FAULT_BYTES;
-use expression::Expression;
+use evaluator::Budget;
+use expression::{Expression, Failure};
 use kept::Kept;
 use outcomes::Outcome;
 
@@ -84,12 +87,20 @@ impl Selectors {
     /// What a list of selectors says of each device, in the order of the devices. Selectors are evaluated in order, and the first
     /// that does not match or fails decides. Without selectors, every device matches.
     ///
-    /// Where the component faults, the devices that it was asked about have the fault as an error; that is not kept.
+    /// Where the component faults by an expression, the devices that it was asked about have the fault as an error; that is not kept.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] where that would take more processor time than this, or one device takes longer than
+    /// [`SELECTOR_TIME_OF_ONE_DEVICE`](nodesift_sandbox::limits::SELECTOR_TIME_OF_ONE_DEVICE); [`NoValue::Overloaded`] where others use
+    /// the component. What was evaluated until then is kept, so that the next question has less to do.
     pub fn outcomes<'d, D: SelectorDevice + 'd>(
         &self,
         list: &[impl AsRef<str>],
         devices: impl Iterator<Item = &'d Arc<D>>,
-    ) -> Vec<Answer> {
+        time: Duration,
+    ) -> Result<Vec<Answer>, NoValue> {
+        let budget = Budget::new(time);
         let devices: Vec<&D> = devices.map(|device| &**device).collect();
         let mut answers = vec![Answer::Yes; devices.len()];
         // Places of devices that all selectors so far match.
@@ -97,6 +108,9 @@ impl Selectors {
         for (number, text) in list.iter().enumerate() {
             if open.is_empty() {
                 break;
+            }
+            if budget.is_over() {
+                return Err(NoValue::Deadline);
             }
             let expression = self.kept.get(text.as_ref());
             let mut decide = |places: &[usize], kind: &str, error: &str| {
@@ -113,17 +127,19 @@ impl Selectors {
                     decide(&open, "compile", error);
                     break;
                 }
-                Err(fault) => {
+                Err(Failure::Error(fault)) => {
                     decide(&open, "runtime", &fault);
                     break;
                 }
+                Err(Failure::NoValue(none)) => return Err(none),
             }
             let asked: Vec<&D> = open.iter().filter_map(|place| devices.get(*place).copied()).collect();
-            let (outcomes, is_new) = expression.outcomes(&asked, &self.faults, &*self.evaluator);
-            if is_new {
+            let evaluated = expression.outcomes(&asked, &self.faults, &*self.evaluator, budget);
+            if !matches!(evaluated, Ok((_, false))) {
                 self.faults.shrink(SELECTOR_FAULT_BYTES);
                 self.kept.shrink();
             }
+            let (outcomes, _) = evaluated?;
             let mut errors: FxHashMap<Arc<str>, Answer> = FxHashMap::default();
             let mut outcomes = outcomes.into_iter();
             open.retain(|place| {
@@ -143,7 +159,7 @@ impl Selectors {
                 false
             });
         }
-        answers
+        Ok(answers)
     }
 }
 

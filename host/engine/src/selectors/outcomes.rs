@@ -11,7 +11,7 @@ pub(super) enum Outcome {
     No,
     Yes,
     Error(Arc<str>),
-    /// Nobody has said it: the evaluator failed. Not kept.
+    /// Nobody has said it: the evaluator failed for the expression, and would again. Not kept.
     Fault(Arc<str>),
 }
 

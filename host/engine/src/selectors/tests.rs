@@ -10,7 +10,7 @@ use nodesift_object::device::Attribute;
 use nodesift_sandbox::fault::FaultKind;
 
 use super::*;
-use crate::limits::{SELECTOR_BATCH_DEVICES, SELECTOR_BYTES, SELECTOR_EXPRESSIONS};
+use crate::limits::{SELECTOR_BATCH_DEVICES, SELECTOR_BATCH_SPLIT, SELECTOR_BYTES, SELECTOR_EXPRESSIONS};
 use native::{Native, TestDevice};
 
 const MODEL: &str = "device.attributes['d'].model == 'a'";
@@ -25,9 +25,19 @@ fn device(id: u32, model: &str) -> Arc<TestDevice> {
 }
 
 fn ask(selectors: &Selectors, list: &[&str], devices: &[Arc<TestDevice>]) -> Vec<Answer> {
+    ask_within(selectors, list, devices, Duration::MAX).unwrap()
+}
+
+/// The same in so much time.
+fn ask_within(
+    selectors: &Selectors,
+    list: &[&str],
+    devices: &[Arc<TestDevice>],
+    time: Duration,
+) -> Result<Vec<Answer>, NoValue> {
     let known = selectors.known(list, devices.iter().map(|device| device.id));
-    let answers = selectors.outcomes(list, devices.iter());
-    assert!(known.is_none_or(|known| known == matching(&answers)), "{list:?}");
+    let answers = selectors.outcomes(list, devices.iter(), time);
+    assert!(known.is_none_or(|known| answers.as_ref().is_ok_and(|answers| known == matching(answers))), "{list:?}");
     answers
 }
 
@@ -38,6 +48,12 @@ fn matching(answers: &[Answer]) -> Vec<bool> {
 
 fn error(text: &str) -> Answer {
     Answer::Error(text.into())
+}
+
+/// Devices with models of one batch, and one more.
+fn batch_and_one() -> Vec<Arc<TestDevice>> {
+    let count = u32::try_from(SELECTOR_BATCH_DEVICES).unwrap() + 1;
+    (0..count).map(|id| device(id, "a")).collect()
 }
 
 #[test]
@@ -118,38 +134,96 @@ fn a_value_that_cannot_be_seen_fails_every_expression() {
 }
 
 #[test]
-fn a_fault_is_the_error_of_its_devices_and_is_not_kept() {
+fn a_fault_of_an_expression_is_the_error_of_its_devices_and_is_not_kept() {
     let (native, selectors) = Native::selectors();
-    let count = u32::try_from(SELECTOR_BATCH_DEVICES).unwrap() + 1;
-    let devices: Vec<_> = (0..count).map(|id| device(id, "a")).collect();
-    // The second batch faults: that no instance was free is of the moment.
+    let devices = batch_and_one();
     ask(&selectors, &[MODEL], &devices);
-    native.fail_after(1, FaultKind::Overloaded);
+    // The second batch faults.
+    native.fail_after(1, FaultKind::Memory);
     let mut answers = ask(&selectors, &[MODEL, UUID], &devices);
-    assert_eq!(answers.pop(), Some(error("selector #1: CEL runtime error: Overloaded: test")));
+    assert_eq!(answers.pop(), Some(error("selector #1: CEL runtime error: Memory: test")));
     assert_eq!(answers, vec![Answer::Yes; SELECTOR_BATCH_DEVICES]);
+    let calls = native.calls();
     native.recover();
-    assert_eq!(ask(&selectors, &[MODEL, UUID], &devices), vec![Answer::Yes; devices.len()]);
-    assert_eq!(native.evaluated(UUID), devices.len(), "those of the first batch were kept");
-    // One that has not been read yet.
-    native.fail_after(0, FaultKind::Overloaded);
-    assert_eq!(ask(&selectors, &["true"], &devices[..1]), [error("selector #0: CEL runtime error: Overloaded: test")]);
-    native.recover();
-    assert_eq!(ask(&selectors, &["true"], &devices[..1]), [Answer::Yes]);
+    assert_eq!(ask(&selectors, &[UUID], &devices[..10]), vec![Answer::Yes; 10]);
+    assert_eq!(ask(&selectors, &[UUID], &devices).last(), Some(&error("selector #0: CEL runtime error: Memory: test")));
+    assert_eq!(native.calls(), calls, "it is not tried again at once");
+    assert_eq!(ask(&selectors, &[ANYTHING], &devices[..1]), [Answer::Yes], "another expression");
 }
 
 #[test]
-fn an_expression_that_takes_too_long_is_not_tried_again_at_once() {
+fn nothing_is_said_where_others_use_the_component_and_what_was_evaluated_is_kept() {
+    let devices = batch_and_one();
+    for kind in [FaultKind::Overloaded, FaultKind::ClockStopped] {
+        let (native, selectors) = Native::selectors();
+        ask(&selectors, &[MODEL], &devices);
+        // The second batch faults, and then the rest of it.
+        native.fail_after(1, kind);
+        for _ in 0..2 {
+            let answers = ask_within(&selectors, &[MODEL, UUID], &devices, Duration::MAX);
+            assert_eq!(answers, Err(NoValue::Overloaded), "{kind:?}");
+            assert_eq!(native.evaluated(UUID), SELECTOR_BATCH_DEVICES, "{kind:?}");
+            native.fail_after(0, kind);
+        }
+        // One that has not been read yet.
+        assert_eq!(ask_within(&selectors, &["true"], &devices[..1], Duration::MAX), Err(NoValue::Overloaded));
+        native.recover();
+        assert_eq!(ask(&selectors, &[MODEL, UUID], &devices), vec![Answer::Yes; devices.len()]);
+        assert_eq!(native.evaluated(UUID), devices.len(), "those of the first batch were kept");
+        assert_eq!(ask(&selectors, &["true"], &devices[..1]), [Answer::Yes]);
+    }
+}
+
+#[test]
+fn devices_that_take_too_long_together_are_evaluated_one_by_one() {
     let (native, selectors) = Native::selectors();
-    let devices = [device(0, "a")];
-    native.fail_after(0, FaultKind::Deadline);
-    let first = ask(&selectors, &[MODEL], &devices);
-    assert_eq!(first, [error("selector #0: CEL runtime error: Deadline: test")]);
+    let devices = batch_and_one();
+    ask(&selectors, &[MODEL], &devices);
     let calls = native.calls();
-    native.recover();
-    assert_eq!(ask(&selectors, &[MODEL], &devices), first);
+    native.slow_from(2);
+    assert_eq!(ask(&selectors, &[UUID], &devices), vec![Answer::Yes; devices.len()]);
+    assert_eq!(native.evaluated(UUID), devices.len());
+    // Those about 1,000 and 31 devices were in vain, and now and then one about two; one asks what the expression reads.
+    assert_eq!(native.calls() - calls, devices.len() + 3 + devices.len() / SELECTOR_BATCH_SPLIT);
+    // Where it was slow before, new devices are asked about one by one from the beginning.
+    let asked_about = |first: u32, count: u32| {
+        let calls = native.calls();
+        let others: Vec<_> = (first..first + count).map(|id| device(id, "a")).collect();
+        assert_eq!(ask(&selectors, &[UUID], &others), vec![Answer::Yes; others.len()]);
+        (native.calls() - calls, others.len())
+    };
+    let (calls, count) = asked_about(5_000, 100);
+    assert!(calls <= count + 1 + count / SELECTOR_BATCH_SPLIT, "{calls} calls");
+    // And no longer, where it was slow for a moment.
+    native.slow_from(usize::MAX);
+    let (calls, count) = asked_about(10_000, 3_000);
+    assert!(calls < count / 10, "{calls} calls");
+}
+
+#[test]
+fn nothing_is_said_of_devices_of_which_one_takes_too_long_and_it_is_not_tried_again_at_once() {
+    let (native, selectors) = Native::selectors();
+    let devices = [device(0, "a"), device(1, "b")];
+    ask(&selectors, &["true"], &devices);
+    native.slow_from(1);
+    let answers = ask_within(&selectors, &[MODEL], &devices, Duration::MAX);
+    assert_eq!(answers, Err(NoValue::Deadline));
+    let calls = native.calls();
+    native.slow_from(usize::MAX);
+    assert_eq!(ask_within(&selectors, &[MODEL], &devices, Duration::MAX), answers);
     assert_eq!(native.calls(), calls);
-    assert_eq!(ask(&selectors, &[UUID], &devices), [Answer::Yes], "another expression");
+    assert_eq!(ask(&selectors, &[UUID], &devices), vec![Answer::Yes; 2], "another expression");
+}
+
+#[test]
+fn nothing_is_said_without_time_but_of_what_is_known() {
+    let (native, selectors) = Native::selectors();
+    let devices = batch_and_one();
+    for list in [&[UUID][..], &["true"], &["device."]] {
+        assert_eq!(ask_within(&selectors, list, &devices, Duration::ZERO), Err(NoValue::Deadline), "{list:?}");
+    }
+    assert_eq!(native.calls(), 0);
+    assert_eq!(ask_within(&selectors, &[], &devices, Duration::ZERO), Ok(vec![Answer::Yes; devices.len()]));
 }
 
 #[test]
@@ -158,11 +232,11 @@ fn expressions_that_were_not_asked_for_the_longest_go() {
     let devices = [device(0, "a")];
     let expression = |number: usize| format!("device.driver == 'd' || {number} == 0");
     for number in 0..SELECTOR_EXPRESSIONS + 10 {
-        assert_eq!(selectors.outcomes(&[expression(0), expression(number)], devices.iter()), [Answer::Yes]);
+        assert_eq!(ask(&selectors, &[&expression(0), &expression(number)], &devices), [Answer::Yes]);
     }
     assert_eq!(selectors.kept.size().0, SELECTOR_EXPRESSIONS);
     assert_eq!(native.evaluated(&expression(0)), 1, "asked for again and again");
-    selectors.outcomes(&[expression(1)], devices.iter());
+    ask(&selectors, &[&expression(1)], &devices);
     assert_eq!(native.evaluated(&expression(1)), 2);
 }
 
@@ -176,13 +250,13 @@ fn outcomes_take_no_more_bytes_than_their_limit() {
     let (native, selectors) = Native::selectors();
     let expressions = ["1", "2", "3"].map(|text| format!("device.attributes['d'].model.startsWith('{text}')"));
     for expression in &expressions {
-        selectors.outcomes(&[expression], devices.iter());
+        ask(&selectors, &[expression], &devices);
         let (kept, bytes) = selectors.kept.size();
         assert!(kept == 1 && bytes > SELECTOR_BYTES / 2 && bytes <= SELECTOR_BYTES, "{kept}: {bytes}");
         assert_eq!(native.evaluated(expression), devices.len());
     }
     assert!(native.largest() < SELECTOR_BATCH_DEVICES, "so many bytes are more than one batch");
-    selectors.outcomes(&expressions[..1], devices.iter());
+    ask(&selectors, &[&expressions[0]], &devices);
     assert_eq!(native.evaluated(&expressions[0]), 2 * devices.len(), "it had to go");
 }
 

@@ -225,7 +225,8 @@ pub(crate) fn new_expression(
             })
         },
         |expression| {
-            let answers = black_box(selectors.outcomes(&[expression], devices.iter()));
+            let answers = selectors.outcomes(&[expression], devices.iter(), Duration::MAX);
+            let answers = black_box(answers.map_err(|none| Arc::from(none.to_string()))?);
             let error = answers.into_iter().find_map(|answer| match answer {
                 Answer::Error(error) => Some(error),
                 Answer::No | Answer::Yes => None,

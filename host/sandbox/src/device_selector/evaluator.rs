@@ -1,5 +1,7 @@
 //! One instance of the device selector with its own store, and the limits of its calls.
 
+use std::time::Duration;
+
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre};
 use wasmtime::{Store, Trap};
 
@@ -11,7 +13,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::instance::{cause_of, kind_of};
 use crate::limited::{self, Limited};
 use crate::limits::{
-    GUEST_MEMORY_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES, SELECTOR_OUTPUT_BYTES_PER_DEVICE,
+    GUEST_MEMORY_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES, SELECTOR_OUTPUT_BYTES_PER_DEVICE, SELECTOR_TIME_OF_ONE_DEVICE,
     SELECTOR_TIME_PER_1_000_DEVICES,
 };
 use crate::memory::MemoryBudget;
@@ -42,6 +44,8 @@ impl Exports {
 
 /// The host state of an instance.
 pub(super) struct State {
+    /// Processor time of the call.
+    time: Duration,
     deadline: Deadline,
     memory: MemoryBudget,
 }
@@ -67,8 +71,11 @@ pub(super) struct Evaluator {
 impl Evaluator {
     /// Instantiates, start functions included.
     pub(super) fn new(pre: &InstancePre<State>, slot: Slot) -> Result<Self, Fault> {
-        let state =
-            State { deadline: Deadline::new(INSTANTIATE_TIME, None), memory: MemoryBudget::new(GUEST_MEMORY_BYTES) };
+        let state = State {
+            time: INSTANTIATE_TIME,
+            deadline: Deadline::new(INSTANTIATE_TIME, None),
+            memory: MemoryBudget::new(GUEST_MEMORY_BYTES),
+        };
         let mut store = limited::store(pre.engine(), state, OUTPUT_BYTES);
         let instance = pre.instantiate(&mut store).map_err(|error| fault(&mut store, &error))?;
         Ok(Self { store, instance, _slot: slot })
@@ -115,9 +122,9 @@ impl Evaluator {
 
     /// Begins a call about so many devices.
     fn begin(&mut self, devices: usize) {
-        let thousands = u32::try_from(devices.div_ceil(1_000).max(1)).unwrap_or(u32::MAX);
         let state = self.store.data_mut();
-        state.deadline = Deadline::new(SELECTOR_TIME_PER_1_000_DEVICES.saturating_mul(thousands), None);
+        state.time = time_of(devices);
+        state.deadline = Deadline::new(state.time, None);
         // A refusal in an earlier call must not be reported as the cause of a failure in this one.
         state.memory.take_refused();
         self.store.set_hostcall_fuel(OUTPUT_BYTES + devices.saturating_mul(SELECTOR_OUTPUT_BYTES_PER_DEVICE));
@@ -125,13 +132,18 @@ impl Evaluator {
     }
 }
 
+/// Processor time of a call about so many devices.
+fn time_of(devices: usize) -> Duration {
+    let thousands = || u32::try_from(devices.div_ceil(1_000).max(1)).unwrap_or(u32::MAX);
+    if devices == 1 { SELECTOR_TIME_OF_ONE_DEVICE } else { SELECTOR_TIME_PER_1_000_DEVICES.saturating_mul(thousands()) }
+}
+
 /// Converts an error of wasmtime to a fault: what ended the call, then where it was.
 fn fault(store: &mut Store<State>, error: &wasmtime::Error) -> Fault {
     let kind = kind_of(error, store.data_mut().memory.take_refused(), || false);
     let detail = match kind {
         FaultKind::Deadline => {
-            let time = SELECTOR_TIME_PER_1_000_DEVICES.as_millis();
-            format!("the expression takes more than {time} ms for each 1,000 devices")
+            format!("the expression takes more than {} ms for the devices of one call", store.data().time.as_millis())
         }
         FaultKind::Memory => format!("the expression takes more than {} MiB of memory", GUEST_MEMORY_BYTES >> 20),
         _ => {

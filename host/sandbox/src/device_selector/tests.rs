@@ -41,7 +41,7 @@ fn paths_and_outcomes_cross() {
 fn a_fault_ends_one_call_and_the_next_has_a_fresh_instance() {
     let (_runtime, selector) = selector();
     for (expression, kind, detail) in [
-        ("l", FaultKind::Deadline, "more than 50 ms for each 1,000 devices"),
+        ("l", FaultKind::Deadline, "more than 50 ms for the devices of one call"),
         ("t", FaultKind::Trap, "unreachable"),
         ("g", FaultKind::Memory, "more than 16 MiB of memory"),
         ("c", FaultKind::MalformedVerdict, "1 outcomes for 2 devices"),

@@ -22,8 +22,8 @@ use crate::limits::EXPLAINED_HOLDERS;
 type Identity<'a> = (&'a str, &'a str, &'a str);
 
 impl Context {
-    /// What there is for each request of the pod's claims, in their order; nothing where expressions are not evaluated, or the claims
-    /// cannot be allocated anywhere. Of a claim that is allocated there is one entry, about the nodes that it can be used on.
+    /// What there is for each request of the pod's claims, in their order; nothing where expressions are not evaluated, or not in time, or
+    /// the claims cannot be allocated anywhere. Of a claim that is allocated there is one entry, about the nodes that it can be used on.
     pub(crate) fn requested_devices(&self) -> Vec<RequestedDevices> {
         let (Some(_), Ok(Some(resolved))) = (self.selectors(), self.resolved_claims()) else { return Vec::new() };
         let mut found = Vec::new();
@@ -39,6 +39,10 @@ impl Context {
                 let alternatives = alternatives.map(|fields| (format!("{}/{}", request.name, fields.name), fields));
                 found.extend(exactly.chain(alternatives).map(|(name, fields)| self.requested(claim, name, fields)));
             }
+        }
+        // Of devices about which not all is known, too few would count.
+        if self.gathered.get().is_some_and(|gathered| gathered.in_time().is_err()) {
+            return Vec::new();
         }
         found
     }

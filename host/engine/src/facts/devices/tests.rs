@@ -11,7 +11,7 @@ use nodesift_cache::metadata::{self, Selection, SliceRecord};
 use nodesift_cache::{Device, Row, Writer, new};
 use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::device_selector::{Outcome, Path, SelectedDevice, SelectedValue};
-use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,7 +52,7 @@ impl Evaluator for ByName {
     }
 }
 
-/// Takes a third of the time that all expressions of a pod have, and counts.
+/// Takes a third of the time that all expressions of a pod have for each device, and counts those that it was asked about alone.
 #[derive(Debug, Default)]
 struct Slow(AtomicUsize);
 
@@ -62,6 +62,9 @@ impl Evaluator for Arc<Slow> {
     }
 
     fn matches(&self, _: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        if devices.len() > 1 {
+            return Err(Fault::new(FaultKind::Deadline, "too many devices"));
+        }
         let started = ThreadTime::now();
         while started.elapsed() < SELECTORS_TIME / 3 {
             std::hint::spin_loop();
@@ -325,25 +328,31 @@ fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation(
 
 #[test]
 fn nothing_is_said_of_devices_before_all_expressions_are_evaluated() {
-    const LISTS: usize = 5;
-    let (mut writer, reader) = new();
-    writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": "n0"}}))));
-    let spec = json!({"driver": "d", "nodeName": "n0", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
-        "devices": [{"name": "g0"}]});
-    writer.apply_resource_slice(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
-    writer.publish();
-    let slow = Arc::new(Slow::default());
-    let selectors = Arc::new(Selectors::by(Box::new(Arc::clone(&slow))));
-    let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
-    let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
-    let query = Query { selector_lists: (0..LISTS).map(|list| vec![list.to_string()]).collect(), ..Query::default() };
-    let asked = || {
-        let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
-        context.selecting(Some(Arc::clone(&selectors))).devices_in_time(&query)
-    };
-    assert_eq!(asked().err(), Some(NoValue::Deadline));
-    assert_eq!(slow.0.load(Ordering::Relaxed), 3, "expressions in the time for all of them");
-    let devices = asked().unwrap();
-    assert_eq!(devices.kinds[0].matches[..], vec![wire::Answer::Yes; LISTS]);
-    assert_eq!(slow.0.load(Ordering::Relaxed), LISTS, "what was found was kept");
+    const CALLS: usize = 5;
+    // Many expressions about one device, and one about many.
+    for (lists, devices) in [(CALLS, 1), (1, CALLS)] {
+        let (mut writer, reader) = new();
+        writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": "n0"}}))));
+        let each =
+            (0..devices).map(|device| json!({"name": format!("g{device}"), "attributes": {"uuid": {"int": device}}}));
+        let spec = json!({"driver": "d", "nodeName": "n0", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "devices": each.collect::<Vec<_>>()});
+        writer.apply_resource_slice(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
+        writer.publish();
+        let slow = Arc::new(Slow::default());
+        let selectors = Arc::new(Selectors::by(Box::new(Arc::clone(&slow))));
+        let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
+        let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
+        let query =
+            Query { selector_lists: (0..lists).map(|list| vec![list.to_string()]).collect(), ..Query::default() };
+        let asked = || {
+            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
+            context.selecting(Some(Arc::clone(&selectors))).devices_in_time(&query)
+        };
+        assert_eq!(asked().err(), Some(NoValue::Deadline));
+        assert_eq!(slow.0.load(Ordering::Relaxed), 3, "calls in the time for all of them");
+        let seen = asked().unwrap();
+        assert!(seen.kinds.iter().all(|kind| kind.matches[..] == vec![wire::Answer::Yes; lists]));
+        assert_eq!(slow.0.load(Ordering::Relaxed), CALLS, "what was found was kept");
+    }
 }

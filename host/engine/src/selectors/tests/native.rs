@@ -51,8 +51,12 @@ struct State {
     /// Expressions of `matches`, with the number of devices.
     matches: Vec<(String, usize)>,
     paths: usize,
+    /// Calls that took too long.
+    in_vain: usize,
     /// Good calls that are left, and the fault of the others.
     fails: Option<(usize, FaultKind)>,
+    /// Calls about so many devices take too long; none do.
+    slow: Option<usize>,
 }
 
 impl Native {
@@ -71,7 +75,7 @@ impl Native {
     /// Calls so far.
     pub(super) fn calls(&self) -> usize {
         let state = self.0.lock();
-        state.paths + state.matches.len()
+        state.paths + state.in_vain + state.matches.len()
     }
 
     /// The most devices of a call.
@@ -84,6 +88,11 @@ impl Native {
         self.0.lock().fails = Some((good, kind));
     }
 
+    /// Calls of `matches` about at least so many devices take too long from now on.
+    pub(super) fn slow_from(&self, devices: usize) {
+        self.0.lock().slow = Some(devices);
+    }
+
     /// Fails no more.
     pub(super) fn recover(&self) {
         self.0.lock().fails = None;
@@ -91,7 +100,11 @@ impl Native {
 }
 
 impl State {
-    fn fault(&mut self) -> Result<(), Fault> {
+    fn fault(&mut self, devices: usize) -> Result<(), Fault> {
+        if self.slow.is_some_and(|slow| devices >= slow) {
+            self.in_vain += 1;
+            return Err(Fault::new(FaultKind::Deadline, "test"));
+        }
         match &mut self.fails {
             Some((0, kind)) => Err(Fault::new(*kind, "test")),
             Some((good, _)) => {
@@ -116,7 +129,7 @@ impl Evaluator for Arc<Native> {
 
     fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
         let mut state = self.0.lock();
-        state.fault()?;
+        state.fault(devices.len())?;
         state.matches.push((expression.to_owned(), devices.len()));
         let program = Program::compile(expression).unwrap();
         let outcome = |device| match program.matches(&cel(device)) {

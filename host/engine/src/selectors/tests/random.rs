@@ -1,6 +1,7 @@
 //! Kept outcomes against each device evaluated alone, for random devices that come and go and random lists of expressions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fastrand::Rng;
 use nodesift_cel::{Device, Program};
@@ -112,7 +113,7 @@ fn kept_outcomes_are_those_of_each_device_alone() {
             }
             let list: Vec<&str> = (0..random.usize(0..4)).map(|_| random.choice(EXPRESSIONS).unwrap()).collect();
             let asked: Vec<_> = devices.iter().filter(|_| random.u32(0..4) > 0).collect();
-            let answers = selectors.outcomes(&list, asked.iter().copied());
+            let answers = selectors.outcomes(&list, asked.iter().copied(), Duration::MAX).unwrap();
             assert_eq!(answers.len(), asked.len());
             let has_errors = answers.iter().any(|answer| matches!(answer, Answer::Error(_)));
             // Those of a device without a number are not known by it.
