@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nodesift_sandbox::limits::{FILTER_TIME_MOST, SHARED_HOST_TIME};
+use nodesift_sandbox::limits::FILTER_TIME_MOST;
 
 /// Rows over which cluster-wide predicates are evaluated for nominated pods in one query. Each node with nominated pods takes
 /// one call over all rows per predicate, so this allows 4,000 such nodes out of 5,000, or 200 out of 100,000. Beyond it the
@@ -174,9 +174,10 @@ pub const SHADOW_NODES: usize = 10;
 /// Bytes of the reasons that are kept of each.
 pub const SHADOW_REASON_BYTES: usize = 512;
 
-/// Time for the expressions of all claims of a pod in one question: the host time that counts as nobody's, and as much as a call may have.
-/// Where they take longer the call ends as one does that is out of time, and the pod is set aside. What was found until then is kept.
-pub const SELECTORS_TIME: Duration = SHARED_HOST_TIME.saturating_add(FILTER_TIME_MOST);
+/// Time for the expressions of all claims of a pod in one question: as much as the largest pod's call has, and a small part of a request's,
+/// so that a call ends by it, and not by its request, also on half a core. Where they take longer the call ends as one does that is out of
+/// time, and the pod is set aside. What was found until then is kept.
+pub const SELECTORS_TIME: Duration = FILTER_TIME_MOST;
 
 /// Expressions of device selectors that are kept with their outcomes. A cluster has one or two for each device class, and claims
 /// repeat a few.
