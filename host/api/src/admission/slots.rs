@@ -111,6 +111,10 @@ impl Slots {
                 Ok((until(deadline, self.all.free(), queued).await?, &self.all))
             }
             Size::Small => {
+                // One that is free is given, whatever the last ones have taken: else nobody would learn that others take less.
+                if let Ok(permit) = Arc::clone(&self.small.free).try_acquire_owned() {
+                    return Ok((permit, &self.small));
+                }
                 let queued = self.small.queue(class)?;
                 // Whichever becomes free first.
                 let either = async {
@@ -175,13 +179,18 @@ impl Drop for Slot {
     }
 }
 
-/// Exponential moving average of evaluation times, in nanoseconds.
+/// Exponential moving average of evaluation times, in nanoseconds. A time that is much longer than the mean counts as some times the mean:
+/// one request of half a second says nothing of the next ones, and several in a row are followed as fast.
 #[derive(Debug, Default)]
 struct MeanTime(AtomicU64);
 
 impl MeanTime {
     /// The last time weighs 1/8: the mean follows a change of the load within some dozens of evaluations.
     const WEIGHT: u64 = 8;
+    /// Of a longer time this many means count: a load of which one in twenty is long is as one without, one of which half is long has its mean.
+    const MOST: u64 = 8;
+    /// What a mean counts as at least here, in nanoseconds: else it would hardly leave the shortest times.
+    const LEAST: u64 = 100_000;
 
     fn get(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
@@ -191,6 +200,7 @@ impl MeanTime {
     fn record(&self, time: Duration) {
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let mean = self.0.load(Ordering::Relaxed);
+        let time = time.min(mean.max(Self::LEAST).saturating_mul(Self::MOST));
         self.0.store(mean - mean / Self::WEIGHT + time / Self::WEIGHT, Ordering::Relaxed);
     }
 }
@@ -216,8 +226,9 @@ mod tests {
         };
         let _waiting: Vec<_> = (0..limits::QUEUE_REQUESTS).map(|_| large()).collect();
         tokio::task::yield_now().await;
-        assert!(matches!(large().await.unwrap(), Err(Error::Overloaded)), "the queue is full");
         let start = tokio::time::Instant::now();
+        assert!(matches!(large().await.unwrap(), Err(Error::Overloaded)));
+        assert_eq!(start.elapsed(), Duration::ZERO, "the queue is full");
         let small = slots.acquire(Size::Small, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
         assert!(slots.try_acquire().is_none());
         drop(small);
@@ -337,6 +348,38 @@ mod tests {
         drop(held);
         for waiting in waiting {
             waiting.await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_small_request_that_finds_its_slot_free_has_it_whatever_others_took() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        for _ in 0..100 {
+            slots.small.time.record(2 * limits::QUEUE_EXPECTED);
+        }
+        let small = || slots.acquire(Size::Small, ListenerClass::Tcp, deadline(), &metrics);
+        let _held = small().await.unwrap();
+        let second = small().await.unwrap();
+        let refused = small().await;
+        assert!(matches!(refused, Err(Error::Overloaded)), "the next is expected to wait for long");
+        drop(second);
+        assert!(small().await.is_ok());
+    }
+
+    #[test]
+    fn a_few_long_times_among_many_leave_the_mean_where_it_is() {
+        let short = Duration::from_millis(1);
+        for long in [Duration::from_millis(500), Duration::from_secs(10)] {
+            let mean = MeanTime::default();
+            for number in 0..400 {
+                mean.record(if number % 20 < 2 { long } else { short });
+                assert!(mean.get() < 8 * short, "{:?} after {number}", mean.get());
+            }
+            // Where they are many, they are followed.
+            for _ in 0..100 {
+                mean.record(long);
+            }
+            assert!(mean.get() > long / 2, "{:?} of {long:?}", mean.get());
         }
     }
 
