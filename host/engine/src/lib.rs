@@ -6,6 +6,7 @@
 //! clock       what tells the time to predicates
 //! breaker     quarantine of a predicate that fails for everybody
 //! set_aside   pod templates that a predicate is not called about for now
+//! throttle    namespaces whose pods have taken much processor time lately
 //! predicate_metrics   calls, rows, time, reuse and faults of each predicate    latency    their times
 //! subject     the pod of a query
 //! accounting  the accounting component of the policy: what pods take of their nodes
@@ -43,6 +44,7 @@ pub mod selectors;
 mod set_aside;
 pub mod shadow;
 mod subject;
+mod throttle;
 
 use std::sync::Arc;
 use std::time::Instant;

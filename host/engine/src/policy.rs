@@ -13,7 +13,7 @@ mod refusal;
 pub(crate) mod replace;
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use nodesift_cache::metadata::{Accountant, Selection};
 use nodesift_sandbox::fault::{Fault, FaultKind};
@@ -29,6 +29,7 @@ use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
 use crate::set_aside::Owner;
+use crate::throttle::{CallTimer, Throttle};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
@@ -54,6 +55,8 @@ pub struct ActivePolicy {
     /// External parties that say which nodes do not suit, in the order of the policy; at most
     /// [`PARTIES`](nodesift_negotiation::limits::PARTIES), each with a name of its own.
     pub parties: Arc<[PolicyParty]>,
+    /// Namespaces whose pods have taken much time of its predicates lately.
+    pub throttle: Arc<Throttle>,
     /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
     pub on_unsupported: OnError,
     /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
@@ -74,6 +77,7 @@ impl ActivePolicy {
             selectors: None,
             accounting: None,
             parties: Arc::default(),
+            throttle: Arc::default(),
             on_unsupported: OnError::Reject,
             rollback_on_quarantine: false,
             origin: Origin::default(),
@@ -174,7 +178,10 @@ impl ActivePredicate {
     /// The fault of the call, or [`FaultKind::Quarantined`](nodesift_sandbox::fault::FaultKind::Quarantined).
     pub(crate) fn filter(&self, facts: Arc<dyn Facts>, context: &Context) -> Result<Verdict, Fault> {
         if self.is_beside {
-            return self.module.filter(facts, context.rows(), context.deadline());
+            let timer = CallTimer::start();
+            let verdict = self.module.filter(facts, context.rows(), context.deadline());
+            context.charge(&timer, timer.elapsed());
+            return verdict;
         }
         self.call(context, |lines| self.module.filter_logging(facts, context.rows(), context.deadline(), lines))
     }
@@ -198,11 +205,13 @@ impl ActivePredicate {
     fn call<T>(&self, context: &Context, call: impl FnOnce(&mut Vec<Line>) -> Result<T, Fault>) -> Result<T, Fault> {
         let owner = Owner::pod(context);
         let admitted = self.breaker.admit(&owner).inspect_err(|fault| self.counts.refuse(fault.kind))?;
-        let started = Instant::now();
+        let timer = CallTimer::start();
         let mut lines = Vec::new();
-        let outcome = call(&mut lines);
+        let outcome = call(&mut lines).map_err(|fault| context.explain(fault));
+        let taken = timer.elapsed();
         let fault = outcome.as_ref().err();
-        self.counts.count(context.rows(), started.elapsed(), fault.map(|fault| fault.kind));
+        self.counts.count(context.rows(), taken, fault.map(|fault| fault.kind));
+        context.charge(&timer, taken);
         let mut set_aside = None;
         match admitted.end(&owner, fault, self.blame(fault, context)) {
             Change::None => {}

@@ -11,6 +11,7 @@ use crate::facts::{Batch, Context};
 use crate::party::PolicyParty;
 use crate::policy::ActivePolicy;
 use crate::selectors::Selectors;
+use crate::throttle::Throttle;
 
 /// The pod of a query.
 #[derive(Debug, Clone)]
@@ -38,6 +39,8 @@ pub(crate) struct Subject {
     pub(crate) config_maps: Arc<[String]>,
     /// What evaluates the selectors of devices.
     pub(crate) selectors: Option<Arc<Selectors>>,
+    /// The namespaces that are throttled.
+    pub(crate) throttle: Arc<Throttle>,
     /// The parties of the policy.
     pub(crate) parties: Arc<[PolicyParty]>,
     /// Whether nodes are asked for as candidates of a negotiation.
@@ -65,6 +68,7 @@ impl Subject {
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
             selectors: policy.selectors.clone(),
+            throttle: Arc::clone(&policy.throttle),
             parties: Arc::clone(&policy.parties),
             is_negotiated: false,
         }
@@ -95,6 +99,7 @@ impl Subject {
             annotation_keys: Arc::clone(&policy.annotation_keys),
             config_maps: Arc::clone(&policy.config_maps),
             selectors: policy.selectors.clone(),
+            throttle: Arc::clone(&policy.throttle),
             parties: Arc::clone(&policy.parties),
             is_negotiated: false,
         }
@@ -107,7 +112,7 @@ impl Subject {
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
         let context = context.refusing(self.refusal.clone());
         let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
-        let context = context.showing(Arc::clone(&self.annotation_keys));
+        let context = context.throttled_by(&self.throttle).showing(Arc::clone(&self.annotation_keys));
         context.showing_config_maps(Arc::clone(&self.config_maps)).selecting(self.selectors.clone())
     }
 }

@@ -325,6 +325,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         selectors: None,
         accounting: None,
         parties: policy.parties.clone().into(),
+        throttle: Arc::default(),
         on_unsupported: policy.on_unsupported,
         rollback_on_quarantine: policy.rollback_on_quarantine,
         origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },

@@ -352,3 +352,51 @@ fn an_expression_that_takes_most_steps_that_cel_allows_is_answered_as_cel_says()
         assert!(answer.to_string().contains(said), "{claim}: {answer}");
     }
 }
+
+#[test]
+fn a_namespace_whose_pods_take_all_time_again_and_again_is_throttled_alone() {
+    const HEAVY: usize = 10;
+    let costly = |number: usize| {
+        let list: Vec<String> = (0..90).map(|item| item.to_string()).collect();
+        let list = list.join(",");
+        format!("[{list}].all(a, [{list}].all(b, [{list}].all(c, a + b + c >= {number} - {number})))")
+    };
+    let object = |kind: &str, name: &str, spec: Value| {
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": kind, "spec": spec,
+            "metadata": {"name": name, "namespace": "tenant", "uid": format!("{kind}-{name}")}})
+    };
+    let slice = json!({"driver": "d.example.com", "nodeName": "n0",
+        "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "d0"}]});
+    let request = |number: usize, expression: &str| {
+        let exactly = json!({"deviceClassName": "acc", "allocationMode": "ExactCount", "count": 1,
+            "selectors": [{"cel": {"expression": expression}}]});
+        json!({"name": format!("r{number}"), "exactly": exactly})
+    };
+    let heavy = |claim: usize| {
+        let requests: Vec<Value> = (0..32).map(|number| request(number, &costly(32 * claim + number))).collect();
+        object("ResourceClaim", &format!("c{claim}"), json!({"devices": {"requests": requests}}))
+    };
+    let plain =
+        object("ResourceClaim", "plain", json!({"devices": {"requests": [request(0, "device.driver != 'x'")]}}));
+    let head = [object("DeviceClass", "acc", json!({})), object("ResourceSlice", "n0", slice), plain];
+    let objects: Vec<Value> = head.into_iter().chain((0..HEAVY).map(heavy)).collect();
+    let (sidecar, _folder) = serving(&objects, None);
+    let with_claim =
+        |claim: &str| pod("tenant", claim, &json!({"resourceClaims": [{"name": "c", "resourceClaimName": claim}]}));
+    // Each is of a template of its own, so none of them was set aside before.
+    let mut details = Vec::new();
+    for claim in 0..HEAVY {
+        let answer = asked(&sidecar, &with_claim(&format!("c{claim}")));
+        assert_eq!(feasible(&answer), 0, "{answer}");
+        details.extend(answer["faults"].as_array().into_iter().flatten().map(|fault| fault["detail"].to_string()));
+    }
+    let throttled = details.iter().filter(|detail| detail.contains("the time of an ordinary pod only")).count();
+    assert!(throttled >= HEAVY / 2, "{throttled} of {HEAVY}: {details:#?}");
+    assert!(details.iter().any(|detail| !detail.contains("the time of an ordinary pod only")), "{details:#?}");
+    // Its ordinary pods are answered, with claims and without.
+    let answer = asked(&sidecar, &with_claim("plain"));
+    assert_eq!((answer["faults"].as_array().map_or(0, Vec::len), feasible(&answer)), (0, 1), "{answer}");
+    let answer = asked(&sidecar, &pod("tenant", "ordinary", &json!({})));
+    assert_eq!((answer["faults"].as_array().map_or(0, Vec::len), feasible(&answer)), (0, NODES), "{answer}");
+    ordinary_pods_fit(&sidecar, 0, "throttled");
+}

@@ -2,11 +2,12 @@
 //! [`Context`].
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
 
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::wire::claims::Claim;
 
 use super::convert;
@@ -14,6 +15,7 @@ use super::gathered::Gathered;
 use crate::party::{PartySeat, PolicyParty};
 use crate::reuse::size::Size as _;
 use crate::selectors::Selectors;
+use crate::throttle::{CallTimer, Throttle};
 
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
@@ -37,6 +39,10 @@ pub struct Context {
     config_maps: Option<Arc<[String]>>,
     /// What evaluates the selectors of devices, where the policy reads any.
     selectors: Option<Arc<Selectors>>,
+    /// Who is told what calls take; none where nobody is.
+    throttle: Option<Arc<Throttle>>,
+    /// Whether the pod's namespace is throttled.
+    is_throttled: bool,
     /// Why no row fits the pod, where what it takes is not known.
     refusal: Option<Arc<str>>,
     /// The parties of the policy.
@@ -71,6 +77,8 @@ impl Context {
             annotation_keys: None,
             config_maps: None,
             selectors: None,
+            throttle: None,
+            is_throttled: false,
             refusal: None,
             parties: Arc::default(),
             is_negotiated: false,
@@ -112,6 +120,39 @@ impl Context {
     /// What evaluates the selectors of devices; `None` where the policy reads no devices.
     pub fn selectors(&self) -> Option<&Arc<Selectors>> {
         self.selectors.as_ref()
+    }
+
+    /// Says who knows the namespaces that are throttled.
+    #[must_use]
+    pub(crate) fn throttled_by(self, throttle: &Arc<Throttle>) -> Self {
+        let is_throttled = throttle.throttles(&self.pod.namespace);
+        Self { throttle: Some(Arc::clone(throttle)), is_throttled, ..self }
+    }
+
+    /// Whether the pod's namespace is throttled, so that the pod has no more time than an ordinary one.
+    pub(super) fn is_throttled(&self) -> bool {
+        self.is_throttled
+    }
+
+    /// A call about the pod has taken so long: that is a debt of the pod's namespace where it was long.
+    pub(crate) fn charge(&self, timer: &CallTimer, taken: Duration) {
+        if let (Some(throttle), Some(used)) = (&self.throttle, timer.processor(taken)) {
+            throttle.charge(&self.pod.namespace, used);
+        }
+    }
+
+    /// The fault of a call about the pod: where it may have had too little time only because its namespace is throttled, it says so.
+    pub(crate) fn explain(&self, fault: Fault) -> Fault {
+        match fault.kind {
+            FaultKind::Deadline if self.is_throttled => Fault::new(
+                fault.kind,
+                &format!(
+                    "{}; it had the time of an ordinary pod only, because calls about pods of the namespace {} have taken much time lately",
+                    fault.detail, self.pod.namespace
+                ),
+            ),
+            _ => fault,
+        }
     }
 
     /// Sets the parties of the policy, in its order. `is_negotiated`: whether nodes are asked for as candidates of a negotiation, in
@@ -185,8 +226,20 @@ impl Context {
         let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
         let (selectors, refusal, owner) = (self.selectors.clone(), self.refusal.clone(), self.owner.clone());
         let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
-        let (deadline, now) = (self.deadline, self.now);
-        Self { annotation_keys, config_maps, selectors, refusal, owner, deadline, now, ..context }
+        let (deadline, now, is_throttled) = (self.deadline, self.now, self.is_throttled);
+        let throttle = self.throttle.clone();
+        Self {
+            annotation_keys,
+            config_maps,
+            selectors,
+            throttle,
+            is_throttled,
+            refusal,
+            owner,
+            deadline,
+            now,
+            ..context
+        }
     }
 
     /// Calls with the facts over all rows.

@@ -55,7 +55,7 @@ impl Context {
         let gathered = self.gathered();
         if gathered.device_count() > 0 {
             for list in lists_of(self) {
-                gathered.answers(self.selectors(), &list);
+                gathered.answers(self, &list);
                 gathered.in_time()?;
             }
         }

@@ -11,9 +11,10 @@ use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::context::Context;
 use super::lists::{Lists, number};
-use crate::limits::SELECTORS_TIME;
-use crate::selectors::{self, Selectors};
+use crate::limits::{SELECTORS_TIME, SELECTORS_TIME_THROTTLED};
+use crate::selectors;
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
@@ -134,7 +135,7 @@ impl Gathered {
     ///
     /// # Errors
     ///
-    /// [`NoValue::Deadline`] where some were left out because all of them take more than [`SELECTORS_TIME`]; [`NoValue::Overloaded`] where
+    /// [`NoValue::Deadline`] where some were left out because all of them take more than the pod has, [`SELECTORS_TIME`] or [`SELECTORS_TIME_THROTTLED`]; [`NoValue::Overloaded`] where
     /// others evaluate meanwhile.
     pub(super) fn in_time(&self) -> Result<(), NoValue> {
         (*self.left_out.lock()).map_or(Ok(()), Err)
@@ -145,18 +146,19 @@ impl Gathered {
         Answers { distinct: vec![Answer::Error(error.into())], codes: vec![0; self.device_count] }
     }
 
-    /// What a list of expressions says of each device.
-    pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<Answers> {
+    /// What a list of expressions says of each device, for a pod.
+    pub(super) fn answers(&self, context: &Context, list: &[String]) -> Arc<Answers> {
         if let Some(known) = self.answers.lock().get(list) {
             return Arc::clone(known);
         }
-        let answers = Arc::new(match selectors {
+        let answers = Arc::new(match context.selectors() {
             Some(selectors) => {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
                     None => {
-                        let left = SELECTORS_TIME.saturating_sub(*self.evaluated.lock());
+                        let time = if context.is_throttled() { SELECTORS_TIME_THROTTLED } else { SELECTORS_TIME };
+                        let left = time.saturating_sub(*self.evaluated.lock());
                         // A thread that waits for a processor is no reason to set the pod aside.
                         let started = ThreadTime::now();
                         let answers = selectors.outcomes(list, devices.map(|seen| &seen.device), left);

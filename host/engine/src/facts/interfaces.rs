@@ -21,7 +21,9 @@ impl Facts for Context {
         // Each of its claims may be bound to each of the volumes.
         let binds = self.pod.volumes.iter().any(|volume| volume.claim.is_some());
         let volumes = if binds { self.snapshot.storage().volume_count() * VOLUME_WEIGHT } else { 0 };
-        self.pod_bytes() + claims + volumes
+        // What others ask for stays: the claims and volumes of an ordinary pod take as long.
+        let own = if self.is_throttled() { 0 } else { self.pod_bytes() };
+        own + claims + volumes
     }
 
     fn fill(&self, kept: Kept) -> Result<(), NoValue> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nodesift_sandbox::NoValue;
 use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::LOG_LINE_BYTES;
+use nodesift_sandbox::limits::{LOG_LINE_BYTES, SELECTOR_TIME_OF_ONE_DEVICE};
 use nodesift_sandbox::printable;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
@@ -304,7 +304,8 @@ impl Expression {
                 return (outcomes, Some(NoValue::Deadline));
             }
             let batch = batch(rest, reads, work.batch);
-            match evaluator.matches(&self.text, &batch) {
+            let most = budget.of_a_call();
+            match evaluator.matches(&self.text, &batch, most) {
                 Ok(said) if !said.is_empty() => {
                     work.note_in_time();
                     outcomes.extend(said.into_iter().map(|said| match said {
@@ -320,6 +321,10 @@ impl Expression {
                 Ok(_) => failure = Some(Failure::Error(Arc::from("no outcome"))),
                 // Each of them may have an outcome within the time of one.
                 Err(fault) if fault.kind == FaultKind::Deadline && batch.len() > 1 => work.note_late(batch.len()),
+                // That it takes as long as CEL allows is not known.
+                Err(fault) if fault.kind == FaultKind::Deadline && most < SELECTOR_TIME_OF_ONE_DEVICE => {
+                    return (outcomes, Some(NoValue::Deadline));
+                }
                 Err(fault) => failure = Some(self.fail(work, &fault, evaluator)),
             }
         }

@@ -90,7 +90,7 @@ impl Evaluator {
 
     /// Calls `paths`.
     pub(super) fn paths(&mut self, exports: &Exports, expression: &str) -> Result<Paths, Fault> {
-        self.begin(0);
+        self.begin(0, Duration::MAX);
         let store = &mut self.store;
         let returned = self
             .instance
@@ -105,8 +105,9 @@ impl Evaluator {
         exports: &Exports,
         expression: &str,
         devices: &[SelectedDevice<'_>],
+        most: Duration,
     ) -> Result<Vec<Outcome>, Fault> {
-        self.begin(devices.len());
+        self.begin(devices.len(), most);
         let store = &mut self.store;
         let returned = self
             .instance
@@ -120,10 +121,10 @@ impl Evaluator {
         Ok(outcomes)
     }
 
-    /// Begins a call about so many devices.
-    fn begin(&mut self, devices: usize) {
+    /// Begins a call about so many devices, with at most so much time.
+    fn begin(&mut self, devices: usize, most: Duration) {
         let state = self.store.data_mut();
-        state.time = time_of(devices);
+        state.time = time_of(devices).min(most);
         state.deadline = Deadline::new(state.time, None);
         // A refusal in an earlier call must not be reported as the cause of a failure in this one.
         state.memory.take_refused();

@@ -40,8 +40,7 @@ pub(super) struct Kinds<'a> {
 impl<'a> Kinds<'a> {
     /// Evaluates the query's expressions on devices.
     pub(super) fn of(context: &Context, query: &Query, gathered: &Gathered) -> Self {
-        let answers: Vec<_> =
-            query.selector_lists.iter().map(|list| gathered.answers(context.selectors(), list)).collect();
+        let answers: Vec<_> = query.selector_lists.iter().map(|list| gathered.answers(context, list)).collect();
         let matches = combined(&answers, gathered.device_count());
         Self {
             answers,

@@ -1,0 +1,242 @@
+//! Namespaces whose pods have taken much processor time lately, for which calls have only the time of ordinary pods for now.
+//!
+//! A call about a large pod may take half a second of a core, and a pod that fails is set aside with its template only. Whoever may create
+//! pods in one namespace can create as many templates as it likes, each of which would be tried. So long calls are a debt of the namespace.
+//! All debts together are paid off at [`THROTTLE_PART`] of a core's time, in equal shares. Beyond [`THROTTLE_FREE`] the namespace is
+//! throttled: its ordinary pods are answered as ever, its large ones run out of time early, and are answered once it has paid enough.
+//! `Debts` is the state machine, which is told the time; start at [`Throttle::charge`].
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cpu_time::ThreadTime;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::limits::{THROTTLE_FREE, THROTTLE_FROM, THROTTLE_MOST, THROTTLE_NAMESPACES, THROTTLE_PART};
+use crate::set_aside::namespace_number;
+
+thread_local! {
+    /// A moment of this thread, and its processor time then.
+    static MARK: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) };
+}
+
+/// Measures one call: its time, and its processor time if it is long. To read that of a thread takes as long as a short call, so at most one
+/// call in a millisecond does.
+#[derive(Debug)]
+pub(crate) struct CallTimer(Instant);
+
+impl CallTimer {
+    /// A processor time that is read at most so long before a call counts as that at its beginning.
+    const MARK_FOR: Duration = Duration::from_millis(1);
+
+    /// A call begins on this thread.
+    pub(crate) fn start() -> Self {
+        let now = Instant::now();
+        if MARK.get().is_none_or(|(at, _)| now.saturating_duration_since(at) > Self::MARK_FOR) {
+            MARK.set(Some((now, ThreadTime::now().as_duration())));
+        }
+        Self(now)
+    }
+
+    /// The time since then.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    /// The processor time of the call, which has taken so long, to a millisecond; none for one that was short.
+    pub(crate) fn processor(&self, elapsed: Duration) -> Option<Duration> {
+        let (_, before) = MARK.get().filter(|_| elapsed >= THROTTLE_FROM)?;
+        Some(ThreadTime::now().as_duration().saturating_sub(before).min(elapsed)).filter(|used| *used >= THROTTLE_FROM)
+    }
+}
+
+/// The debts of namespaces.
+#[derive(Debug, Default)]
+pub struct Throttle {
+    /// Whether there are any: where all calls are short, none takes a lock.
+    is_used: AtomicBool,
+    debts: Mutex<Debts>,
+}
+
+impl Throttle {
+    /// A long call about a pod of this namespace has taken so much processor time.
+    pub(crate) fn charge(&self, namespace: &str, taken: Duration) {
+        self.debts.lock().charge(namespace_number(namespace), taken, Instant::now());
+        self.is_used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the namespace is throttled now.
+    pub(crate) fn throttles(&self, namespace: &str) -> bool {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut debts = self.debts.lock();
+        let throttles = debts.throttles(namespace_number(namespace), Instant::now());
+        self.is_used.store(!debts.of.is_empty(), Ordering::Relaxed);
+        throttles
+    }
+}
+
+/// Debts that are paid off in equal shares: what each namespace has paid since the start is one number for all of them, and a debt is what
+/// that number has yet to reach.
+#[derive(Debug, Default)]
+struct Debts {
+    /// What each namespace in debt has paid so far, at the time `at`.
+    paid: Duration,
+    at: Option<Instant>,
+    /// By namespace, the value of `paid` at which its debt is paid off.
+    of: FxHashMap<u64, Duration>,
+    /// The least of them.
+    next: Duration,
+}
+
+impl Debts {
+    fn charge(&mut self, namespace: u64, taken: Duration, now: Instant) {
+        self.advance(now);
+        if self.of.len() >= THROTTLE_NAMESPACES && !self.of.contains_key(&namespace) {
+            // Whoever owes least is let off.
+            let least = self.of.iter().min_by_key(|(_, due)| **due).map(|(namespace, _)| *namespace);
+            least.map(|least| self.of.remove(&least));
+        }
+        let due = self.of.entry(namespace).or_insert(self.paid);
+        *due = (*due + taken).min(self.paid + THROTTLE_MOST);
+        self.find_next();
+    }
+
+    fn throttles(&mut self, namespace: u64, now: Instant) -> bool {
+        self.advance(now);
+        self.of.get(&namespace).is_some_and(|due| due.saturating_sub(self.paid) > THROTTLE_FREE)
+    }
+
+    /// Lets time pass: those in debt pay less each, the more they are.
+    fn advance(&mut self, now: Instant) {
+        let mut passed = self.at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.at = Some(self.at.map_or(now, |at| at.max(now)));
+        while !self.of.is_empty() {
+            let shares = THROTTLE_PART.saturating_mul(u32::try_from(self.of.len()).unwrap_or(u32::MAX));
+            let until_next = self.next.saturating_sub(self.paid).saturating_mul(shares);
+            if passed < until_next {
+                self.paid += passed / shares;
+                return;
+            }
+            passed -= until_next;
+            self.paid = self.next;
+            self.of.retain(|_, due| *due > self.paid);
+            self.find_next();
+        }
+    }
+
+    fn find_next(&mut self) {
+        self.next = self.of.values().min().copied().unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// The same, millisecond by millisecond, with every debt as a number of its own, in nanoseconds.
+    #[derive(Default)]
+    struct Slow(BTreeMap<u64, f64>);
+
+    impl Slow {
+        fn pass(&mut self, time: Duration) {
+            for _ in 0..time.as_millis() {
+                let paid = 1e6 / f64::from(THROTTLE_PART) / self.0.len() as f64;
+                self.0.values_mut().for_each(|debt| *debt -= paid);
+                self.0.retain(|_, debt| *debt > 0.0);
+            }
+        }
+
+        fn charge(&mut self, namespace: u64, taken: Duration) {
+            let debt = self.0.entry(namespace).or_default();
+            *debt = (*debt + taken.as_nanos() as f64).min(THROTTLE_MOST.as_nanos() as f64);
+        }
+    }
+
+    #[test]
+    fn debts_are_paid_as_millisecond_by_millisecond() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut debts, mut slow, mut now) = (Debts::default(), Slow::default(), Instant::now());
+        let (mut throttled, mut free) = (0, 0);
+        for _ in 0..3_000 {
+            // Long pauses now and then, so that all of it is paid.
+            let pause = MS * if random.u32(0..50) == 0 { random.u32(0..60_000) } else { random.u32(0..600) };
+            (now, _) = (now + pause, slow.pass(pause));
+            let namespace = random.u64(0..6);
+            let owed = slow.0.get(&namespace).copied().unwrap_or_default();
+            // The slow one is exact to a step of each of the six.
+            if (owed - THROTTLE_FREE.as_nanos() as f64).abs() > 2e6 {
+                let expected = owed > THROTTLE_FREE.as_nanos() as f64;
+                assert_eq!(debts.throttles(namespace, now), expected, "{owed} ns owed");
+                *if expected { &mut throttled } else { &mut free } += 1;
+            }
+            // About as much as is paid.
+            if random.u32(0..3) == 0 {
+                let taken = MS * random.u32(10..700);
+                debts.charge(namespace, taken, now);
+                slow.charge(namespace, taken);
+            }
+        }
+        assert!(throttled > 100 && free > 100, "{throttled} throttled, {free} not");
+    }
+
+    #[test]
+    fn one_namespace_in_debt_throttles_no_other_and_pays_off() {
+        let (mut debts, now) = (Debts::default(), Instant::now());
+        debts.charge(1, THROTTLE_FREE, now);
+        assert!(!debts.throttles(1, now), "that much is free");
+        debts.charge(1, THROTTLE_FREE * 1000, now);
+        assert!(debts.throttles(1, now));
+        assert!(!debts.throttles(2, now));
+        // Debts have a most, so that the end can be foreseen.
+        let end = now + (THROTTLE_MOST - THROTTLE_FREE) * THROTTLE_PART;
+        assert!(debts.throttles(1, end - MS));
+        assert!(!debts.throttles(1, end));
+        debts.advance(end + THROTTLE_FREE * THROTTLE_PART);
+        assert!(debts.of.is_empty());
+    }
+
+    #[test]
+    fn who_owes_most_is_kept_where_there_is_no_room() {
+        let (mut debts, now) = (Debts::default(), Instant::now());
+        debts.charge(0, THROTTLE_MOST, now);
+        for namespace in 1..=2 * THROTTLE_NAMESPACES as u64 {
+            debts.charge(namespace, THROTTLE_FROM, now);
+        }
+        assert_eq!(debts.of.len(), THROTTLE_NAMESPACES);
+        assert!(debts.throttles(0, now));
+    }
+
+    #[test]
+    fn a_throttle_knows_namespaces_by_name() {
+        let throttle = Throttle::default();
+        assert!(!throttle.throttles("a"));
+        throttle.charge("a", THROTTLE_MOST);
+        assert!(throttle.throttles("a") && !throttle.throttles("b"));
+    }
+
+    #[test]
+    fn only_long_calls_are_charged_and_only_for_their_processor_time() {
+        let short = CallTimer::start();
+        assert_eq!(short.processor(THROTTLE_FROM - MS), None);
+        // One that has waited all the time.
+        let waited = CallTimer::start();
+        assert_eq!(waited.processor(10 * THROTTLE_FROM), None);
+        let (long, began) = (CallTimer::start(), ThreadTime::now());
+        while began.elapsed() < 2 * THROTTLE_FROM {
+            std::hint::spin_loop();
+        }
+        let used = long.processor(long.elapsed()).unwrap();
+        assert!(used >= 2 * THROTTLE_FROM && used < long.elapsed() + CallTimer::MARK_FOR, "{used:?}");
+    }
+}
