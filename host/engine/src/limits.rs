@@ -125,16 +125,19 @@ pub const SET_ASIDE_FORGET: Duration = Duration::from_secs(600);
 /// Shortest call about a pod that is a debt of its namespace: as long as one about an ordinary pod may take.
 pub const THROTTLE_FROM: Duration = FILTER_TIME_MIN;
 
-/// Debt of a namespace from which on it is throttled: two calls about the largest pods, so that one such pod has a second try.
-pub const THROTTLE_FREE: Duration = Duration::from_secs(1);
+/// Debt of a namespace from which on it is throttled: four calls about the largest pods, so that some such pods have a second try.
+pub const THROTTLE_FREE: Duration = Duration::from_secs(2);
 
-/// Largest debt of a namespace: paid off to [`THROTTLE_FREE`] within 45 s where no other has debts.
+/// Debts of all namespaces from which on those with more than their share of it are throttled.
+pub const THROTTLE_FREE_TOTAL: Duration = Duration::from_secs(8);
+
+/// Largest debt of a namespace: paid off to [`THROTTLE_FREE`] within 40 s where no other has debts.
 pub const THROTTLE_MOST: Duration = Duration::from_secs(10);
 
 /// The part of a core's time, as its inverse, that large pods of all throttled namespaces together get.
 pub const THROTTLE_PART: u32 = 5;
 
-/// Namespaces whose debts are known, of 16 bytes each. Beyond it, who owes least is let off.
+/// Namespaces whose debts are known, of 24 bytes each. Beyond it, who owes least is forgotten, and the next begins with its debt.
 pub const THROTTLE_NAMESPACES: usize = 1_024;
 
 /// Bytes of the name of a pod that is set aside: as many as those of a namespace and a pod have at most in an API server.
@@ -193,9 +196,6 @@ pub const SHADOW_REASON_BYTES: usize = 512;
 /// so that a call ends by it, and not by its request, also on half a core. Where they take longer the call ends as one does that is out of
 /// time, and the pod is set aside. What was found until then is kept.
 pub const SELECTORS_TIME: Duration = FILTER_TIME_MOST;
-
-/// The same for a pod of a throttled namespace: as long as the call about an ordinary pod. Expressions that are known take none of it.
-pub const SELECTORS_TIME_THROTTLED: Duration = FILTER_TIME_MIN;
 
 /// Expressions of device selectors that are kept with their outcomes. A cluster has one or two for each device class, and claims
 /// repeat a few.

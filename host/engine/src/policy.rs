@@ -24,7 +24,7 @@ use nodesift_sandbox::{Facts, Interface, Level, Lifetime, Line, Module, Verdict,
 use crate::Context;
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change};
-use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW};
+use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW, THROTTLE_FROM};
 use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
@@ -180,7 +180,7 @@ impl ActivePredicate {
         if self.is_beside {
             let timer = CallTimer::start();
             let verdict = self.module.filter(facts, context.rows(), context.deadline());
-            context.charge(&timer, timer.elapsed());
+            context.charge(&timer, timer.elapsed(), self.is_of_pod(verdict.as_ref().err(), context));
             return verdict;
         }
         self.call(context, |lines| self.module.filter_logging(facts, context.rows(), context.deadline(), lines))
@@ -211,9 +211,14 @@ impl ActivePredicate {
         let taken = timer.elapsed();
         let fault = outcome.as_ref().err();
         self.counts.count(context.rows(), taken, fault.map(|fault| fault.kind));
-        context.charge(&timer, taken);
+        context.charge(&timer, taken, self.is_of_pod(fault, context));
         let mut set_aside = None;
-        match admitted.end(&owner, fault, self.blame(fault, context)) {
+        // A call that was ended at once says nothing about such pods: they are answered once the namespace has paid.
+        let is_refused = context.is_throttled()
+            && taken < THROTTLE_FROM
+            && fault.is_some_and(|fault| fault.kind == FaultKind::Deadline);
+        let change = if is_refused { Change::None } else { admitted.end(&owner, fault, self.blame(fault, context)) };
+        match change {
             Change::None => {}
             Change::SetAside(wait) => set_aside = Some(wait),
             Change::Opened => tracing::warn!(
@@ -249,9 +254,14 @@ impl ActivePredicate {
         });
         match self.module.grants().lifetime {
             Lifetime::Reused => Blame::Pod,
-            _ if is_by_size && context.pod_bytes() > FILTER_TIME_WEIGHT => Blame::Pod,
+            _ if is_by_size && (context.is_throttled() || context.pod_bytes() > FILTER_TIME_WEIGHT) => Blame::Pod,
             Lifetime::PerCall | Lifetime::Recycled => Blame::Predicate,
         }
+    }
+
+    /// Whether a call has failed by what the pod asks for, and not by the predicate or because its request has ended.
+    fn is_of_pod(&self, fault: Option<&Fault>, context: &Context) -> bool {
+        fault.is_some_and(|fault| fault.kind.is_of_predicate()) && self.blame(fault, context) == Blame::Pod
     }
 
     /// Writes a line of the guest. Names can be those of a request, which may hold anything.

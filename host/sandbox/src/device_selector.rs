@@ -15,7 +15,7 @@ mod types;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wasmtime::component::{Component, InstancePre, Linker};
 
@@ -75,18 +75,13 @@ impl DeviceSelector {
         self.call(|evaluator| evaluator.paths(&self.exports, expression))
     }
 
-    /// One outcome per device, in the order of the devices, within the processor time for so many or within `most` if that is shorter.
+    /// One outcome per device, in the order of the devices.
     ///
     /// # Errors
     ///
     /// As [`Self::paths`]. It says nothing about any of the devices alone.
-    pub fn matches(
-        &self,
-        expression: &str,
-        devices: &[SelectedDevice<'_>],
-        most: Duration,
-    ) -> Result<Vec<Outcome>, Fault> {
-        self.call(|evaluator| evaluator.matches(&self.exports, expression, devices, most))
+    pub fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        self.call(|evaluator| evaluator.matches(&self.exports, expression, devices))
     }
 
     /// Whether a fault may be logged now: at most [`FAULT_LINES`] are in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD).

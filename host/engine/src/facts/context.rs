@@ -8,6 +8,7 @@ use nodesift_cache::metadata::PodFacts;
 use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
 
 use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::limits::FILTER_TIME_WEIGHT;
 use nodesift_sandbox::wire::claims::Claim;
 
 use super::convert;
@@ -130,13 +131,15 @@ impl Context {
     }
 
     /// Whether the pod's namespace is throttled, so that the pod has no more time than an ordinary one.
-    pub(super) fn is_throttled(&self) -> bool {
+    pub(crate) fn is_throttled(&self) -> bool {
         self.is_throttled
     }
 
-    /// A call about the pod has taken so long: that is a debt of the pod's namespace where it was long.
-    pub(crate) fn charge(&self, timer: &CallTimer, taken: Duration) {
-        if let (Some(throttle), Some(used)) = (&self.throttle, timer.processor(taken)) {
+    /// A call about the pod has taken so long: that is a debt of the pod's namespace where it was long, and has failed or the pod is large.
+    pub(crate) fn charge(&self, timer: &CallTimer, taken: Duration, has_failed: bool) {
+        if let (Some(throttle), Some(used)) = (&self.throttle, timer.processor(taken))
+            && (has_failed || self.pod_bytes() > FILTER_TIME_WEIGHT)
+        {
             throttle.charge(&self.pod.namespace, used);
         }
     }

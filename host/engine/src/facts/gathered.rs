@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::Context;
 use super::lists::{Lists, number};
-use crate::limits::{SELECTORS_TIME, SELECTORS_TIME_THROTTLED};
+use crate::limits::SELECTORS_TIME;
 use crate::selectors;
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
@@ -135,7 +135,7 @@ impl Gathered {
     ///
     /// # Errors
     ///
-    /// [`NoValue::Deadline`] where some were left out because all of them take more than the pod has, [`SELECTORS_TIME`] or [`SELECTORS_TIME_THROTTLED`]; [`NoValue::Overloaded`] where
+    /// [`NoValue::Deadline`] where some were left out because all of them take more than [`SELECTORS_TIME`], or than nothing in a throttled namespace; [`NoValue::Overloaded`] where
     /// others evaluate meanwhile.
     pub(super) fn in_time(&self) -> Result<(), NoValue> {
         (*self.left_out.lock()).map_or(Ok(()), Err)
@@ -157,7 +157,8 @@ impl Gathered {
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
                     None => {
-                        let time = if context.is_throttled() { SELECTORS_TIME_THROTTLED } else { SELECTORS_TIME };
+                        // A throttled namespace has what is known.
+                        let time = if context.is_throttled() { Duration::ZERO } else { SELECTORS_TIME };
                         let left = time.saturating_sub(*self.evaluated.lock());
                         // A thread that waits for a processor is no reason to set the pod aside.
                         let started = ThreadTime::now();

@@ -99,6 +99,7 @@ impl Engine {
         let mut policy = policy;
         policy.generation = before.policy.generation + 1;
         policy.origin.since = now();
+        policy.throttle = Arc::clone(&before.policy.throttle);
         // Nothing changes in the cache where a key or ConfigMap is no longer listed, so that a cached verdict could not notice it.
         let same_annotations = before.policy.annotation_keys == policy.annotation_keys;
         let same_config_maps = before.policy.config_maps == policy.config_maps;

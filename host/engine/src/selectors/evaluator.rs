@@ -7,7 +7,6 @@ use cpu_time::ThreadTime;
 
 use nodesift_sandbox::device_selector::{DeviceSelector, Outcome, Path, SelectedDevice};
 use nodesift_sandbox::fault::Fault;
-use nodesift_sandbox::limits::SELECTOR_TIME_PER_1_000_DEVICES;
 
 /// Evaluates expressions about devices, without keeping anything of them.
 pub trait Evaluator: Debug + Send + Sync {
@@ -19,12 +18,12 @@ pub trait Evaluator: Debug + Send + Sync {
     /// The fault of the call.
     fn paths(&self, expression: &str) -> Result<Result<Option<Vec<Path>>, String>, Fault>;
 
-    /// One outcome per device, in the order of the devices, within at most so much processor time.
+    /// One outcome per device, in the order of the devices.
     ///
     /// # Errors
     ///
     /// The fault of the call, which is about all of the devices.
-    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>], most: Duration) -> Result<Vec<Outcome>, Fault>;
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault>;
 
     /// Whether a fault may be logged now.
     fn admits_fault_line(&self) -> bool;
@@ -43,12 +42,6 @@ impl Budget {
         Self { started: ThreadTime::now(), time }
     }
 
-    /// Most time of one call. A call may go on beyond the budget, for as long as one about many devices may take: so that whoever has little
-    /// time left gets on by a call each time. One about a single device may take as long as CEL allows where the budget is as long.
-    pub(super) fn of_a_call(&self) -> Duration {
-        self.time.max(SELECTOR_TIME_PER_1_000_DEVICES)
-    }
-
     /// Whether it is used up.
     pub(super) fn is_over(&self) -> bool {
         self.started.elapsed() >= self.time
@@ -60,8 +53,8 @@ impl Evaluator for DeviceSelector {
         self.paths(expression)
     }
 
-    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>], most: Duration) -> Result<Vec<Outcome>, Fault> {
-        self.matches(expression, devices, most)
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
+        self.matches(expression, devices)
     }
 
     fn admits_fault_line(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nodesift_sandbox::NoValue;
 use nodesift_sandbox::device_selector::{self, Path, SelectedDevice};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::{LOG_LINE_BYTES, SELECTOR_TIME_OF_ONE_DEVICE};
+use nodesift_sandbox::limits::LOG_LINE_BYTES;
 use nodesift_sandbox::printable;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
@@ -136,8 +136,11 @@ impl Expression {
     /// # Errors
     ///
     /// How the evaluator failed.
-    pub(super) fn reads(&self, evaluator: &dyn Evaluator) -> Result<Result<&Reads, &str>, Failure> {
+    pub(super) fn reads(&self, evaluator: &dyn Evaluator, budget: Budget) -> Result<Result<&Reads, &str>, Failure> {
         if self.reads.get().is_none() {
+            if budget.is_over() {
+                return Err(Failure::NoValue(NoValue::Deadline));
+            }
             let mut work = self.work().map_err(Failure::NoValue)?;
             // Others may have been here while this thread waited.
             if self.reads.get().is_none() {
@@ -233,6 +236,10 @@ impl Expression {
         evaluator: &dyn Evaluator,
         budget: Budget,
     ) -> Result<Vec<Outcome>, NoValue> {
+        // Before anything of the devices is looked at, which takes as long as many expressions.
+        if budget.is_over() {
+            return Err(NoValue::Deadline);
+        }
         let mut work = self.work()?;
         // Others may have evaluated them while this thread waited.
         let (mut outcomes, missing) = self.look_up(devices);
@@ -304,8 +311,7 @@ impl Expression {
                 return (outcomes, Some(NoValue::Deadline));
             }
             let batch = batch(rest, reads, work.batch);
-            let most = budget.of_a_call();
-            match evaluator.matches(&self.text, &batch, most) {
+            match evaluator.matches(&self.text, &batch) {
                 Ok(said) if !said.is_empty() => {
                     work.note_in_time();
                     outcomes.extend(said.into_iter().map(|said| match said {
@@ -321,10 +327,6 @@ impl Expression {
                 Ok(_) => failure = Some(Failure::Error(Arc::from("no outcome"))),
                 // Each of them may have an outcome within the time of one.
                 Err(fault) if fault.kind == FaultKind::Deadline && batch.len() > 1 => work.note_late(batch.len()),
-                // That it takes as long as CEL allows is not known.
-                Err(fault) if fault.kind == FaultKind::Deadline && most < SELECTOR_TIME_OF_ONE_DEVICE => {
-                    return (outcomes, Some(NoValue::Deadline));
-                }
                 Err(fault) => failure = Some(self.fail(work, &fault, evaluator)),
             }
         }

@@ -27,6 +27,16 @@ struct Entry {
 }
 
 impl Kept {
+    /// An expression that is kept. Whoever only looks up takes the place of none.
+    pub(super) fn peek(&self, text: &str) -> Option<Arc<Expression>> {
+        let mut table = self.0.lock();
+        table.asked += 1;
+        let asked = table.asked;
+        let entry = table.expressions.get_mut(text)?;
+        entry.last = asked;
+        Some(Arc::clone(&entry.expression))
+    }
+
     /// An expression. Where it is not kept, nothing is known about it, and it takes the place of the one that was not asked for
     /// the longest.
     pub(super) fn get(&self, text: &str) -> Arc<Expression> {

@@ -70,12 +70,12 @@ impl Selectors {
     /// Whether a list of selectors matches each device, as [`Self::outcomes`] says it; `None` where that is not known of all of them
     /// or is an error of one. Most questions end here, so this only looks up, by numbers ([`SelectorDevice::id`]).
     pub fn known(&self, list: &[impl AsRef<str>], devices: impl Iterator<Item = u32>) -> Option<Vec<bool>> {
-        let expressions: Vec<Arc<Expression>> = list.iter().map(|text| self.kept.get(text.as_ref())).collect();
-        let known: Vec<_> = expressions.iter().map(|expression| expression.known()).collect();
-        let mut readers: Vec<_> = known.iter().map(|known| known.reader()).collect();
+        let expressions: Vec<Option<Arc<Expression>>> = list.iter().map(|text| self.kept.peek(text.as_ref())).collect();
+        let known: Vec<_> = expressions.iter().map(|kept| kept.as_ref().map(|kept| kept.known())).collect();
+        let mut readers: Vec<_> = known.iter().map(|known| known.as_ref().map(|known| known.reader())).collect();
         let matches = |device: u32| {
             for reader in &mut readers {
-                if !reader.says(device)? {
+                if !reader.as_mut()?.says(device)? {
                     return Some(false);
                 }
             }
@@ -109,10 +109,12 @@ impl Selectors {
             if open.is_empty() {
                 break;
             }
-            if budget.is_over() {
-                return Err(NoValue::Deadline);
-            }
-            let expression = self.kept.get(text.as_ref());
+            // Without time, nothing that is kept makes room.
+            let expression = match self.kept.peek(text.as_ref()) {
+                Some(expression) => expression,
+                None if budget.is_over() => return Err(NoValue::Deadline),
+                None => self.kept.get(text.as_ref()),
+            };
             let mut decide = |places: &[usize], kind: &str, error: &str| {
                 let error = Answer::Error(format!("selector #{number}: CEL {kind} error: {error}").into());
                 for place in places {
@@ -121,7 +123,7 @@ impl Selectors {
                     }
                 }
             };
-            match expression.reads(&*self.evaluator) {
+            match expression.reads(&*self.evaluator, budget) {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => {
                     decide(&open, "compile", error);

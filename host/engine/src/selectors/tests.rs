@@ -227,6 +227,26 @@ fn nothing_is_said_without_time_but_of_what_is_known() {
 }
 
 #[test]
+fn who_only_looks_up_or_has_no_time_displaces_nothing() {
+    let (native, selectors) = Native::selectors();
+    let devices = [device(0, "a")];
+    let list = ["device.driver == 'x'", "device.attributes['d'].none == 1"];
+    assert_eq!(ask(&selectors, &list[..1], &devices), [Answer::No]);
+    let failing = ask(&selectors, &list[1..], &devices);
+    assert!(matches!(failing[..], [Answer::Error(_)]), "{failing:?}");
+    for number in 0..SELECTOR_EXPRESSIONS + 10 {
+        let other = format!("{number} == 0");
+        assert_eq!(selectors.known(&[list[0], &other], [0].into_iter()), Some(vec![false]));
+        assert_eq!(selectors.known(&[&other], [0].into_iter()), None);
+        assert_eq!(ask_within(&selectors, &[&other], &devices, Duration::ZERO), Err(NoValue::Deadline));
+    }
+    assert_eq!(selectors.kept.size().0, 2);
+    // What is known takes no time, errors included.
+    assert_eq!(ask_within(&selectors, &list[1..], &devices, Duration::ZERO), Ok(failing));
+    assert_eq!(list.map(|text| native.evaluated(text)), [1, 1]);
+}
+
+#[test]
 fn expressions_that_were_not_asked_for_the_longest_go() {
     let (native, selectors) = Native::selectors();
     let devices = [device(0, "a")];

@@ -90,7 +90,7 @@ impl Evaluator {
 
     /// Calls `paths`.
     pub(super) fn paths(&mut self, exports: &Exports, expression: &str) -> Result<Paths, Fault> {
-        self.begin(0, Duration::MAX);
+        self.begin(0);
         let store = &mut self.store;
         let returned = self
             .instance
@@ -105,9 +105,8 @@ impl Evaluator {
         exports: &Exports,
         expression: &str,
         devices: &[SelectedDevice<'_>],
-        most: Duration,
     ) -> Result<Vec<Outcome>, Fault> {
-        self.begin(devices.len(), most);
+        self.begin(devices.len());
         let store = &mut self.store;
         let returned = self
             .instance
@@ -121,10 +120,10 @@ impl Evaluator {
         Ok(outcomes)
     }
 
-    /// Begins a call about so many devices, with at most so much time.
-    fn begin(&mut self, devices: usize, most: Duration) {
+    /// Begins a call about so many devices.
+    fn begin(&mut self, devices: usize) {
         let state = self.store.data_mut();
-        state.time = time_of(devices).min(most);
+        state.time = time_of(devices);
         state.deadline = Deadline::new(state.time, None);
         // A refusal in an earlier call must not be reported as the cause of a failure in this one.
         state.memory.take_refused();

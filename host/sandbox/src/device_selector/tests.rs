@@ -28,13 +28,13 @@ fn paths_and_outcomes_cross() {
     assert_eq!(selector.paths("n").unwrap(), Ok(None));
     assert_eq!(selector.paths("e").unwrap(), Err("bad".to_owned()));
     let devices: Vec<_> = (0..300).map(|number| device(number % 3 == 0)).collect();
-    let outcomes = selector.matches("x", &devices, Duration::MAX).unwrap();
+    let outcomes = selector.matches("x", &devices).unwrap();
     assert_eq!(outcomes.len(), devices.len());
     for (number, outcome) in outcomes.iter().enumerate() {
         assert_eq!(*outcome, if number % 3 == 0 { Outcome::Yes } else { Outcome::No }, "{number}");
     }
-    assert_eq!(selector.matches("e", &[device(true)], Duration::MAX).unwrap(), [Outcome::Error("bad".to_owned())]);
-    assert_eq!(selector.matches("x", &[], Duration::MAX).unwrap(), []);
+    assert_eq!(selector.matches("e", &[device(true)]).unwrap(), [Outcome::Error("bad".to_owned())]);
+    assert_eq!(selector.matches("x", &[]).unwrap(), []);
 }
 
 #[test]
@@ -46,15 +46,11 @@ fn a_fault_ends_one_call_and_the_next_has_a_fresh_instance() {
         ("g", FaultKind::Memory, "more than 16 MiB of memory"),
         ("c", FaultKind::MalformedVerdict, "1 outcomes for 2 devices"),
     ] {
-        let fault = selector.matches(expression, &[device(true), device(true)], Duration::MAX).unwrap_err();
+        let fault = selector.matches(expression, &[device(true), device(true)]).unwrap_err();
         assert_eq!(fault.kind, kind, "{expression}: {fault}");
         assert!(fault.detail.contains(detail), "{fault}");
         assert_eq!(selector.lock().len(), 0, "{expression}: the instance is dropped");
-        assert_eq!(
-            selector.matches("x", &[device(true)], Duration::MAX).unwrap(),
-            [Outcome::Yes],
-            "after {expression}"
-        );
+        assert_eq!(selector.matches("x", &[device(true)]).unwrap(), [Outcome::Yes], "after {expression}");
         assert_eq!(selector.lock().len(), 1);
     }
     let fault = selector.paths("t").unwrap_err();
@@ -65,7 +61,7 @@ fn a_fault_ends_one_call_and_the_next_has_a_fresh_instance() {
 fn no_call_is_made_while_nothing_could_end_it() {
     let (runtime, selector) = selector();
     runtime.pulse().suspend(true);
-    assert_eq!(selector.matches("x", &[device(true)], Duration::MAX).unwrap_err().kind, FaultKind::ClockStopped);
+    assert_eq!(selector.matches("x", &[device(true)]).unwrap_err().kind, FaultKind::ClockStopped);
     runtime.pulse().suspend(false);
     assert!(selector.paths("x").is_ok());
 }
@@ -78,7 +74,7 @@ fn calls_of_many_threads_have_at_most_as_many_instances_as_turns() {
             scope.spawn(|| {
                 for _ in 0..50 {
                     assert_eq!(
-                        selector.matches("x", &[device(true), device(false)], Duration::MAX).unwrap(),
+                        selector.matches("x", &[device(true), device(false)]).unwrap(),
                         [Outcome::Yes, Outcome::No]
                     );
                 }

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use fastrand::Rng;
@@ -34,7 +33,7 @@ impl Evaluator for ByName {
         Ok(Ok(None))
     }
 
-    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>], _: Duration) -> Result<Vec<Outcome>, Fault> {
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
         let said = |device: &SelectedDevice<'_>| match device
             .attributes
             .iter()
@@ -62,7 +61,7 @@ impl Evaluator for Arc<Slow> {
         Ok(Ok(None))
     }
 
-    fn matches(&self, _: &str, devices: &[SelectedDevice<'_>], _: Duration) -> Result<Vec<Outcome>, Fault> {
+    fn matches(&self, _: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
         if devices.len() > 1 {
             return Err(Fault::new(FaultKind::Deadline, "too many devices"));
         }

@@ -1,7 +1,6 @@
 //! The evaluator of these tests: the library that the component is made of. It counts, and fails where it is told to.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use nodesift_cel::{Device, Program};
 use nodesift_object::device::{Attribute, AttributeRef};
@@ -128,7 +127,7 @@ impl Evaluator for Arc<Native> {
         Ok(paths.map(|paths| paths.map(|paths| paths.into_iter().map(path).collect())))
     }
 
-    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>], _: Duration) -> Result<Vec<Outcome>, Fault> {
+    fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
         let mut state = self.0.lock();
         state.fault(devices.len())?;
         state.matches.push((expression.to_owned(), devices.len()));
