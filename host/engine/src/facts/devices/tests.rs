@@ -4,20 +4,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use fastrand::Rng;
 use nodesift_cache::metadata::{self, Selection, SliceRecord};
 use nodesift_cache::{Device, Row, Writer, new};
 use nodesift_object::device::AttributeRef;
+use nodesift_sandbox::Facts as _;
 use nodesift_sandbox::device_selector::{Outcome, Path, SelectedDevice, SelectedValue};
 use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::limits::FILTER_TIME_WEIGHT;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::Batch;
-use crate::limits::SELECTORS_TIME;
+use crate::limits::{SELECTORS_TIME, THROTTLE_FROM, THROTTLE_MOST};
 use crate::selectors::{Evaluator, Selectors};
+use crate::throttle::{CallTimer, Throttle};
 
 const SEEDS: u64 = 30;
 const ROUNDS: usize = 6;
@@ -345,14 +349,58 @@ fn nothing_is_said_of_devices_before_all_expressions_are_evaluated() {
         let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
         let query =
             Query { selector_lists: (0..lists).map(|list| vec![list.to_string()]).collect(), ..Query::default() };
-        let asked = || {
-            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
-            context.selecting(Some(Arc::clone(&selectors))).devices_in_time(&query)
+        let throttle = Arc::default();
+        let asked_of = |query: &Query| {
+            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All).throttled_by(&throttle);
+            context.selecting(Some(Arc::clone(&selectors))).devices_in_time(query)
         };
+        let asked = || asked_of(&query);
         assert_eq!(asked().err(), Some(NoValue::Deadline));
         assert_eq!(slow.0.load(Ordering::Relaxed), 3, "calls in the time for all of them");
         let seen = asked().unwrap();
         assert!(seen.kinds.iter().all(|kind| kind.matches[..] == vec![wire::Answer::Yes; lists]));
         assert_eq!(slow.0.load(Ordering::Relaxed), CALLS, "what was found was kept");
+        // A throttled namespace has what is known, and nothing is evaluated for it.
+        throttle.charge("ns", THROTTLE_MOST);
+        assert_eq!(asked().unwrap().kinds.len(), seen.kinds.len());
+        let new = Query { selector_lists: vec![vec!["new".to_owned()]], ..Query::default() };
+        assert_eq!(asked_of(&new).err(), Some(NoValue::Deadline));
+        assert_eq!(slow.0.load(Ordering::Relaxed), CALLS);
     }
+}
+
+#[test]
+fn long_calls_that_fail_or_are_about_large_pods_are_debts_and_throttled_pods_have_the_time_of_small_ones() {
+    let (mut writer, reader) = new();
+    writer.publish();
+    let context = |labels: usize, throttle: &Arc<Throttle>| {
+        let labels: BTreeMap<_, _> = (0..labels).map(|label| (format!("key-{label}"), "value")).collect();
+        let pod = json!({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"nodeSelector": labels}});
+        let pod = Arc::new(metadata::pod_selecting(&read(&pod), &Selection::default()));
+        Context::new(reader.snapshot(), pod, None, Batch::All).throttled_by(throttle)
+    };
+    let debts_after = |labels: usize, has_failed: bool, takes: Duration| {
+        let throttle = Arc::<Throttle>::default();
+        // With so many others in debt the least debt throttles, and is paid off in a minute at the earliest.
+        (0..1_000).for_each(|other| throttle.charge(&other.to_string(), THROTTLE_MOST));
+        let (timer, began) = (CallTimer::start(), ThreadTime::now());
+        while began.elapsed() < takes {
+            std::hint::spin_loop();
+        }
+        context(labels, &throttle).charge(&timer, timer.elapsed(), has_failed);
+        context(labels, &throttle).is_throttled()
+    };
+    const LARGE: usize = 1_000;
+    let long = 2 * THROTTLE_FROM;
+    assert!(debts_after(1, true, long) && debts_after(LARGE, false, long));
+    assert!(!debts_after(1, false, long) && !debts_after(LARGE, true, Duration::from_micros(100)));
+    let throttle = Arc::default();
+    let before = context(LARGE, &throttle);
+    throttle.charge("ns", THROTTLE_MOST);
+    let after = context(LARGE, &throttle);
+    assert!(before.weight() > FILTER_TIME_WEIGHT && after.weight() == 0);
+    let deadline = Fault::new(FaultKind::Deadline, "late");
+    assert!(after.explain(deadline.clone()).detail.contains("the namespace ns"));
+    assert_eq!(before.explain(deadline).detail, "late");
+    assert_eq!(after.explain(Fault::new(FaultKind::Memory, "much")).detail, "much");
 }
