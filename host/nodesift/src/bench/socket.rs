@@ -106,22 +106,26 @@ impl Served {
 /// Any free port of loopback.
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Serves bare messages to one client over each kind of socket, in a thread each. Returns where.
+/// Serves bare messages to one client at a time over each kind of socket, in a thread each, until the program ends. Returns where. Who
+/// connects first need not be the client: a port that was just free may be taken for a closed one by others.
 fn echoes(folder: &Folder) -> std::io::Result<(PathBuf, SocketAddr)> {
     let path = folder.path().join("ping.sock");
     let (unix, tcp) = (UnixListener::bind(&path)?, TcpListener::bind(LOOPBACK)?);
     let address = tcp.local_addr()?;
     thread::Builder::new().spawn(move || {
         let _on_one_core = cores::pin(Core::Last)?;
-        let (stream, _) = unix.accept()?;
-        echo(stream);
+        while let Ok((stream, _)) = unix.accept() {
+            echo(stream);
+        }
         std::io::Result::Ok(())
     })?;
     thread::Builder::new().spawn(move || {
         let _on_one_core = cores::pin(Core::Last)?;
-        let (stream, _) = tcp.accept()?;
-        stream.set_nodelay(true)?;
-        echo(stream);
+        while let Ok((stream, _)) = tcp.accept() {
+            if stream.set_nodelay(true).is_ok() {
+                echo(stream);
+            }
+        }
         std::io::Result::Ok(())
     })?;
     Ok((path, address))
