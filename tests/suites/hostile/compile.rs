@@ -10,7 +10,7 @@ use nodesift_sandbox::limits::{COMPILE_BYTES, COMPILE_TIME};
 use nodesift_sandbox::{CompilerProgram, Grants, Interface, LoadError, Runtime};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::timing;
+use nodesift_tests::{timeout, timing};
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
 
@@ -162,7 +162,9 @@ fn h17_compile_bombs_are_refused_in_time_and_in_memory_while_calls_go_on() {
         timing::at_most(what, time, 10 * BOMB_TIME + Duration::from_secs(5));
         assert!(peak <= COMPILE_BYTES + CODE_BYTES, "{what}: {peak} bytes");
         timing::figure("p99 of calls beside a compilation", beside, alone * 10 + Duration::from_millis(20));
-        assert_eq!(resident_of_children(), 0, "{what}: a process is left");
+        // One that was killed is there until it has given its memory back.
+        let none_left = timeout::until(|| (resident_of_children() == 0).then_some(()));
+        assert!(none_left.is_some(), "{what}: a process is left");
     }
     assert!(refused >= 2, "{refused} refused by their cost");
     healthy_answers_are_right();
