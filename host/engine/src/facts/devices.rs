@@ -14,6 +14,7 @@ mod requested;
 mod values;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use nodesift_cache::metadata::ClassRecord;
 use nodesift_cache::{PoolState, SeenCounter, SeenDevice, SeenPool};
@@ -26,6 +27,7 @@ use rustc_hash::FxHashMap;
 use super::context::Context;
 use super::gathered::{Gathered, GatheredPool};
 use super::lists::{Lists, number};
+use crate::limits::SELECTORS_TIME;
 use kinds::Kinds;
 use values::Values;
 
@@ -55,7 +57,7 @@ impl Context {
         let gathered = self.gathered();
         if gathered.device_count() > 0 {
             for list in lists_of(self) {
-                gathered.answers(self, &list);
+                gathered.answers(self.selectors(), &list);
                 gathered.in_time()?;
             }
         }
@@ -66,7 +68,9 @@ impl Context {
         self.gathered.get_or_init(|| {
             let mut rows = Vec::with_capacity(self.rows() as usize);
             self.for_each_row(|_, row| rows.push(row));
-            Box::new(Gathered::of(self.snapshot.devices(), &rows))
+            // A throttled namespace has what is known.
+            let time = if self.is_throttled() { Duration::ZERO } else { SELECTORS_TIME };
+            Box::new(Gathered::of(self.snapshot.devices(), &rows, time))
         })
     }
 }

@@ -11,10 +11,8 @@ use nodesift_sandbox::wire::devices::Answer;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::context::Context;
 use super::lists::{Lists, number};
-use crate::limits::SELECTORS_TIME;
-use crate::selectors;
+use crate::selectors::{self, Selectors};
 
 /// The answer where no expressions can be evaluated. No policy has a predicate that asks without them.
 const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not evaluated by this policy";
@@ -38,7 +36,8 @@ pub(super) struct Gathered {
     pub(super) pools: Vec<GatheredPool>,
     device_count: usize,
     answers: Mutex<FxHashMap<Vec<String>, Arc<Answers>>>,
-    /// Processor time that expressions have taken.
+    /// Processor time that expressions may take, and what they have taken of it.
+    time: Duration,
     evaluated: Mutex<Duration>,
     /// Why expressions were left out, if any were.
     left_out: Mutex<Option<NoValue>>,
@@ -61,10 +60,10 @@ pub(super) struct Answers {
 }
 
 impl Gathered {
-    /// What rows see.
-    pub(super) fn of(table: &Devices, rows: &[Row]) -> Self {
-        let mut gathered =
-            Self { seen: Vec::with_capacity(rows.len()), listed: Lists::with_capacity(rows.len()), ..Self::default() };
+    /// What rows see, with so much processor time for the expressions that are not known of the devices.
+    pub(super) fn of(table: &Devices, rows: &[Row], time: Duration) -> Self {
+        let (seen, listed) = (Vec::with_capacity(rows.len()), Lists::with_capacity(rows.len()));
+        let mut gathered = Self { seen, listed, time, ..Self::default() };
         let mut by_address: FxHashMap<usize, u32> = FxHashMap::default();
         let mut by_pool: FxHashMap<usize, u32> = FxHashMap::default();
         for map in [&mut by_address, &mut by_pool] {
@@ -135,7 +134,7 @@ impl Gathered {
     ///
     /// # Errors
     ///
-    /// [`NoValue::Deadline`] where some were left out because all of them take more than [`SELECTORS_TIME`], or than nothing in a throttled namespace; [`NoValue::Overloaded`] where
+    /// [`NoValue::Deadline`] where some were left out because all of them take more than their time; [`NoValue::Overloaded`] where
     /// others evaluate meanwhile.
     pub(super) fn in_time(&self) -> Result<(), NoValue> {
         (*self.left_out.lock()).map_or(Ok(()), Err)
@@ -146,20 +145,18 @@ impl Gathered {
         Answers { distinct: vec![Answer::Error(error.into())], codes: vec![0; self.device_count] }
     }
 
-    /// What a list of expressions says of each device, for a pod.
-    pub(super) fn answers(&self, context: &Context, list: &[String]) -> Arc<Answers> {
+    /// What a list of expressions says of each device.
+    pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<Answers> {
         if let Some(known) = self.answers.lock().get(list) {
             return Arc::clone(known);
         }
-        let answers = Arc::new(match context.selectors() {
+        let answers = Arc::new(match selectors {
             Some(selectors) => {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
                     Some(matches) => Answers::of_matches(&matches),
                     None => {
-                        // A throttled namespace has what is known.
-                        let time = if context.is_throttled() { Duration::ZERO } else { SELECTORS_TIME };
-                        let left = time.saturating_sub(*self.evaluated.lock());
+                        let left = self.time.saturating_sub(*self.evaluated.lock());
                         // A thread that waits for a processor is no reason to set the pod aside.
                         let started = ThreadTime::now();
                         let answers = selectors.outcomes(list, devices.map(|seen| &seen.device), left);

@@ -40,7 +40,8 @@ pub(super) struct Kinds<'a> {
 impl<'a> Kinds<'a> {
     /// Evaluates the query's expressions on devices.
     pub(super) fn of(context: &Context, query: &Query, gathered: &Gathered) -> Self {
-        let answers: Vec<_> = query.selector_lists.iter().map(|list| gathered.answers(context, list)).collect();
+        let answers: Vec<_> =
+            query.selector_lists.iter().map(|list| gathered.answers(context.selectors(), list)).collect();
         let matches = combined(&answers, gathered.device_count());
         Self {
             answers,

@@ -176,8 +176,8 @@ impl<'a> Asked<'a> {
         let own: Vec<String> = fields.selectors.iter().filter_map(own).collect();
         Self {
             fields,
-            class: gathered.answers(context, &class.unwrap_or_default()),
-            own: gathered.answers(context, &own),
+            class: gathered.answers(context.selectors(), &class.unwrap_or_default()),
+            own: gathered.answers(context.selectors(), &own),
         }
     }
 

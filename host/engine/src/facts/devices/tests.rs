@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use fastrand::Rng;
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::Batch;
-use crate::limits::{SELECTORS_TIME, THROTTLE_FROM, THROTTLE_MOST};
+use crate::limits::{THROTTLE_FROM, THROTTLE_MOST};
 use crate::selectors::{Evaluator, Selectors};
 use crate::throttle::{CallTimer, Throttle};
 
