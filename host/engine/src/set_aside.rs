@@ -59,15 +59,10 @@ impl<'a> Owner<'a> {
     /// Pods of one namespace have the same number.
     pub(crate) fn namespace(&self) -> u64 {
         match self.context.map(|context| &*context.pod().namespace).or(self.namespace) {
-            Some(namespace) => namespace_number(namespace),
+            Some(namespace) => HASHES.hash_one(namespace),
             None => self.template(),
         }
     }
-}
-
-/// The number of a namespace: nobody can choose a name that has that of another.
-pub(crate) fn namespace_number(namespace: &str) -> u64 {
-    HASHES.hash_one(namespace)
 }
 
 /// A pod template that is set aside.

@@ -10,6 +10,7 @@
 //! `Debts` is the state machine, which is told the time; start at [`Throttle::charge`].
 
 use std::cell::Cell;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,6 @@ use rustc_hash::FxHashMap;
 use crate::limits::{
     THROTTLE_FREE, THROTTLE_FREE_TOTAL, THROTTLE_FROM, THROTTLE_MOST, THROTTLE_NAMESPACES, THROTTLE_PART,
 };
-use crate::set_aside::namespace_number;
 
 thread_local! {
     /// A moment of this thread, and its processor time then.
@@ -62,13 +62,15 @@ impl CallTimer {
 pub struct Throttle {
     /// Whether there are any: where all calls are short, none takes a lock.
     is_used: AtomicBool,
+    /// Keyed at random: nobody can choose a namespace that has the number of another.
+    hashes: RandomState,
     debts: Mutex<Debts>,
 }
 
 impl Throttle {
     /// A long call about a pod of this namespace has taken so much processor time.
     pub(crate) fn charge(&self, namespace: &str, taken: Duration) {
-        self.debts.lock().charge(namespace_number(namespace), taken, Instant::now());
+        self.debts.lock().charge(self.hashes.hash_one(namespace), taken, Instant::now());
         self.is_used.store(true, Ordering::Relaxed);
     }
 
@@ -78,7 +80,7 @@ impl Throttle {
             return false;
         }
         let mut debts = self.debts.lock();
-        let throttles = debts.throttles(namespace_number(namespace), Instant::now());
+        let throttles = debts.throttles(self.hashes.hash_one(namespace), Instant::now());
         self.is_used.store(!debts.of.is_empty(), Ordering::Relaxed);
         throttles
     }
