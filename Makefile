@@ -150,9 +150,9 @@ manifests: build ## Check deploy/ against the program, and run it from the image
 image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar; needs buildah
 	@command -v buildah >/dev/null || { echo 'error: the image is built with buildah, which is not here: apt-get install buildah' >&2; exit 1; }
 	@deploy/build.sh
-	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/dist/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
+	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/shipped/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
 
-dist: toolchain ## Build a release into target/release-files: program, SBOM, chart, manifests, checksums
+dist: toolchain ## Build a release into target/release-files: program, symbols, SBOM, chart, manifests, checksums
 	@deploy/dist.sh "$${CARGO_TARGET_DIR:-target}/release-files"
 
 fmt: ## Format the code

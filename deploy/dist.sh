@@ -3,6 +3,7 @@
 # second run makes the same bytes.
 #
 #   nodesift-VERSION-ARCH-linux-gnu.tar.gz   the program, with licence and changelog; for the GNU C library of this machine, or newer
+#   nodesift-VERSION-ARCH-linux-gnu.debug.gz its symbols: `nodesift.debug` beside the program gives names to backtraces and profiles
 #   nodesift-VERSION-ARCH-linux-gnu.cdx.json its SBOM in CycloneDX: every crate that is linked into it
 #   nodesift-VERSION.tgz                     the Helm chart
 #   nodesift-VERSION-deploy.tar.gz           deploy/: image, manifests, CRD, schema, dashboards and alerts
@@ -33,16 +34,17 @@ trap 'rm -rf "$scratch"' EXIT
 # Archives that depend on their content alone.
 pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go-w -c "$@" | gzip -n9; }
 
-say 'building without debug information'
+say 'building'
 NODESIFT_REVISION=$revision deploy/build.sh
 mkdir "$scratch/$platform"
-install -m 0755 "$target/dist/nodesift" "$scratch/$platform/"
+install -m 0755 "$target/shipped/nodesift" "$scratch/$platform/"
 install -m 0644 LICENSE CHANGELOG.md "$scratch/$platform/"
 said=$("$scratch/$platform/nodesift" --version)
 grep -qx "revision: $revision" <<<"$said" || fail "the program that was built names another revision: $said"
 # Paths of this machine are of no use to others, and tell what nobody asked.
 for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}"; do
     ! grep -qaF "$path/" "$scratch/$platform/nodesift" || fail "the program contains the path $path"
+    ! grep -qaF "$path/" "$target/shipped/nodesift.debug" || fail "the symbols contain the path $path"
 done
 
 say 'describing its crates'
@@ -65,6 +67,7 @@ sed -i "s#file://$scratch/tree#file:///nodesift#g" "$sbom"
 
 rm -f "$folder"/nodesift-* "$folder/SHA256SUMS"
 pack -C "$scratch" "$platform" >"$folder/$platform.tar.gz"
+gzip -n9 <"$target/shipped/nodesift.debug" >"$folder/$platform.debug.gz"
 install -m 0644 "$sbom" "$folder/$platform.cdx.json"
 # Helm's format is an archive of the chart's folder; its links lead to files beside it.
 pack -h -C deploy/helm nodesift >"$folder/$name.tgz"
