@@ -86,6 +86,7 @@ pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
     RecordedDifference, Shadow,
 };
+pub use throttle::{Throttle, Throttled};
 
 use evaluate::Stop;
 use evaluate::evaluation::Evaluation;

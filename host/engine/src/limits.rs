@@ -137,8 +137,11 @@ pub const THROTTLE_MOST: Duration = Duration::from_secs(10);
 /// The part of a core's time, as its inverse, that large pods of all throttled namespaces together get.
 pub const THROTTLE_PART: u32 = 5;
 
-/// Namespaces whose debts are known, of 24 bytes each. Beyond it, who owes least is forgotten, and the next begins with its debt.
+/// Namespaces whose debts are known, of at most 300 bytes each. Beyond it, who owes least is forgotten, and the next begins with its debt.
 pub const THROTTLE_NAMESPACES: usize = 1_024;
+
+/// Bytes of the name of a namespace that is throttled: more than an API server takes.
+pub const NAMESPACE_BYTES: usize = 253;
 
 /// Bytes of the name of a pod that is set aside: as many as those of a namespace and a pod have at most in an API server.
 pub const SET_ASIDE_NAME_BYTES: usize = 253 + 1 + 253;

@@ -147,6 +147,9 @@ fn encode(policy: &ActivePolicy, encoder: &mut DescriptorEncoder<'_>) -> fmt::Re
     each(policy, metric, |predicate, metric| {
         ConstGauge::new(i64::try_from(predicate.breaker.set_aside().len()).unwrap_or(i64::MAX)).encode(metric)
     })?;
+    let help = "Namespaces whose large pods get no more time than ordinary ones for now";
+    let metric = encoder.encode_descriptor("nodesift_throttled_namespaces", help, None, MetricType::Gauge)?;
+    ConstGauge::new(i64::try_from(policy.throttle.list().len()).unwrap_or(i64::MAX)).encode(metric)?;
     let help = "Calls of a predicate that ended in a fault or were not made, by its kind";
     let mut metric = encoder.encode_descriptor("nodesift_predicate_faults", help, None, MetricType::Counter)?;
     for predicate in &policy.predicates {

@@ -7,7 +7,7 @@
 //! that is new is evaluated for its claims, and all of them are answered once it has paid enough. Long calls that are answered are free
 //! where the pod is not large: what takes the time then are mostly objects of others.
 //!
-//! `Debts` is the state machine, which is told the time; start at [`Throttle::charge`].
+//! `Debts` is the state machine, which is told the time; start at [`Throttle::charge`]. [`Throttle::list`] names those that are throttled.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,11 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use nodesift_sandbox::printable;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::limits::{
-    THROTTLE_FREE, THROTTLE_FREE_TOTAL, THROTTLE_FROM, THROTTLE_MOST, THROTTLE_NAMESPACES, THROTTLE_PART,
+    NAMESPACE_BYTES, THROTTLE_FREE, THROTTLE_FREE_TOTAL, THROTTLE_FROM, THROTTLE_MOST, THROTTLE_NAMESPACES,
+    THROTTLE_PART,
 };
 
 thread_local! {
@@ -68,10 +70,38 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// A long call about a pod of this namespace has taken so much processor time.
+    /// A long call about a pod of this namespace has taken so much processor time. Logs that the namespace is throttled from now on.
     pub(crate) fn charge(&self, namespace: &str, taken: Duration) {
-        self.debts.lock().charge(self.hashes.hash_one(namespace), taken, Instant::now());
+        let (number, now) = (self.hashes.hash_one(namespace), Instant::now());
+        let mut debts = self.debts.lock();
+        let was_throttled = debts.throttles(number, now);
+        debts.charge(number, namespace, taken, now);
+        let begins = (!was_throttled).then(|| debts.throttled(number)).flatten();
         self.is_used.store(true, Ordering::Relaxed);
+        drop(debts);
+        if let Some(Throttled { namespace, debt, wait }) = begins {
+            let (debt_ms, for_s) = (debt.as_millis(), wait.as_secs() + 1);
+            tracing::warn!(
+                namespace,
+                debt_ms,
+                for_s,
+                "namespace throttled: calls about its large pods took too much processor time, and get that of ordinary pods for now"
+            );
+        }
+    }
+
+    /// The namespaces that are throttled now, those that wait longest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<Throttled> {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut debts = self.debts.lock();
+        debts.advance(Instant::now());
+        let mut listed: Vec<Throttled> = debts.of.keys().filter_map(|number| debts.throttled(*number)).collect();
+        drop(debts);
+        listed.sort_unstable_by(|a, b| (b.wait, &a.namespace).cmp(&(a.wait, &b.namespace)));
+        listed
     }
 
     /// Whether the namespace is throttled now.
@@ -86,6 +116,25 @@ impl Throttle {
     }
 }
 
+/// A namespace whose large pods get no more time than ordinary ones for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Throttled {
+    /// Its name, shortened and escaped where no API server would take it.
+    pub namespace: String,
+    /// Processor time that it has yet to pay off.
+    pub debt: Duration,
+    /// Time until it is throttled no more, if nothing is charged meanwhile.
+    pub wait: Duration,
+}
+
+/// What one namespace owes.
+#[derive(Debug)]
+struct Debt {
+    namespace: Box<str>,
+    /// The value of [`Debts::paid`] at which it is paid off.
+    due: Duration,
+}
+
 /// Debts that are paid off in equal shares: what each namespace has paid since the start is one number for all of them, and a debt is what
 /// that number has yet to reach.
 #[derive(Debug, Default)]
@@ -93,8 +142,8 @@ struct Debts {
     /// What each namespace in debt has paid so far, at the time `at`.
     paid: Duration,
     at: Option<Instant>,
-    /// By namespace, the value of `paid` at which its debt is paid off.
-    of: FxHashMap<u64, Duration>,
+    /// By the number of the namespace.
+    of: FxHashMap<u64, Debt>,
     /// The least of them.
     next: Duration,
     /// The most that was forgotten of others, as such a value: where there is no room for all, who comes next begins with as much.
@@ -102,23 +151,51 @@ struct Debts {
 }
 
 impl Debts {
-    fn charge(&mut self, namespace: u64, taken: Duration, now: Instant) {
+    fn charge(&mut self, number: u64, namespace: &str, taken: Duration, now: Instant) {
         self.advance(now);
-        if self.of.len() >= THROTTLE_NAMESPACES && !self.of.contains_key(&namespace) {
+        if self.of.len() >= THROTTLE_NAMESPACES && !self.of.contains_key(&number) {
             // Whoever owes least.
-            let least = self.of.iter().min_by_key(|(_, due)| **due).map(|(namespace, _)| *namespace);
-            let due = least.and_then(|least| self.of.remove(&least));
-            self.forgotten = self.forgotten.max(due.unwrap_or_default());
+            let least = self.of.iter().min_by_key(|(_, debt)| debt.due).map(|(number, _)| *number);
+            let least = least.and_then(|least| self.of.remove(&least));
+            self.forgotten = self.forgotten.max(least.map(|debt| debt.due).unwrap_or_default());
         }
-        let due = self.of.entry(namespace).or_insert(self.paid.max(self.forgotten));
-        *due = (*due + taken).min(self.paid + THROTTLE_MOST);
+        let begin = self.paid.max(self.forgotten);
+        let named = || Debt { namespace: printable(namespace, NAMESPACE_BYTES).into(), due: begin };
+        let debt = self.of.entry(number).or_insert_with(named);
+        debt.due = (debt.due + taken).min(self.paid + THROTTLE_MOST);
         self.find_next();
     }
 
-    fn throttles(&mut self, namespace: u64, now: Instant) -> bool {
+    fn throttles(&mut self, number: u64, now: Instant) -> bool {
         self.advance(now);
-        let free = THROTTLE_FREE.min(THROTTLE_FREE_TOTAL / number(self.of.len()));
-        self.of.get(&namespace).is_some_and(|due| due.saturating_sub(self.paid) > free)
+        self.of.get(&number).is_some_and(|debt| self.owed(debt) > self.free())
+    }
+
+    /// The namespace of this number, if it was throttled at the time of the last call of [`Self::advance`].
+    fn throttled(&self, number: u64) -> Option<Throttled> {
+        let known = self.of.get(&number)?;
+        let debt = self.owed(known);
+        let above = debt.checked_sub(self.free()).filter(|above| !above.is_zero())?;
+        Some(Throttled { namespace: known.namespace.to_string(), debt, wait: self.wait(above) })
+    }
+
+    fn owed(&self, debt: &Debt) -> Duration {
+        debt.due.saturating_sub(self.paid)
+    }
+
+    /// The debt that a namespace may have without being throttled.
+    fn free(&self) -> Duration {
+        THROTTLE_FREE.min(THROTTLE_FREE_TOTAL / self.number())
+    }
+
+    /// The time in which each of those in debt pays so much. It takes less where others have paid off before.
+    fn wait(&self, debt: Duration) -> Duration {
+        debt * THROTTLE_PART * self.number()
+    }
+
+    /// How many are in debt, as a number that a duration can be divided by.
+    fn number(&self) -> u32 {
+        u32::try_from(self.of.len()).unwrap_or(u32::MAX).max(1)
     }
 
     /// Lets time pass: those in debt pay less each, the more they are.
@@ -128,7 +205,7 @@ impl Debts {
             return;
         };
         while !self.of.is_empty() {
-            let shares = THROTTLE_PART * number(self.of.len());
+            let shares = THROTTLE_PART * self.number();
             let step = (now.saturating_duration_since(at) / shares).min(self.next.saturating_sub(self.paid));
             // What is no whole nanosecond for each is paid the next time.
             at += step * shares;
@@ -137,20 +214,15 @@ impl Debts {
                 self.at = Some(at);
                 return;
             }
-            self.of.retain(|_, due| *due > self.paid);
+            self.of.retain(|_, debt| debt.due > self.paid);
             self.find_next();
         }
         self.at = Some(at.max(now));
     }
 
     fn find_next(&mut self) {
-        self.next = self.of.values().min().copied().unwrap_or_default();
+        self.next = self.of.values().map(|debt| debt.due).min().unwrap_or_default();
     }
-}
-
-/// How many, as a number that a duration can be divided by.
-fn number(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -206,7 +278,7 @@ mod tests {
             // About as much as is paid.
             if random.u32(0..3) == 0 {
                 let taken = MS * random.u32(10..700);
-                debts.charge(namespace, taken, now);
+                debts.charge(namespace, "", taken, now);
                 slow.charge(namespace, taken);
             }
         }
@@ -216,9 +288,9 @@ mod tests {
     #[test]
     fn one_namespace_in_debt_throttles_no_other_and_pays_off() {
         let (mut debts, now) = (Debts::default(), Instant::now());
-        debts.charge(1, THROTTLE_FREE, now);
+        debts.charge(1, "", THROTTLE_FREE, now);
         assert!(!debts.throttles(1, now), "that much is free for one");
-        debts.charge(1, THROTTLE_FREE * 1000, now);
+        debts.charge(1, "", THROTTLE_FREE * 1000, now);
         assert!(debts.throttles(1, now));
         assert!(!debts.throttles(2, now));
         // Debts have a most, so that the end can be foreseen.
@@ -232,21 +304,21 @@ mod tests {
     #[test]
     fn who_owes_most_is_kept_where_there_is_no_room_and_who_comes_next_owes_what_was_forgotten() {
         let (mut debts, now) = (Debts::default(), Instant::now());
-        debts.charge(0, THROTTLE_MOST, now);
+        debts.charge(0, "", THROTTLE_MOST, now);
         for namespace in 1..=4 * THROTTLE_NAMESPACES as u64 {
-            debts.charge(namespace, THROTTLE_FROM, now);
+            debts.charge(namespace, "", THROTTLE_FROM, now);
         }
         assert_eq!(debts.of.len(), THROTTLE_NAMESPACES);
         assert!(debts.throttles(0, now));
-        let owed: Duration = debts.of.values().map(|due| *due - debts.paid).sum();
-        assert!(owed >= THROTTLE_FROM * 4 * number(THROTTLE_NAMESPACES), "nothing is forgotten: {owed:?}");
+        let owed: Duration = debts.of.values().map(|debt| debts.owed(debt)).sum();
+        assert!(owed >= THROTTLE_FROM * 4 * debts.number(), "nothing is forgotten: {owed:?}");
     }
 
     #[test]
     fn many_namespaces_have_together_what_a_few_have() {
         let (mut debts, now) = (Debts::default(), Instant::now());
         for namespace in 0..1_000 {
-            debts.charge(namespace, THROTTLE_FREE_TOTAL / 500, now);
+            debts.charge(namespace, "", THROTTLE_FREE_TOTAL / 500, now);
         }
         assert!((0..1_000).all(|namespace| debts.throttles(namespace, now)));
         assert!(!debts.throttles(1_000, now), "who has no debts");
@@ -256,7 +328,7 @@ mod tests {
     fn nothing_that_is_paid_is_lost_however_often_somebody_asks() {
         let (mut debts, start) = (Debts::default(), Instant::now());
         for namespace in 0..1_000 {
-            debts.charge(namespace, THROTTLE_FREE, start);
+            debts.charge(namespace, "", THROTTLE_FREE, start);
         }
         let step = Duration::from_nanos(4_900);
         (1..=1_000_000).for_each(|step_of| debts.advance(start + step * step_of));
@@ -270,6 +342,27 @@ mod tests {
         assert!(!throttle.throttles("a"));
         throttle.charge("a", THROTTLE_MOST);
         assert!(throttle.throttles("a") && !throttle.throttles("b"));
+        throttle.charge("b", THROTTLE_FROM);
+        // Names of requests may be of any length, and hold anything.
+        throttle.charge(&"\n\u{1b}".repeat(NAMESPACE_BYTES), THROTTLE_MOST);
+        let listed = throttle.list();
+        let named: Vec<&str> = listed.iter().map(|one| &*one.namespace).collect();
+        assert!(matches!(*named, [.., "a"] | ["a", ..]) && named.len() == 2, "{named:?}");
+        let bytes: usize = named.iter().map(|name| name.len()).sum();
+        assert!(bytes < 1_024 && !named.iter().any(|name| name.contains('\n')), "{named:?}");
+    }
+
+    #[test]
+    fn who_is_throttled_is_free_after_the_time_that_is_told() {
+        let (mut debts, start) = (Debts::default(), Instant::now());
+        debts.charge(0, "a", THROTTLE_MOST, start);
+        debts.charge(1, "b", THROTTLE_FREE / 2, start);
+        assert_eq!(debts.throttled(1), None);
+        let told = debts.throttled(0).unwrap();
+        assert_eq!((&*told.namespace, told.debt), ("a", THROTTLE_MOST));
+        assert!(told.wait >= (THROTTLE_MOST - THROTTLE_FREE) * THROTTLE_PART, "{told:?}");
+        debts.advance(start + told.wait);
+        assert_eq!(debts.throttled(0), None);
     }
 
     #[test]

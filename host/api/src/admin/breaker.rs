@@ -1,9 +1,10 @@
-//! Whether a module is called, in `GET /v1/policy`, and about which pods it is not, there and in `GET /v1/state`. Start at [`Breaker::of`].
+//! Whether a module is called, in `GET /v1/policy`, and about which pods it is not, there and in `GET /v1/state`, which lists throttled
+//! namespaces as well. Start at [`Breaker::of`].
 
 use serde::Serialize;
 
 use super::time::{microseconds, rfc3339};
-use nodesift_engine::{ActivePolicy, ActivePredicate, Aside, Quarantine};
+use nodesift_engine::{self as engine, ActivePolicy, ActivePredicate, Aside, Quarantine};
 
 /// Whether a module is called.
 #[derive(Serialize)]
@@ -58,6 +59,30 @@ impl From<Aside> for SetAside {
     fn from(Aside { pod, last_fault, faults, since, retry_in }: Aside) -> Self {
         let (last_fault, since) = (last_fault.to_string(), rfc3339(since));
         Self { pod, last_fault, faults, since, retry_in_ms: microseconds(retry_in) / 1_000 }
+    }
+}
+
+/// A namespace whose large pods get no more time than ordinary ones for now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Throttled {
+    namespace: String,
+    /// Processor time that it has yet to pay off, at a part of a core for all in debt together.
+    debt_ms: u64,
+    /// Time until it is throttled no more, if nothing is charged meanwhile.
+    ends_in_ms: u64,
+}
+
+impl Throttled {
+    /// Those of a policy, the longest first.
+    pub(super) fn all(policy: &ActivePolicy) -> Vec<Self> {
+        policy.throttle.list().into_iter().map(Self::from).collect()
+    }
+}
+
+impl From<engine::Throttled> for Throttled {
+    fn from(engine::Throttled { namespace, debt, wait }: engine::Throttled) -> Self {
+        Self { namespace, debt_ms: microseconds(debt) / 1_000, ends_in_ms: microseconds(wait) / 1_000 }
     }
 }
 

@@ -18,7 +18,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use tokio::sync::mpsc;
 
-use super::breaker::SetAsideBy;
+use super::breaker::{SetAsideBy, Throttled};
 use super::devices::{DeviceCounts, PoolCounts};
 use super::partition::{Partition, named_sums};
 use crate::admission::scope::RequestScope;
@@ -53,7 +53,8 @@ pub(crate) async fn state(
             // Nothing is known of devices where no predicate reads them.
             let has_devices = policy.selectors.is_some();
             let set_aside = node.is_none().then(|| SetAsideBy::all(&policy));
-            Ok((version, Dump { set_aside, ..Dump::new(state, node.as_deref(), has_devices) }))
+            let throttled = node.is_none().then(|| Throttled::all(&policy));
+            Ok((version, Dump { set_aside, throttled, ..Dump::new(state, node.as_deref(), has_devices) }))
         })
         .await?;
     let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
@@ -135,6 +136,8 @@ struct Dump {
     has_devices: bool,
     /// Pods that predicates are not called about for now; none where only one node is asked for.
     set_aside: Option<Vec<SetAsideBy>>,
+    /// Namespaces that are throttled, likewise.
+    throttled: Option<Vec<Throttled>>,
 }
 
 impl Dump {
@@ -159,7 +162,7 @@ impl Dump {
         };
         let of_row = |row: &Row| (*row, by_row.get_mut(row.index()).map(std::mem::take).unwrap_or_default());
         let nodes = rows.iter().map(of_row).collect();
-        Self { state, nodes, pending, orphans, is_whole: node.is_none(), has_devices, set_aside: None }
+        Self { state, nodes, pending, orphans, is_whole: node.is_none(), has_devices, set_aside: None, throttled: None }
     }
 
     fn is_assumed(&self, pod: &PodRecord) -> bool {
@@ -199,6 +202,9 @@ impl Serialize for Dump {
         map.serialize_entry("orphans", &Lazy(|| self.orphans.iter().map(|pod| orphan(pod))))?;
         if let Some(set_aside) = &self.set_aside {
             map.serialize_entry("setAside", set_aside)?;
+        }
+        if let Some(throttled) = &self.throttled {
+            map.serialize_entry("throttled", throttled)?;
         }
         map.end()
     }
