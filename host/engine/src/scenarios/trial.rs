@@ -14,7 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::breaker::Blame;
 use crate::facts::{Batch, Context};
-use crate::limits::{TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS, TRIAL_TIME, TRIAL_TRIES};
+use crate::limits::{
+    QUARANTINE_NAMESPACES, TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS, TRIAL_TIME, TRIAL_TRIES,
+};
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::{Engine, Subject};
 
@@ -80,8 +82,9 @@ impl Engine {
         }
         let until = Instant::now() + TRIAL_TIME;
         let mut records: Vec<TrialRecord> = predicates.iter().map(|_| TrialRecord::default()).collect();
-        'pods: for pod in self.sampled_pods() {
-            let subject = Subject::of_record(&pod, policy, self.clock.now());
+        let sample = self.sampled_pods();
+        'pods: for pod in &sample {
+            let subject = Subject::of_record(pod, policy, self.clock.now());
             let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
             trial.pods += 1;
             for (predicate, record) in predicates.iter().zip(&mut records) {
@@ -107,8 +110,11 @@ impl Engine {
                 }
             }
         }
+        // One namespace says nothing of others that the trial has not come to.
+        let namespaces = sample.iter().map(|pod| &pod.namespace).collect::<FxHashSet<_>>().len();
+        let least = if trial.is_cut { QUARANTINE_NAMESPACES.min(namespaces) } else { 1 };
         for record in records {
-            let fails = record.fails();
+            let fails = record.fails(least);
             for fault in record.faults {
                 if fails {
                     return Err(fault);
@@ -121,26 +127,36 @@ impl Engine {
         Ok(trial)
     }
 
-    /// Pods of different templates: up to [`TRIAL_PENDING_PODS`] pending ones, and [`TRIAL_BOUND_PODS`] others.
+    /// Pods of different templates: up to [`TRIAL_PENDING_PODS`] pending ones, and [`TRIAL_BOUND_PODS`] others, namespaces in turn.
     fn sampled_pods(&self) -> Vec<Arc<PodRecord>> {
         // Equal facts are one object.
         let mut seen: FxHashSet<*const PodFacts> = FxHashSet::default();
-        let mut pods = Vec::new();
-        let mut take = |candidates: Vec<Arc<PodRecord>>, most: usize| {
-            let end = pods.len() + most;
-            for pod in candidates {
-                if pods.len() < end && seen.insert(Arc::as_ptr(&pod.facts)) {
-                    pods.push(pod);
-                }
-            }
+        let mut distinct = |mut pods: Vec<Arc<PodRecord>>| {
+            pods.retain(|pod| seen.insert(Arc::as_ptr(&pod.facts)));
+            pods
         };
-        take(self.pending_pods(), TRIAL_PENDING_PODS);
+        let pending = distinct(self.pending_pods());
         let mut bound = self.cache.pods().all();
         bound.retain(|pod| pod.node_name.is_some());
         bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
-        take(bound, TRIAL_BOUND_PODS);
-        pods
+        let bound = distinct(bound);
+        let pending = in_turn(pending).into_iter().take(TRIAL_PENDING_PODS);
+        pending.chain(in_turn(bound).into_iter().take(TRIAL_BOUND_PODS)).collect()
     }
+}
+
+/// The first pod of each namespace, then the second of each, and so on: whoever creates many pods takes no more of the sample, or of the
+/// time for it, than the others.
+fn in_turn(pods: Vec<Arc<PodRecord>>) -> Vec<Arc<PodRecord>> {
+    let mut seen: FxHashMap<Arc<str>, usize> = FxHashMap::default();
+    let turn = |pod: Arc<PodRecord>| {
+        let turn = seen.entry(Arc::clone(&pod.namespace)).or_default();
+        *turn += 1;
+        (*turn, pod)
+    };
+    let mut turns: Vec<_> = pods.into_iter().map(turn).collect();
+    turns.sort_by_key(|(turn, _)| *turn);
+    turns.into_iter().map(|(_, pod)| pod).collect()
 }
 
 /// What a trial has seen of one predicate.
@@ -157,10 +173,10 @@ impl TrialRecord {
         *if is_fault { bad } else { good } += 1;
     }
 
-    /// Whether it fails for most pods in most namespaces.
-    fn fails(&self) -> bool {
+    /// Whether it fails for most pods in most namespaces, and in so many at least.
+    fn fails(&self, least: usize) -> bool {
         let failing = self.namespaces.values().filter(|(good, bad)| bad > good).count();
-        failing * 2 > self.namespaces.len()
+        failing * 2 > self.namespaces.len() && failing >= least
     }
 }
 
@@ -188,6 +204,73 @@ fn call(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<(), Fault
             Ok(_) => return Ok(()),
             Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
             Err(fault) => return Err(fault),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use nodesift_cache::metadata::pod_record;
+
+    use super::*;
+
+    /// Good and bad calls about pods of namespaces.
+    fn record(namespaces: &[(usize, usize)]) -> TrialRecord {
+        let named = namespaces.iter().enumerate().map(|(at, calls)| (at.to_string().into(), *calls));
+        TrialRecord { namespaces: named.collect(), faults: Vec::new() }
+    }
+
+    #[test]
+    fn a_predicate_fails_by_most_pods_of_most_namespaces() {
+        for (namespaces, least, expected) in [
+            (&[(0, 1)][..], 1, true),
+            // Others have not been tried, or may have been.
+            (&[(0, 200)], 2, false),
+            (&[(0, 3), (0, 1)], 2, true),
+            (&[(0, 200), (1, 0)], 1, false),
+            (&[(0, 200), (1, 0), (0, 1)], 1, true),
+            (&[(2, 2), (0, 0)], 1, false),
+            (&[], 1, false),
+        ] {
+            assert_eq!(record(namespaces).fails(least), expected, "{namespaces:?}, {least} at least");
+        }
+    }
+
+    #[test]
+    fn namespaces_are_sampled_in_turn() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        for _ in 0..100 {
+            let pods: Vec<Arc<PodRecord>> = (0..random.usize(0..60))
+                .map(|number| {
+                    let namespace = format!("n{}", random.u32(0..4) * random.u32(0..2));
+                    let pod = serde_json::json!({"metadata": {"name": number.to_string(), "namespace": namespace, "uid": number.to_string()}});
+                    Arc::new(pod_record(&serde_json::from_value(pod).unwrap(), &[]))
+                })
+                .collect();
+            let sample = in_turn(pods.clone());
+            assert_eq!(sample.len(), pods.len());
+            for most in 0..sample.len() {
+                let head = &sample[..most];
+                let of = |namespace: &Arc<str>| head.iter().filter(|pod| pod.namespace == *namespace).count();
+                // Whoever has less than others has no more.
+                let whole = |namespace: &Arc<str>| pods.iter().filter(|pod| pod.namespace == *namespace).count();
+                let largest = head.iter().map(|pod| of(&pod.namespace)).max().unwrap_or(0);
+                for pod in &pods {
+                    let has = of(&pod.namespace);
+                    assert!(has + 1 >= largest || has == whole(&pod.namespace), "{has} and {largest} of {most}");
+                }
+            }
+            // The order of each namespace stays.
+            for pod in &pods {
+                let names = |pods: &[Arc<PodRecord>]| -> Vec<Arc<str>> {
+                    let own = pods.iter().filter(|other| other.namespace == pod.namespace);
+                    own.map(|pod| Arc::clone(&pod.name)).collect()
+                };
+                assert_eq!(names(&pods), names(&sample));
+            }
         }
     }
 }
