@@ -21,10 +21,11 @@ use nodesift_cache::metadata::{
 };
 use nodesift_sandbox::accounting::{AccountedObject, Accounting, ObjectInterface, Ruling};
 use nodesift_sandbox::fault::Fault;
-use nodesift_sandbox::limits::ACCOUNTING_BATCH;
+use nodesift_sandbox::limits::{ACCOUNTING_BATCH, FILTER_TIME_WEIGHT};
 
-use crate::breaker::{Admitted, Blame, Breaker, Change, Quarantine};
+use crate::breaker::{Admitted, Blame, Breaker, Change, Quarantine, is_by_size};
 use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
+use crate::reuse::size::Size as _;
 use crate::set_aside::Owner;
 use known::Known;
 use object::{NodeObject, PodObject};
@@ -76,6 +77,15 @@ pub(crate) struct Asked {
     pub(crate) account: Option<Arc<Account>>,
     /// Why no node fits it.
     pub(crate) refusal: Option<Arc<str>>,
+}
+
+/// An object that the component is to be called about.
+struct Called<'a> {
+    /// None of a node.
+    namespace: Option<&'a str>,
+    object: Arc<dyn AccountedObject>,
+    /// Whether it takes more time than an ordinary one may.
+    is_large: bool,
 }
 
 impl ActiveAccounting {
@@ -186,7 +196,11 @@ impl ActiveAccounting {
     fn call_pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<(Accounted, bool)> {
         let object = |facts: &&Arc<PodFacts>| Arc::new(PodObject(Arc::clone(facts))) as Arc<dyn AccountedObject>;
         self.call(
-            pods.iter().map(|facts| (Some(&*facts.namespace), object(facts))),
+            pods.iter().map(|facts| Called {
+                namespace: Some(&*facts.namespace),
+                object: object(facts),
+                is_large: facts.heap() > FILTER_TIME_WEIGHT,
+            }),
             |objects| self.component.pods(objects),
             |ruling| match ruling {
                 Ruling::Standard => Ok(None),
@@ -204,7 +218,7 @@ impl ActiveAccounting {
     fn call_nodes(&self, nodes: &[&AccountedNode]) -> Vec<(Result<Sums, Arc<str>>, bool)> {
         let object = |node: &&AccountedNode| Arc::new(NodeObject((*node).clone())) as Arc<dyn AccountedObject>;
         self.call(
-            nodes.iter().map(|node| (None, object(node))),
+            nodes.iter().map(|node| Called { namespace: None, object: object(node), is_large: false }),
             |objects| self.component.nodes(objects),
             |sums| match sums {
                 Ok(sums) => Ok(self.pool.sums(&sums.into())),
@@ -213,24 +227,24 @@ impl ActiveAccounting {
         )
     }
 
-    /// Calls the component about objects, each with its namespace if it has one, as far as the breaker admits.
+    /// Calls the component about objects, as far as the breaker admits.
     fn call<'a, R, T>(
         &self,
-        objects: impl ExactSizeIterator<Item = (Option<&'a str>, Arc<dyn AccountedObject>)>,
+        objects: impl ExactSizeIterator<Item = Called<'a>>,
         call: impl FnOnce(&[Arc<dyn AccountedObject>]) -> Vec<Result<R, Fault>>,
         read: impl Fn(R) -> Result<T, Arc<str>>,
     ) -> Vec<(Result<T, Arc<str>>, bool)> {
         let mut admitted = Vec::with_capacity(objects.len());
         let mut called = Vec::with_capacity(objects.len());
-        for (namespace, object) in objects {
+        for Called { namespace, object, is_large } in objects {
             let owner = Owner::object(namespace);
             let admission = self.breaker.admit(&owner);
             called.extend(admission.is_ok().then_some(object));
-            admitted.push((owner, admission));
+            admitted.push((owner, is_large, admission));
         }
         self.calls.fetch_add(called.len() as u64, Ordering::Relaxed);
         let mut said = call(&called).into_iter();
-        let outcome = |(owner, admission): (Owner<'_>, Result<Admitted<'_>, Fault>)| {
+        let outcome = |(owner, is_large, admission): (Owner<'_>, bool, Result<Admitted<'_>, Fault>)| {
             let admitted = match admission {
                 Err(fault) => return (Err(fault.to_string().into()), false),
                 Ok(admitted) => admitted,
@@ -238,11 +252,11 @@ impl ActiveAccounting {
             // There is one for each object.
             match said.next() {
                 Some(Ok(said)) => {
-                    self.end(&owner, admitted, None);
+                    self.end(&owner, is_large, admitted, None);
                     (read(said), true)
                 }
                 Some(Err(fault)) => {
-                    self.end(&owner, admitted, Some(&fault));
+                    self.end(&owner, is_large, admitted, Some(&fault));
                     (Err(fault.to_string().into()), fault.kind.is_of_predicate())
                 }
                 None => (Err(Arc::from("it was not called")), false),
@@ -252,20 +266,24 @@ impl ActiveAccounting {
     }
 
     /// A call has ended. Faults open the breaker only where they follow one another, about objects of several namespaces: what the
-    /// component fails for in one of them must not keep it from the others.
-    fn end(&self, owner: &Owner<'_>, admitted: Admitted<'_>, fault: Option<&Fault>) {
+    /// component fails for in one of them must not keep it from the others. That it has too little time or memory for a large pod says
+    /// nothing about others.
+    fn end(&self, owner: &Owner<'_>, is_large: bool, admitted: Admitted<'_>, fault: Option<&Fault>) {
+        let is_of_object = is_large && fault.is_some_and(is_by_size);
         let in_a_row = match fault {
             None => {
                 self.faults_in_a_row.store(0, Ordering::Relaxed);
                 0
             }
+            Some(_) if is_of_object => 0,
             Some(fault) if fault.kind.is_of_predicate() => self.faults_in_a_row.fetch_add(1, Ordering::Relaxed) + 1,
             Some(_) => 0,
         };
         if !admitted.is_retry() && in_a_row < ACCOUNTING_FAULTS_IN_A_ROW {
             return;
         }
-        match admitted.end(owner, fault, Blame::Predicate) {
+        let blame = if is_of_object { Blame::Pod } else { Blame::Predicate };
+        match admitted.end(owner, fault, blame) {
             Change::None | Change::SetAside(_) => {}
             Change::Opened => tracing::warn!(
                 faults = in_a_row,

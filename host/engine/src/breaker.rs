@@ -85,6 +85,11 @@ pub(crate) enum Blame {
     Pod,
 }
 
+/// Whether what a call is about may be to blame for its fault by its size alone.
+pub(crate) fn is_by_size(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
+}
+
 impl Breaker {
     /// One that never opens: for tests that call faulty predicates again and again.
     pub fn that_never_opens() -> Self {

@@ -23,7 +23,7 @@ use nodesift_sandbox::{Facts, Interface, Level, Lifetime, Line, Module, Verdict,
 
 use crate::Context;
 use crate::accounting::ActiveAccounting;
-use crate::breaker::{Blame, Breaker, Change};
+use crate::breaker::{Blame, Breaker, Change, is_by_size};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW, THROTTLE_FROM};
 use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
@@ -249,9 +249,7 @@ impl ActivePredicate {
     /// is: it answers other pods, and to stop it would stop them all. A custom module may loop whatever it is asked about; that it takes
     /// too much time, memory or output for a large pod says nothing about others.
     pub(crate) fn blame(&self, fault: Option<&Fault>, context: &Context) -> Blame {
-        let is_by_size = fault.is_some_and(|fault| {
-            matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
-        });
+        let is_by_size = fault.is_some_and(is_by_size);
         match self.module.grants().lifetime {
             Lifetime::Reused => Blame::Pod,
             _ if is_by_size && (context.is_throttled() || context.pod_bytes() > FILTER_TIME_WEIGHT) => Blame::Pod,

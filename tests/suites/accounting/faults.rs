@@ -136,6 +136,28 @@ fn a_component_that_fails_for_everything_is_hardly_called_and_what_waits_is_coun
 }
 
 #[test]
+fn large_pods_that_it_has_no_time_for_do_not_keep_it_from_others() {
+    for is_large in [true, false] {
+        let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
+        let endless = |number: u64| {
+            // Each has facts of its own.
+            let mut pod = pod(&format!("endless{number:03}"), 1, Some("n"), 100 + number, Some("l"));
+            pod["metadata"]["namespace"] = json!(if number % 2 == 0 { "ns" } else { "other" });
+            let labels = if is_large { 300 } else { 1 };
+            let labels = (0..labels).map(|label| (format!("label-{label}"), json!("x".repeat(60))));
+            pod["metadata"]["labels"] = labels.collect::<serde_json::Map<_, _>>().into();
+            pod
+        };
+        let mut objects = vec![node("n", 1, 1_000_000, None)];
+        objects.extend((0..60).map(endless));
+        world.deliver(&objects);
+        world.settle(1_000);
+        let is_open = world.engine.policy().accounting.as_ref().unwrap().quarantine().is_some();
+        assert_eq!(is_open, !is_large, "large: {is_large}");
+    }
+}
+
+#[test]
 fn a_pod_that_is_to_be_looked_at_again_is_accounted_for_again() {
     let world = World::of(Some(&granting(&json!({}))));
     world.deliver(&[node("n", 1, 1000, None), pod("p", 1, Some("n"), 300, Some("c"))]);
