@@ -455,7 +455,8 @@ pub const PARTY_NAME_BYTES: usize = 63;
 /// Bytes of the name of a node that is not in the cache: what Kubernetes takes for one.
 pub const NODE_NAME_BYTES: usize = 253;
 
-/// Evaluations of candidates at once: half of the slots, so that `Filter` finds the others.
+/// Evaluations of candidates at once for clients of one class of listeners: half of the slots, so that `Filter` finds others where only one
+/// class negotiates.
 pub fn negotiation_evaluations() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }

@@ -21,6 +21,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::calls::response;
+use crate::transport::budget::ListenerClass;
 use crate::{Age, Error, Service, limits};
 use nodesift_cache::Reader;
 use nodesift_cache::metadata::PodRecord;
@@ -65,11 +66,32 @@ struct Placement {
 /// Rows of the column of answers.
 type Rows = (Arc<str>, AnswerSubject, Vec<(Node, Suitability)>);
 
+/// Permits to evaluate candidates, for each class of listeners: clients over TCP, whose pods may take as long as a request may, keep no
+/// core on the Unix socket waiting.
+struct Evaluations {
+    unix: Arc<Semaphore>,
+    tcp: Arc<Semaphore>,
+}
+
+impl Evaluations {
+    fn new(at_once: usize) -> Self {
+        let permits = || Arc::new(Semaphore::new(at_once));
+        Self { unix: permits(), tcp: permits() }
+    }
+
+    fn of(&self, class: ListenerClass) -> &Arc<Semaphore> {
+        match class {
+            ListenerClass::Unix => &self.unix,
+            ListenerClass::Tcp => &self.tcp,
+        }
+    }
+}
+
 /// Does what the broker wants.
 pub(super) struct Works {
     service: Service,
     reports: mpsc::WeakSender<Command>,
-    evaluations: Arc<Semaphore>,
+    evaluations: Evaluations,
     writes: Arc<Semaphore>,
     /// What the cache has not been told yet, in its order.
     rows: Arc<Mutex<Vec<Arc<Rows>>>>,
@@ -82,7 +104,7 @@ impl Works {
         Self {
             service,
             reports,
-            evaluations: Arc::new(Semaphore::new(limits::negotiation_evaluations())),
+            evaluations: Evaluations::new(limits::negotiation_evaluations()),
             writes: Arc::new(Semaphore::new(limits::WRITES)),
             rows: Arc::default(),
             jobs: FxHashMap::default(),
@@ -96,7 +118,7 @@ impl Works {
 
     /// Evaluates candidates, again and again while that fails, until it is aborted.
     pub(super) fn evaluate(&self, subject: Subject, asked: Evaluate, scope: &RequestScope) -> AbortHandle {
-        let (service, permits) = (self.service.clone(), Arc::clone(&self.evaluations));
+        let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.of(scope.class)));
         let (scope, rows) = (scope.clone(), Arc::clone(&self.rows));
         self.spawn(async move {
             let id = asked.negotiation;
@@ -299,5 +321,18 @@ async fn flush(service: &Service, rows: &Arc<Mutex<Vec<Arc<Rows>>>>) {
             tracing::error!("answers of parties have not reached the cache");
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_over_tcp_take_no_permit_of_those_on_the_socket() {
+        let evaluations = Evaluations::new(1);
+        let all = evaluations.of(ListenerClass::Tcp).try_acquire();
+        assert!(all.is_ok() && evaluations.of(ListenerClass::Tcp).try_acquire().is_err());
+        assert!(evaluations.of(ListenerClass::Unix).try_acquire().is_ok());
     }
 }
