@@ -96,6 +96,9 @@ pub const CLAIM_SHARDS: usize = 256;
 /// this is a million with reasons of some hundred bytes. Beyond it, new answers are left out, which makes their nodes unknown.
 pub const PARTY_ANSWERS_BYTES: usize = 256 << 20;
 
+/// The part of it for one party: what a single one says of some hundred thousand nodes leaves the others their room.
+pub const PARTY_SHARE_BYTES: usize = PARTY_ANSWERS_BYTES / 4;
+
 /// Bytes of an answer of a party about a node without its reason: name, reason, and the free slots of a hash table.
 pub const PARTY_ANSWER_BYTES: usize = 64;
 

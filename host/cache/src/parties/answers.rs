@@ -9,7 +9,7 @@ use nodesift_negotiation::{Subject, Suitability};
 use rustc_hash::FxHashMap;
 
 use crate::claims::shards::Shards;
-use crate::limits::{PARTY_ANSWER_BYTES, PARTY_ANSWERS_BYTES};
+use crate::limits::{PARTY_ANSWER_BYTES, PARTY_ANSWERS_BYTES, PARTY_SHARE_BYTES};
 
 /// What a party has said about one subject, by the names of nodes; never [`Suitability::Unknown`].
 pub type NodeAnswers = FxHashMap<Arc<str>, Suitability>;
@@ -34,6 +34,8 @@ pub(crate) struct PartyTable {
     shown: PartyAnswers,
     /// As [`bytes_of`] counts them.
     bytes: usize,
+    /// The same by party; none of them zero.
+    bytes_by_party: FxHashMap<Arc<str>, usize>,
 }
 
 impl PartyTable {
@@ -58,24 +60,30 @@ impl PartyTable {
     ) -> bool {
         let key = (Arc::clone(party), subject.clone());
         let mut answers = self.shown.answers.remove(&key).unwrap_or_default();
+        let mut own = self.bytes_by_party.remove(party).unwrap_or(0);
         let mut has_room = true;
         for (node, said) in said {
             let before = answers.get(node);
             if before == Some(said) || (before.is_none() && *said == Suitability::Unknown) {
                 continue;
             }
-            self.bytes -= before.map_or(0, bytes_of);
+            let freed = before.map_or(0, bytes_of);
+            (self.bytes, own) = (self.bytes - freed, own - freed);
             let bytes = bytes_of(said);
             // Copied only where a snapshot has it, and only once.
             let answers = Arc::make_mut(&mut answers);
-            if *said != Suitability::Unknown && self.bytes + bytes <= PARTY_ANSWERS_BYTES {
-                self.bytes += bytes;
+            let fits = self.bytes + bytes <= PARTY_ANSWERS_BYTES && own + bytes <= PARTY_SHARE_BYTES;
+            if *said != Suitability::Unknown && fits {
+                (self.bytes, own) = (self.bytes + bytes, own + bytes);
                 answers.insert(Arc::clone(node), said.clone());
             } else {
                 has_room &= *said == Suitability::Unknown;
                 answers.remove(node);
             }
             changed(node);
+        }
+        if own > 0 {
+            self.bytes_by_party.insert(Arc::clone(party), own);
         }
         if !answers.is_empty() {
             self.shown.answers.insert(key, answers);
@@ -107,9 +115,18 @@ mod tests {
 
     /// What is set, and the nodes that have changed.
     fn set(table: &mut PartyTable, subject: &Subject, said: &[(&str, Suitability)]) -> (bool, Vec<String>) {
+        set_by("p", table, subject, said)
+    }
+
+    fn set_by(
+        party: &str,
+        table: &mut PartyTable,
+        subject: &Subject,
+        said: &[(&str, Suitability)],
+    ) -> (bool, Vec<String>) {
         let said: Vec<_> = said.iter().map(|(node, said)| (text(node), said.clone())).collect();
         let mut changed = Vec::new();
-        let has_room = table.set(&text("p"), subject, &said, |node| changed.push(node.to_string()));
+        let has_room = table.set(&text(party), subject, &said, |node| changed.push(node.to_string()));
         (has_room, changed)
     }
 
@@ -140,14 +157,38 @@ mod tests {
     fn what_has_no_room_is_unknown_and_room_comes_back() {
         let mut table = PartyTable::default();
         let pod = Subject::Pod(text("u"));
-        let reason = "x".repeat(PARTY_ANSWERS_BYTES / 2 - PARTY_ANSWER_BYTES);
+        let reason = "x".repeat(PARTY_SHARE_BYTES / 2 - PARTY_ANSWER_BYTES);
         assert!(set(&mut table, &pod, &[("a", no(&reason)), ("b", no(&reason))]).0);
-        assert_eq!(table.bytes(), PARTY_ANSWERS_BYTES);
+        assert_eq!(table.bytes(), PARTY_SHARE_BYTES);
         assert_eq!(set(&mut table, &pod, &[("c", Suitability::Suitable)]), (false, vec!["c".to_owned()]));
         // What was said before does not stand either, since it has been taken back.
         assert_eq!(set(&mut table, &pod, &[("a", no(&format!("{reason}x")))]), (false, vec!["a".to_owned()]));
         assert!(!table.shown().of(&text("p"), &pod).unwrap().contains_key("a"));
         assert!(set(&mut table, &pod, &[("c", Suitability::Suitable)]).0);
-        assert_eq!(table.bytes(), PARTY_ANSWERS_BYTES / 2 + PARTY_ANSWER_BYTES);
+        assert_eq!(table.bytes(), PARTY_SHARE_BYTES / 2 + PARTY_ANSWER_BYTES);
+    }
+
+    #[test]
+    fn a_party_that_fills_its_share_leaves_the_others_theirs() {
+        let mut table = PartyTable::default();
+        let reason = "x".repeat(PARTY_SHARE_BYTES / 8);
+        let said = |party: &str, table: &mut PartyTable| {
+            let fits =
+                |pod: &usize| set_by(party, table, &Subject::Pod(text(&pod.to_string())), &[("a", no(&reason))]).0;
+            (0..20).filter(fits).count()
+        };
+        for party in ["p", "q", "r"] {
+            assert_eq!(said(party, &mut table), 7, "{party}");
+        }
+        // All of them have no more than there is.
+        while said(&table.bytes().to_string(), &mut table) > 0 {}
+        assert!(table.bytes() <= PARTY_ANSWERS_BYTES && table.bytes() > PARTY_ANSWERS_BYTES - PARTY_SHARE_BYTES);
+        assert_eq!(table.bytes(), table.bytes_by_party.values().sum::<usize>());
+        // Room comes back to its party.
+        for pod in 0..20 {
+            set_by("p", &mut table, &Subject::Pod(text(&pod.to_string())), &[("a", Suitability::Unknown)]);
+        }
+        assert!(!table.bytes_by_party.contains_key("p"));
+        assert_eq!(said("p", &mut table), 7);
     }
 }

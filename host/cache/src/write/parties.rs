@@ -12,8 +12,8 @@ impl Writer {
     /// [`Effect::Rows`](nodesift_negotiation::Effect::Rows) this takes. All of it appears in the next publication. There need not be
     /// such nodes yet.
     ///
-    /// False where there is no room for some of the answers, by [`PARTY_ANSWERS_BYTES`](crate::limits::PARTY_ANSWERS_BYTES): nothing is
-    /// known of their nodes then.
+    /// False where there is no room for some of the answers, by [`PARTY_ANSWERS_BYTES`](crate::limits::PARTY_ANSWERS_BYTES) and
+    /// [`PARTY_SHARE_BYTES`](crate::limits::PARTY_SHARE_BYTES): nothing is known of their nodes then.
     pub fn set_party_answers(
         &mut self,
         party: &Arc<str>,
