@@ -206,6 +206,7 @@ async fn serve(
     let second = (args.shadow_policy.as_deref(), args.reach.reach(false)?, args.state_folder.as_deref());
     reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
     let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
+    let audit = audit.after(health.over());
     tokio::spawn(self_check(audit)?);
     let pods = freshness.clone();
     tokio::spawn(assume::expire(Arc::downgrade(&writer), move || pods.staleness_of(Kind::Pod)));

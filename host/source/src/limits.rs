@@ -23,6 +23,10 @@ pub const YAML_NODES: usize = 1 << 30;
 /// Time between two audits. Up to half of it is added as jitter, so that many sidecars do not list at the same time.
 pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);
 
+/// Longest time from the end of an outage to an audit, drawn evenly: sidecars of one cluster do not list all objects together while its
+/// server has just come back.
+pub const AUDIT_AFTER_OUTAGE: Duration = Duration::from_secs(30);
+
 /// Rows that an audit recounts per turn with the cache's writer: 32 full nodes take a millisecond or two.
 pub const AUDIT_ROWS: u32 = 32;
 

@@ -14,7 +14,7 @@ use super::metrics::{Metrics, OfPart, Part};
 use crate::change::{Compiled, Identity, Record};
 use crate::feed::{Feed, Held};
 use crate::kube::Listed;
-use crate::limits::{AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
+use crate::limits::{AUDIT_AFTER_OUTAGE, AUDIT_OBJECTS, AUDIT_PERIOD, AUDIT_ROWS, AUDIT_SETTLE};
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Drift, Reader, SharedWriter, Writer};
 use nodesift_object::Kind;
@@ -49,6 +49,8 @@ pub struct Audit {
     list: List,
     pub(super) metrics: Metrics,
     wanted: Arc<Notify>,
+    /// Notified when an outage of the server is over.
+    over: Arc<Notify>,
     /// Whether drift aborts the process, for tests.
     is_fatal: bool,
 }
@@ -68,7 +70,14 @@ impl Audit {
     pub fn new(writer: SharedWriter, feed: Feed, kinds: Kinds, list: List, metrics: Metrics) -> Self {
         let is_fatal = std::env::var_os(FATAL).is_some_and(|value| !value.is_empty());
         let reader = writer.lock().reader();
-        Self { writer, reader, feed, kinds, list, metrics, wanted: Arc::default(), is_fatal }
+        Self { writer, reader, feed, kinds, list, metrics, wanted: Arc::default(), over: Arc::default(), is_fatal }
+    }
+
+    /// Checks soon after each notification as well: that an outage of the server is over. A server that was restored from a backup and has
+    /// written more than the watches had seen before they go on continues them, and nothing in them tells the two histories apart.
+    #[must_use]
+    pub fn after(self, over: Arc<Notify>) -> Self {
+        Self { over, ..self }
     }
 
     /// Notifying it starts a self-check now.
@@ -76,13 +85,15 @@ impl Audit {
         Arc::clone(&self.wanted)
     }
 
-    /// Checks every [`AUDIT_PERIOD`], with up to half of it as jitter, and on request. Never returns.
+    /// Checks every [`AUDIT_PERIOD`], with up to half of it as jitter, within [`AUDIT_AFTER_OUTAGE`] of the end of an outage, and on
+    /// request. Never returns.
     pub async fn run(self) {
         loop {
             let jitter = AUDIT_PERIOD.mul_f64(fastrand::f64() / 2.0);
             tokio::select! {
                 () = sleep(AUDIT_PERIOD + jitter) => {}
                 () = self.wanted.notified() => {}
+                () = self.over.notified() => sleep(AUDIT_AFTER_OUTAGE.mul_f64(fastrand::f64())).await,
             }
             let Checked { differences, compared, not_compared } = self.once().await;
             match not_compared.first() {

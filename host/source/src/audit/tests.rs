@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::metrics::{OfPart, Part};
@@ -13,7 +14,7 @@ use super::*;
 use crate::change::{Change, Compiled, Identity, ObjectChange, Record};
 use crate::feed::{self, Feed};
 use crate::kube::Listed;
-use crate::limits::{AUDIT_PERIOD, AUDIT_SETTLE};
+use crate::limits::{AUDIT_AFTER_OUTAGE, AUDIT_PERIOD, AUDIT_SETTLE};
 use nodesift_cache::metadata::{NodeFacts, Ownership, PodFacts, PodRecord};
 use nodesift_cache::{self as cache, Reader, Row, SharedWriter};
 use nodesift_object::Kind;
@@ -138,6 +139,20 @@ async fn what_is_listed_and_does_not_decode_is_not_removed() {
 #[tokio::test(start_paused = true)]
 async fn a_broken_cell_is_found_within_a_period_and_repaired() {
     let bench = Bench::new().await;
+    is_found_within(FOUND_WITHIN, bench).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_outage_it_is_found_much_sooner() {
+    const { assert!(AUDIT_AFTER_OUTAGE.as_secs() < AUDIT_PERIOD.as_secs() / 5) };
+    let bench = Bench::new().await;
+    let over = Arc::<Notify>::default();
+    let bench = Bench { audit: bench.audit.after(Arc::clone(&over)), ..bench };
+    over.notify_one();
+    is_found_within(AUDIT_AFTER_OUTAGE + Duration::from_secs(1), bench).await;
+}
+
+async fn is_found_within(most: Duration, bench: Bench) {
     let Bench { writer, reader, audit, .. } = bench;
     let metrics = audit.metrics.clone();
     writer.lock().break_cell(Row(0), 0);
@@ -147,9 +162,9 @@ async fn a_broken_cell_is_found_within_a_period_and_repaired() {
     let running = tokio::spawn(audit.run());
     let deadline = std::time::Instant::now() + timeout::limit();
     while metrics.runs.get() == 0 {
-        assert!(std::time::Instant::now() < deadline, "nothing was checked within {FOUND_WITHIN:?}");
+        assert!(std::time::Instant::now() < deadline, "nothing was checked within {most:?}");
         // Time stands still at the end, while the check takes its turns: not all of them are on this thread.
-        if began.elapsed() < FOUND_WITHIN {
+        if began.elapsed() < most {
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         tokio::task::yield_now().await;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::failure::Failure;
@@ -20,6 +21,7 @@ use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES, RESTORED_AFTER, RESTORE
 #[derive(Debug, Clone, Default)]
 pub struct Health {
     state: Arc<Mutex<State>>,
+    over: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +95,11 @@ impl fmt::Display for Cause {
 }
 
 impl Health {
+    /// Notified whenever an outage of the server as a whole is over: it may have come back with another history.
+    pub fn over(&self) -> Arc<Notify> {
+        Arc::clone(&self.over)
+    }
+
     /// A request about a kind has failed.
     pub(super) fn failed(&self, resource: impl Into<Resource>, failure: &Failure) {
         let resource = resource.into();
@@ -117,7 +124,7 @@ impl Health {
             _ => {
                 let ended = state.failing.insert(resource, Failing { cause, failures, since: now, text: text.clone() });
                 if let Some(ended) = ended {
-                    state.end_unless_met(ended.cause.outage(resource), now);
+                    state.end_unless_met(ended.cause.outage(resource), now, &self.over);
                 }
                 let Some(failing) = state.failing.get_mut(&resource) else { return };
                 failing
@@ -139,7 +146,7 @@ impl Health {
         let mut state = self.locked();
         state.expired.remove(&resource);
         if let Some(ended) = state.failing.remove(&resource) {
-            state.end_unless_met(ended.cause.outage(resource), Instant::now());
+            state.end_unless_met(ended.cause.outage(resource), Instant::now(), &self.over);
         }
     }
 
@@ -201,7 +208,7 @@ impl Health {
 
 impl State {
     /// Ends and logs an outage that no kind meets any more.
-    fn end_unless_met(&mut self, outage: Outage, now: Instant) {
+    fn end_unless_met(&mut self, outage: Outage, now: Instant, over: &Notify) {
         if self.failing.iter().any(|(resource, failing)| failing.cause.outage(*resource) == outage) {
             return;
         }
@@ -212,7 +219,10 @@ impl State {
                 Some(Resource { kind, .. }) => {
                     tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again")
                 }
-                None => tracing::info!(%cause, lasted_s, "outage over: the API server is followed again"),
+                None => {
+                    over.notify_one();
+                    tracing::info!(%cause, lasted_s, "outage over: the API server is followed again");
+                }
             }
         }
     }
@@ -266,6 +276,7 @@ fn log_begin(cause: Cause, resource: Resource, failure: &str) {
 mod tests {
     use std::time::Duration;
 
+    use futures_util::FutureExt as _;
     use nodesift_object::Kind;
     use tokio::time::advance;
 
@@ -317,8 +328,15 @@ mod tests {
         assert_eq!(outages(&health), [(Cause::Unreachable, None)]);
         health.recovered(Kind::Node);
         assert_eq!(outages(&health), [(Cause::Unreachable, None)], "pods are not followed yet");
+        let over = health.over();
+        assert!(over.notified().now_or_never().is_none());
         health.recovered(Kind::Pod);
         assert_eq!(outages(&health), []);
+        assert!(over.notified().now_or_never().is_some());
+        // What concerns one kind says nothing about the server.
+        (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(403)));
+        health.recovered(Kind::Pod);
+        assert!(over.notified().now_or_never().is_none());
     }
 
     #[tokio::test]
