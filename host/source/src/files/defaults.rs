@@ -20,13 +20,18 @@ pub enum Defaulted {
     Devices,
     /// What of a node can be allocated: all of its capacity.
     Allocatable,
+    /// Selectors of a pod's terms of pod affinity, to which its own values of `matchLabelKeys` and `mismatchLabelKeys` belong.
+    LabelKeys,
+    /// When volumes of a class are bound: at once.
+    BindingMode,
 }
 
 impl Defaulted {
     /// The kind of objects that lack it.
     pub fn kind(self) -> Kind {
         match self {
-            Self::Requests | Self::HostPorts => Kind::Pod,
+            Self::Requests | Self::HostPorts | Self::LabelKeys => Kind::Pod,
+            Self::BindingMode => Kind::StorageClass,
             Self::Devices => Kind::ResourceClaim,
             Self::Allocatable => Kind::Node,
         }
@@ -40,6 +45,8 @@ impl fmt::Display for Defaulted {
             Self::HostPorts => "host ports of the host's network",
             Self::Devices => "one device per request",
             Self::Allocatable => "allocatable from capacity",
+            Self::LabelKeys => "label keys of pod affinity",
+            Self::BindingMode => "immediate binding",
         };
         write!(formatter, "{} ({what})", self.kind())
     }
@@ -51,7 +58,10 @@ pub(super) fn fill(kind: Kind, json: &str) -> Option<(String, Vec<Defaulted>)> {
     // Objects that need nothing are told by their text, as most do.
     let has = |field: &str| json.contains(field);
     let may_lack = match kind {
-        Kind::Pod => has("\"limits\"") || has("\"hostNetwork\""),
+        Kind::Pod => {
+            has("\"limits\"") || has("\"hostNetwork\"") || has("\"matchLabelKeys\"") || has("\"mismatchLabelKeys\"")
+        }
+        Kind::StorageClass => true,
         Kind::ResourceClaim => true,
         Kind::Node => has("\"capacity\"") && !has("\"allocatable\""),
         _ => false,
@@ -66,6 +76,16 @@ pub(super) fn fill(kind: Kind, json: &str) -> Option<(String, Vec<Defaulted>)> {
             }
             if spec.get("hostNetwork") == Some(&Value::Bool(true)) && host_ports(spec) {
                 filled.push(Defaulted::HostPorts);
+            }
+            if label_keys(&mut object) {
+                filled.push(Defaulted::LabelKeys);
+            }
+        }
+        Kind::StorageClass => {
+            let class = object.as_object_mut()?;
+            if is_unset(class.get("volumeBindingMode")) {
+                class.insert("volumeBindingMode".to_owned(), json!("Immediate"));
+                filled.push(Defaulted::BindingMode);
             }
         }
         Kind::ResourceClaim => {
@@ -142,6 +162,47 @@ fn host_ports(spec: &mut Value) -> bool {
         if let Some(number) = port.get("containerPort").filter(|number| number.is_number()).cloned() {
             port.insert("hostPort".to_owned(), number);
             changed = true;
+        }
+    }
+    changed
+}
+
+/// Terms of pod affinity and pod anti-affinity: what is required, and the terms of what is preferred.
+fn affinity_terms(spec: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let affinity = spec.get_mut("affinity").and_then(Value::as_object_mut).into_iter().flatten();
+    let of_pods = affinity.filter(|(field, _)| matches!(field.as_str(), "podAffinity" | "podAntiAffinity"));
+    let lists = of_pods.filter_map(|(_, terms)| terms.as_object_mut()).flatten();
+    let terms = lists.filter_map(|(_, list)| list.as_array_mut()).flatten();
+    terms.filter_map(|term| match term.get("podAffinityTerm").is_some() {
+        true => term.get_mut("podAffinityTerm")?.as_object_mut(),
+        false => term.as_object_mut(),
+    })
+}
+
+/// Adds to the selectors of terms of pod affinity the pod's own values of their label keys, as `In` and `NotIn`. A term without a selector
+/// selects nothing, and stays as it is; so does one with such a requirement about the key.
+fn label_keys(pod: &mut Value) -> bool {
+    let labels = pod.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default();
+    let Some(spec) = pod.get_mut("spec") else { return false };
+    let mut changed = false;
+    for term in affinity_terms(spec) {
+        let keys = |field: &str| term.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+        let wanted = [("In", keys("matchLabelKeys")), ("NotIn", keys("mismatchLabelKeys"))];
+        let Some(selector) = term.get_mut("labelSelector").and_then(Value::as_object_mut) else { continue };
+        for (operator, keys) in wanted {
+            for key in keys.iter().filter_map(Value::as_str) {
+                let Some(value) = labels.get(key) else { continue };
+                let expressions = selector.entry("matchExpressions").or_insert(Value::Null);
+                if expressions.is_null() {
+                    *expressions = json!([]);
+                }
+                let Some(expressions) = expressions.as_array_mut() else { continue };
+                let is_there = |known: &Value| known["key"] == key && known["operator"] == operator;
+                if !expressions.iter().any(is_there) {
+                    expressions.push(json!({"key": key, "operator": operator, "values": [value]}));
+                    changed = true;
+                }
+            }
         }
     }
     changed

@@ -429,6 +429,37 @@ apiVersion: resource.k8s.io/v1beta1
 kind: ResourceClaim
 metadata: {name: old, namespace: default}
 spec: {devices: {requests: [{name: one, deviceClassName: acc}, {name: first, firstAvailable: [{name: a, deviceClassName: acc}]}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: keys, labels: {version: "7", tenant: a}}
+spec:
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}, mismatchLabelKeys: [tenant]}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: zone
+        labelSelector: {matchLabels: {app: a}}
+        matchLabelKeys: [version, absent]
+        mismatchLabelKeys: [tenant]
+      - topologyKey: zone
+        labelSelector: {matchExpressions: [{key: version, operator: In, values: ["6"]}]}
+        matchLabelKeys: [version]
+      - {topologyKey: zone, matchLabelKeys: [version]}
+  containers: []
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: at-once}
+provisioner: x
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: later}
+provisioner: x
+volumeBindingMode: WaitForFirstConsumer
 "#;
 
 fn requested(pod: &Pod) -> Vec<String> {
@@ -447,6 +478,8 @@ fn what_no_api_server_has_seen_is_filled_in_as_it_would_be() {
             "2 Pod (requests from limits)",
             "1 Pod (host ports of the host's network)",
             "2 ResourceClaim (one device per request)",
+            "1 Pod (label keys of pod affinity)",
+            "1 StorageClass (immediate binding)",
         ]
     );
     let lacking: Vec<_> = summary.lacking.iter().map(|(what, count)| format!("{count} {what}")).collect();
@@ -476,6 +509,28 @@ fn what_no_api_server_has_seen_is_filled_in_as_it_would_be() {
     let is_as_written =
         |object: &Object| matches!(object, Object::Node(node) if node.status.allocatable.get("cpu").is_none());
     assert!(objects.iter().any(is_as_written));
+}
+
+#[test]
+fn label_keys_of_pod_affinity_are_requirements_of_its_selectors() {
+    let mut texts = Vec::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("manifests.yaml");
+    std::fs::write(&file, MANIFESTS).unwrap();
+    read_texts(&[file], &mut |_, json| texts.push(json.to_owned())).unwrap();
+    let pod = texts.iter().find(|text| text.contains("\"keys\"")).unwrap();
+    let pod: serde_json::Value = serde_json::from_str(pod).unwrap();
+    let affinity = &pod["spec"]["affinity"];
+    let added = |key: &str, operator: &str, value: &str| serde_json::json!({"key": key, "operator": operator, "values": [value]});
+    let preferred = &affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]["podAffinityTerm"];
+    assert_eq!(preferred["labelSelector"]["matchExpressions"], serde_json::json!([added("tenant", "NotIn", "a")]));
+    let required = &affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let both = serde_json::json!([added("version", "In", "7"), added("tenant", "NotIn", "a")]);
+    assert_eq!(required[0]["labelSelector"]["matchExpressions"], both);
+    assert_eq!(required[0]["labelSelector"]["matchLabels"], serde_json::json!({"app": "a"}));
+    // What the API server has merged when the labels were others stays, and nothing is selected without a selector.
+    assert_eq!(required[1]["labelSelector"]["matchExpressions"], serde_json::json!([added("version", "In", "6")]));
+    assert!(required[2].get("labelSelector").is_none_or(serde_json::Value::is_null), "{}", required[2]);
 }
 
 #[test]
