@@ -142,10 +142,13 @@ fn a08_floods_of_frames_end_with_the_connection_or_cost_little() {
     });
     assert!(ended.cut, "a head without an end");
 
-    flood(&arena, "SETTINGS, read", 50_000, |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100]));
-    flood(&arena, "PING, read", 50_000, |at| frame(PING, 0, 0, &(at as u64).to_be_bytes()));
-    let ended = flood(&arena, "windows", 20_000, |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
-    assert!(!ended.cut || ended.goodbye == Some(ENHANCE_YOUR_CALM));
+    // So many control frames take minutes at the pace that a connection has in the long run.
+    let ended = flood(&arena, "SETTINGS, read", 50_000, |_| frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100]));
+    assert!(ended.cut, "settings without an end");
+    let ended = flood(&arena, "PING, read", 50_000, |at| frame(PING, 0, 0, &(at as u64).to_be_bytes()));
+    assert!(ended.cut, "pings without an end");
+    let ended = flood(&arena, "windows", 50_000, |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
+    assert!(ended.cut && ended.goodbye == Some(ENHANCE_YOUR_CALM), "windows without an end");
     let ended = flood(&arena, "a window too wide", 10, |_| frame(WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes()));
     assert_eq!(ended.goodbye, Some(3), "FLOW_CONTROL_ERROR");
     let ended = flood(&arena, "empty DATA", 100_000, |at| match at {

@@ -36,8 +36,8 @@ fn without_file_descriptors_it_waits_instead_of_spinning_and_recovers() {
     let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
     println!("{} connections, {FILES} descriptors: {:.1} % of a processor", wires.len(), 100.0 * share);
     timing::number("processor time without descriptors, of a processor", share, SHARE);
-    // A loop that does not wait takes all of it.
-    timing::at_most("processor time without descriptors", used, TIME.mul_f64(SHARE));
+    // A loop that does not wait takes all of it, or a half beside others.
+    assert!(share < 2.0 * SHARE, "{share} of a processor");
 
     drop(wires);
     for endpoint in [sidecar.tcp(), sidecar.unix()] {

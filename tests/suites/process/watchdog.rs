@@ -169,6 +169,6 @@ fn heartbeats_cost_next_to_nothing_where_nothing_happens() {
     let used = process::processor_time(sidecar.id()) - used;
     let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
     timing::number("processor time of an idle sidecar, of a processor", share, SHARE);
-    // A thread that does not wait between its heartbeats takes all of it.
-    timing::at_most("processor time of an idle sidecar", used, TIME.mul_f64(SHARE));
+    // A thread that does not wait between its heartbeats takes all of it, or a half beside others.
+    assert!(share < 5.0 * SHARE, "{share} of a processor");
 }

@@ -128,5 +128,5 @@ fn tokens_and_blobs_are_not_asked_for_at_plain_addresses_off_this_machine() {
         (401, "www-authenticate: Bearer realm=\"http://192.0.2.2/token\",service=\"own\"\r\n".to_owned(), Vec::new())
     });
     let error = pulled(registry, &json!({"auth": SECRET}));
-    assert!(error.contains("192.0.2.2"), "{error}");
+    assert!(error.contains("192.0.2.2") && error.contains("which is not asked: it has no TLS"), "{error}");
 }
