@@ -66,8 +66,9 @@ pub const DEALLOCATION: Duration = Duration::from_secs(60);
 /// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
 pub const VALID_MOST: Duration = Duration::from_secs(30);
 
-/// Negotiations that are looked at in one step because a party has taken back what it said: some hundred microseconds. The others follow
-/// in the next steps, or when something else happens to them.
+/// Negotiations that are looked at in one step because a party has taken back what it said, has another stream, or may be asked again; and
+/// deallocations that are repeated in one step: some hundred microseconds. The others follow in the next steps, or when something else
+/// happens to them.
 pub const SWEPT: usize = 64;
 
 /// Subjects that a party takes back, told apart until all its negotiations have been looked at. With more, all counts as taken back.

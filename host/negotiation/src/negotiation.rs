@@ -65,7 +65,7 @@ pub(crate) struct Seat {
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
-    /// How often parties had taken something back when it was last compared.
+    /// How often something had changed of parties when it was last compared.
     pub(crate) seen: u64,
 }
 
@@ -187,7 +187,7 @@ impl Negotiation {
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.
-    /// `seen` is how often parties have taken something back so far.
+    /// `seen` is how often something has changed of parties so far.
     pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>, seen: u64) {
         self.seats.clear();
         for party in parties {

@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
 use crate::ledger::{Full, Ledger};
 use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
-use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
+use crate::message::{Answer, Call, CallId, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
 use crate::stance::{self, Stance};
@@ -120,16 +120,11 @@ impl Negotiations {
     /// [`Refusal::UnknownParty`] where the policy has none with this name.
     pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
         self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
-        self.leave(party, now);
+        self.desk.change_stream(party, now);
         if let Some(standing) = self.desk.standing_mut(party) {
             standing.attend(session);
         }
-        let undos = self.desk.undos.iter().filter(|(_, undo)| undo.party == *party);
-        let again = undos.map(|(id, undo)| Deallocate { id: *id, claims: undo.claims.clone() });
-        for deallocate in again.collect::<Vec<_>>() {
-            self.desk.send(party, Call::Deallocate(deallocate));
-        }
-        self.turn_seated(party, now, |turn| turn.note_attends(party));
+        self.desk.undos.repeat(party, now);
         Ok(self.finish(now))
     }
 
@@ -209,7 +204,7 @@ impl Negotiations {
         match event {
             Event::Left { party, session } => {
                 if self.desk.standing_mut(&party).is_some_and(|standing| standing.leave(session)) {
-                    self.leave(&party, now);
+                    self.desk.change_stream(&party, now);
                 }
             }
             Event::Answered(party, answer) => self.answer(&party, &answer, now),
@@ -217,7 +212,6 @@ impl Negotiations {
             Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
             Event::Deallocated(party, id) => self.confirm(&party, id),
             Event::Invalidated(party, invalidate) => {
-                // The rest of the step looks at the first of its negotiations.
                 self.desk.take_back(&party, invalidate.subject.as_ref(), now);
             }
             Event::Evaluated(evaluated) => {
@@ -245,10 +239,9 @@ impl Negotiations {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_tick(&self) -> Option<Instant> {
         let wake = self.wakes.first().map(|(at, _)| *at);
-        let undo = self.desk.undos.values().next().map(|undo| undo.until);
         let rest = self.desk.rests.values().min().copied();
         let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
-        [wake, undo, rest, sweep, self.desk.kept.next()].into_iter().flatten().min()
+        [wake, rest, sweep, self.desk.undos.next(), self.desk.kept.next()].into_iter().flatten().min()
     }
 
     /// Whether a negotiation has not ended.
@@ -298,14 +291,8 @@ impl Negotiations {
         }
     }
 
-    fn leave(&mut self, party: &Arc<str>, now: Instant) {
-        // Before anything else: nothing that the party has said counts any more.
-        self.desk.kept.invalidate(party, None, &mut self.desk.out);
-        self.turn_seated(party, now, |turn| turn.note_left(party));
-    }
-
     fn confirm(&mut self, party: &Arc<str>, id: CallId) {
-        match self.desk.undos.get(&id) {
+        match self.desk.undos.get(id) {
             Some(undo) if undo.party == *party => self.end_undo(id),
             Some(_) => self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign)),
             None => {}
@@ -313,7 +300,7 @@ impl Negotiations {
     }
 
     fn end_undo(&mut self, id: CallId) {
-        if let Some(undo) = self.desk.undos.remove(&id) {
+        if let Some(undo) = self.desk.undos.remove(id) {
             self.desk.ledger.remove(&undo.owner, 0);
             let woken = self.desk.claims.end_undo(&undo.claims);
             self.desk.woken.extend(woken);
@@ -323,14 +310,15 @@ impl Negotiations {
     /// Does what is due, and hands over the effects.
     fn finish(&mut self, now: Instant) -> Vec<Effect> {
         self.desk.kept.expire(now, &mut self.desk.out);
-        while let Some((id, undo)) = self.desk.undos.first_key_value()
-            && undo.until <= now
-        {
-            let id = *id;
+        while let Some(id) = self.desk.undos.due(now) {
             self.end_undo(id);
         }
+        for (party, deallocate) in self.desk.undos.next_repeated(SWEPT) {
+            self.desk.send(&party, Call::Deallocate(deallocate));
+        }
+        self.desk.note_rested(now);
         for id in self.desk.next_swept(SWEPT) {
-            self.turn(id, now, |_| {});
+            self.turn(id, now, |turn| turn.settle());
         }
         self.desk.end_sweeps();
         loop {
@@ -346,13 +334,7 @@ impl Negotiations {
             } else if let Some((_, id)) = self.wakes.first().filter(|(at, _)| *at <= now).copied() {
                 self.turn(id, now, |turn| turn.tick());
             } else {
-                let rested = self.desk.rested(now);
-                if rested.is_empty() {
-                    break;
-                }
-                for party in rested {
-                    self.turn_seated(&party, now, |turn| turn.note_may_be_asked(&party));
-                }
+                break;
             }
         }
         std::mem::take(&mut self.desk.out)
@@ -362,7 +344,7 @@ impl Negotiations {
     fn turn<T>(&mut self, id: NegotiationId, now: Instant, act: impl FnOnce(&mut Turn<'_>) -> T) -> Option<T> {
         let it = self.live.get_mut(&id)?;
         let mut turn = Turn { it, desk: &mut self.desk, now };
-        turn.note_taken_back();
+        turn.note_changes();
         let acted = act(&mut turn);
         let before = it.wake;
         let wake = it.next_wake();
@@ -449,14 +431,6 @@ impl Negotiations {
 
     fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
         for id in self.by_pod.get(pod).cloned().unwrap_or_default() {
-            self.turn(id, now, &act);
-        }
-    }
-
-    /// A turn of each negotiation in which a party has a seat.
-    fn turn_seated(&mut self, party: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
-        let ids: Vec<NegotiationId> = self.desk.seated.get(party).into_iter().flatten().copied().collect();
-        for id in ids {
             self.turn(id, now, &act);
         }
     }

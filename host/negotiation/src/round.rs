@@ -173,11 +173,11 @@ impl Turn<'_> {
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         if seat.asks.len() >= OPEN_ASKS {
             let oldest = seat.asks.remove(0);
-            self.desk.calls.remove(&oldest.id);
+            self.desk.close_ask(&seat.party, oldest.id);
             self.desk.send(&seat.party, Call::Withdraw(oldest.id));
         }
         self.desk.send(&seat.party, Call::Ask(ask));
-        self.desk.calls.insert(id, self.it.id);
+        self.desk.open_ask(&seat.party, id, self.it.id, self.now);
         let due = self.now + time;
         seat.unanswered_since.get_or_insert(self.now);
         seat.asks.push(OpenAsk { id, sent: self.now, due, is_silent: false, round, nodes, recheck });
@@ -240,7 +240,7 @@ impl Turn<'_> {
         if let Err(error) = check(seat, at, answer) {
             let ask = seat.asks.remove(at);
             seat.is_given_up = true;
-            self.desk.calls.remove(&id);
+            self.desk.close_ask(party, id);
             self.desk.defect(party, Defect::Malformed(error));
             self.desk.note_silence(party, ask.sent, self.now);
             return self.settle();
@@ -286,7 +286,7 @@ impl Turn<'_> {
         if !answer.partial {
             said.extend(ask.nodes.iter().chain(&ask.recheck).map(|node| (node.clone(), Suitability::Suitable)));
             let ask = seat.asks.remove(at);
-            self.desk.calls.remove(&ask.id);
+            self.desk.close_ask(&seat.party, ask.id);
             let known = ask.recheck.into_iter().filter(|node| !self.it.candidates.contains(node));
             self.it.named.extend(known);
             seat.unanswered_since = seat.asks.iter().map(|ask| ask.sent).min();
@@ -330,31 +330,18 @@ impl Turn<'_> {
         self.ask(position);
     }
 
-    /// The stream of a party has ended, and its questions with it. What it has said counts no more, since whoever attends next may be
-    /// another: an agreement that rests on it is looked at again before it is selected.
-    pub(crate) fn note_left(&mut self, party: &Arc<str>) {
-        let is_open = self.it.is_open();
-        let Some(seat) = self.it.seats.iter_mut().find(|seat| seat.party == *party) else { return };
+    /// The stream of a party has ended or begun: its questions are over, it is told again what to allocate, and asked again. An agreement that
+    /// rests on what it has said is looked at again before it is selected.
+    pub(crate) fn note_stream(&mut self, position: usize) {
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
         for ask in seat.asks.drain(..) {
             self.desk.calls.remove(&ask.id);
-            self.desk.note_silence(party, ask.sent, self.now);
-        }
-        if is_open {
-            self.it.is_overtaken = true;
-            self.it.candidates.forget(seat.bit);
         }
         if let Phase::Agreed { is_stale, .. } = &mut self.it.phase {
             *is_stale = true;
         }
-        self.settle();
-    }
-
-    /// A party may be asked, for the first time or again.
-    pub(crate) fn note_may_be_asked(&mut self, party: &Arc<str>) {
-        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
-            self.ask(position);
-            self.settle();
-        }
+        self.send_allocate(position);
+        self.invalidate(position);
     }
 
     /// Notes which questions are silences by now.

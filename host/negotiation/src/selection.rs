@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::desk::Undo;
 use crate::effect::{Defect, Effect, Failure, Progress};
 use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, VALID_MOST};
 use crate::message::{Allocate, Call, CallId, Deallocate, MalformedAnswer, PartyAllocated, PartyFailed, cut};
@@ -12,6 +11,7 @@ use crate::negotiation::{Allocation, Phase, Seat, Selection};
 use crate::request::{ClaimState, ClaimUid, Node, Refusal, Select};
 use crate::subject::Suitability;
 use crate::turn::Turn;
+use crate::undos::Undo;
 
 impl Turn<'_> {
     /// A core selects nodes.
@@ -121,7 +121,7 @@ impl Turn<'_> {
     }
 
     /// Sends a call to allocate that has not been finished; again, where a party has a new stream.
-    fn send_allocate(&mut self, position: usize) {
+    pub(crate) fn send_allocate(&mut self, position: usize) {
         let Phase::Allocating { nodes } = &self.it.phase else { return };
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
@@ -133,14 +133,6 @@ impl Turn<'_> {
             nodes: nodes.clone(),
         };
         call.is_sent |= self.desk.send(&seat.party, Call::Allocate(allocate));
-    }
-
-    /// A party has a new stream.
-    pub(crate) fn note_attends(&mut self, party: &Arc<str>) {
-        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
-            self.send_allocate(position);
-        }
-        self.note_may_be_asked(party);
     }
 
     /// The position of the seat whose allocation has this call; none where no allocation runs, or the call is another party's.
@@ -293,7 +285,7 @@ impl Turn<'_> {
             let until = self.now + DEALLOCATION;
             let owner = self.it.owner.clone();
             self.desk.ledger.add(&owner, 0);
-            self.desk.undos.insert(call.id, Undo { party: seat.party.clone(), claims, until, owner });
+            self.desk.undos.add(call.id, Undo { party: seat.party.clone(), claims, until, owner });
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The standing of a party: whether it attends, and whether it may be asked now. Pure: the clock is an argument.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, BACKOFF_MOST, QUARANTINE, QUARANTINE_SILENCES, QUARANTINE_WINDOW};
+use crate::message::CallId;
 use crate::request::Party;
 
 /// What is known of one party.
@@ -13,6 +14,8 @@ pub(crate) struct Standing {
     pub(crate) party: Party,
     /// Its stream.
     session: Option<u64>,
+    /// Questions that are open on it, and when they were sent.
+    open: BTreeMap<CallId, Instant>,
     /// Silences in a row.
     failures: u32,
     /// When it may be asked again.
@@ -27,6 +30,7 @@ impl Standing {
         Self {
             party,
             session: None,
+            open: BTreeMap::new(),
             failures: 0,
             rests_until: None,
             silences: VecDeque::new(),
@@ -46,6 +50,21 @@ impl Standing {
             self.session = None;
         }
         is_gone
+    }
+
+    /// It has been asked something.
+    pub(crate) fn asked(&mut self, id: CallId, now: Instant) {
+        self.open.insert(id, now);
+    }
+
+    /// A question to it is open no more.
+    pub(crate) fn closed(&mut self, id: CallId) {
+        self.open.remove(&id);
+    }
+
+    /// Nothing is open any more. Returns when the last question was sent that was: ids only grow.
+    pub(crate) fn close_all(&mut self) -> Option<Instant> {
+        std::mem::take(&mut self.open).last_key_value().map(|(_, sent)| *sent)
     }
 
     pub(crate) fn attends(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::effect::{Effect, End, Progress};
 use crate::message::Call;
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{ClaimState, ClaimUid, Refusal};
+use crate::sweep::Missed;
 
 /// A negotiation, for as long as something happens to it. `round.rs` has what negotiates, `selection.rs` what allocates.
 pub(crate) struct Turn<'a> {
@@ -25,7 +26,7 @@ impl Turn<'_> {
             claim.state = self.desk.claims.state(&claim.uid).unwrap_or(claim.state);
         }
         self.desk.leave(self.it.id, &self.it.seats);
-        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.taken_back);
+        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
         self.desk.enter(self.it.id, &self.it.seats);
         self.it.phase = Phase::Evaluating { wanted: 0 };
         self.it.first_round = self.it.round + 1;
@@ -45,18 +46,21 @@ impl Turn<'_> {
         }
     }
 
-    /// Looks whether parties have taken back what they said.
-    pub(crate) fn note_taken_back(&mut self) {
+    /// Looks what has changed of its parties.
+    pub(crate) fn note_changes(&mut self) {
         if self.desk.sweeps.is_empty() {
             return;
         }
         for position in 0..self.it.seats.len() {
             let Some(seat) = self.it.seats.get_mut(position) else { continue };
             let Some(sweep) = self.desk.sweeps.get(&seat.party) else { continue };
-            let is_stale = sweep.is_after(&seat.key.1, seat.seen);
-            seat.seen = self.desk.taken_back;
-            if is_stale {
-                self.invalidate(position);
+            let missed = sweep.missed(&seat.key.1, seat.seen);
+            seat.seen = self.desk.changes;
+            match missed {
+                Missed::Nothing => {}
+                Missed::Rested => self.ask(position),
+                Missed::TakenBack => self.invalidate(position),
+                Missed::Stream => self.note_stream(position),
             }
         }
     }
@@ -179,7 +183,7 @@ impl Turn<'_> {
     pub(crate) fn withdraw_asks(&mut self) {
         for seat in &mut self.it.seats {
             for ask in seat.asks.drain(..) {
-                self.desk.calls.remove(&ask.id);
+                self.desk.close_ask(&seat.party, ask.id);
                 self.desk.send(&seat.party, Call::Withdraw(ask.id));
             }
         }
