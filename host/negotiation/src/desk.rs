@@ -13,7 +13,7 @@ use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::message::{Call, CallId};
 use crate::negotiation::Seat;
-use crate::request::NegotiationId;
+use crate::request::{NegotiationId, Owner};
 use crate::standing::Standing;
 use crate::subject::Subject;
 use crate::sweep::{Change, Sweep};
@@ -96,9 +96,11 @@ impl Desk {
         }
     }
 
-    /// A negotiation has these seats no more.
-    pub(crate) fn leave(&mut self, id: NegotiationId, seats: &[Seat]) {
+    /// A negotiation has these seats no more, and nothing that was said in them.
+    pub(crate) fn leave(&mut self, id: NegotiationId, owner: &Owner, seats: &[Seat]) {
         for seat in seats {
+            self.ledger.change_said(owner, &seat.party, seat.said_bytes, 0);
+            self.forget_words(seat);
             let Some(seated) = self.seated.get_mut(&seat.party) else { continue };
             seated.remove(&id);
             if seated.is_empty() {
@@ -106,6 +108,11 @@ impl Desk {
                 self.sweeps.remove(&seat.party);
             }
         }
+    }
+
+    /// The words of a seat are dropped.
+    pub(crate) fn forget_words(&mut self, seat: &Seat) {
+        seat.words.texts(0).for_each(|said| self.kept.reasons.remove(&seat.party, said));
     }
 
     /// A party takes back what it has said: of a subject, or all.

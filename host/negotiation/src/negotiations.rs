@@ -50,7 +50,7 @@ pub struct Usage {
     pub kept_nodes: usize,
     /// Bytes that these answers take.
     pub kept_bytes: usize,
-    /// Bytes of pods, orders and candidates of negotiations of local clients.
+    /// Bytes of pods, orders and candidates of negotiations of local clients, and of alternatives that parties have named in them.
     pub local_bytes: usize,
     /// The same of remote clients.
     pub remote_bytes: usize,
@@ -144,13 +144,15 @@ impl Negotiations {
             let is_unnamed = owner.class == Class::Remote && owner.identity.is_empty();
             return Err(if is_unnamed { Refusal::AlreadyExistsUnnamed } else { Refusal::AlreadyExists(before) });
         }
-        self.make_room(&owner, Ledger::bytes(request.own_bytes(), request.first_candidates()), now)?;
+        let id = self.new_id();
+        let mut it = Negotiation::new(id, self.begun + 1, request, now);
+        it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
+        it.bytes = it.held_bytes();
+        self.make_room(&owner, it.bytes, now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
-        let id = self.new_id();
         self.begun += 1;
-        let it = Negotiation::new(id, self.begun, request, now);
         let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
         if let Some(claim) = busy {
             self.desk.out.push(Effect::Tell {
@@ -256,6 +258,11 @@ impl Negotiations {
         live.into_iter().map(View::of).collect()
     }
 
+    /// Whether the policy has a party.
+    pub fn has_party(&self, party: &str) -> bool {
+        self.desk.standing(party).is_some()
+    }
+
     /// All parties of the policy, in its order.
     pub fn parties(&self, now: Instant) -> Vec<PartyView> {
         self.desk.parties.iter().map(|standing| PartyView::of(standing, now)).collect()
@@ -274,15 +281,22 @@ impl Negotiations {
 
     /// What is held now.
     pub fn usage(&self) -> Usage {
+        let bytes = |class| self.desk.ledger.of_class(class).bytes + self.desk.ledger.said(class);
         Usage {
             negotiations: self.live.len(),
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
             kept_bytes: self.desk.kept.bytes(),
-            local_bytes: self.desk.ledger.of_class(Class::Local).bytes,
-            remote_bytes: self.desk.ledger.of_class(Class::Remote).bytes,
+            local_bytes: bytes(Class::Local),
+            remote_bytes: bytes(Class::Remote),
         }
+    }
+
+    /// All of it.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (impl Iterator<Item = &Negotiation>, &Desk) {
+        (self.live.values().map(|it| &**it), &self.desk)
     }
 
     fn answer(&mut self, party: &Arc<str>, answer: &Answer, now: Instant) {
@@ -346,6 +360,7 @@ impl Negotiations {
         let mut turn = Turn { it, desk: &mut self.desk, now };
         turn.note_changes();
         let acted = act(&mut turn);
+        turn.count();
         let before = it.wake;
         let wake = it.next_wake();
         it.wake = wake;
@@ -353,9 +368,6 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
-        let bytes = it.held_bytes();
-        self.desk.ledger.change(&it.owner, it.bytes, bytes);
-        it.bytes = bytes;
         let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));
         if is_agreed {
             self.agreed.entry(it.owner.clone()).or_default().insert(agreement);
@@ -367,7 +379,7 @@ impl Negotiations {
         }
         if matches!(it.phase, Phase::Over) {
             self.desk.ledger.remove(&it.owner, it.bytes);
-            self.desk.leave(id, &it.seats);
+            self.desk.leave(id, &it.owner, &it.seats);
             if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
                 ids.retain(|other| *other != id);
                 if ids.is_empty() {

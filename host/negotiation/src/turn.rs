@@ -25,7 +25,7 @@ impl Turn<'_> {
         for claim in &mut self.it.pod.claims {
             claim.state = self.desk.claims.state(&claim.uid).unwrap_or(claim.state);
         }
-        self.desk.leave(self.it.id, &self.it.seats);
+        self.desk.leave(self.it.id, &self.it.owner, &self.it.seats);
         self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
         self.desk.enter(self.it.id, &self.it.seats);
         self.it.phase = Phase::Evaluating { wanted: 0 };
@@ -33,7 +33,6 @@ impl Turn<'_> {
         self.it.candidates = Candidates::default();
         self.it.coming = 0;
         self.it.next = 0;
-        self.it.selectors.clear();
         self.it.named = self.it.selection.as_ref().map(|selection| selection.nodes.clone()).unwrap_or_default();
         if let Some(claim) = self.it.obstacle() {
             return self.end(End::InProgress(claim));
@@ -43,6 +42,30 @@ impl Turn<'_> {
         match self.it.selection.take_if(|selection| selection.is_optimistic && may_be_early) {
             Some(selection) => self.assume(selection.nodes, true),
             None => self.evaluate(),
+        }
+    }
+
+    /// Whether it counts for more than there is room for.
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.it.held_bytes() > self.it.bytes.saturating_add(self.desk.ledger.left(&self.it.owner))
+    }
+
+    /// Bytes that it may come to hold beside what it holds.
+    pub(crate) fn room(&self) -> usize {
+        let left = self.desk.ledger.left(&self.it.owner);
+        self.it.bytes.saturating_add(left).saturating_sub(self.it.held_bytes())
+    }
+
+    /// Counts what it holds now.
+    pub(crate) fn count(&mut self) {
+        let it = &mut *self.it;
+        let bytes = it.held_bytes();
+        self.desk.ledger.change(&it.owner, it.bytes, bytes);
+        it.bytes = bytes;
+        for seat in &mut it.seats {
+            let said = seat.said();
+            self.desk.ledger.change_said(&it.owner, &seat.party, seat.said_bytes, said);
+            seat.said_bytes = said;
         }
     }
 
@@ -99,6 +122,7 @@ impl Turn<'_> {
         for seat in &mut self.it.seats {
             seat.unanswered_since = None;
         }
+        self.it.forget_alternatives();
         self.it.phase = Phase::Waiting { claim };
     }
 

@@ -4,7 +4,8 @@
 use super::super::*;
 use super::world::*;
 use crate::limits::{
-    BACKOFF_FIRST, BACKOFF_MOST, CANDIDATES_MOST, KEPT_BYTES, KEPT_REASONS, QUARANTINE, REASON_BYTES, SWEPT,
+    ALTERNATIVES, BACKOFF_FIRST, BACKOFF_MOST, CANDIDATES_MOST, KEPT_BYTES, KEPT_REASONS, QUARANTINE, REASON_BYTES,
+    ROUND, SAID_BYTES, SELECTOR_BYTES, SWEPT,
 };
 
 /// Answers that no node suits, each for a long reason of its own.
@@ -219,4 +220,55 @@ fn deallocations_are_repeated_step_by_step_to_whoever_attends_again() {
     let rest: Vec<usize> = steps(&mut world).into_iter().map(deallocated).collect();
     assert!(rest.iter().all(|count| *count <= SWEPT), "{rest:?}");
     assert_eq!(rest.iter().sum::<usize>(), MANY - SWEPT);
+}
+
+#[test]
+fn alternatives_of_a_party_take_bounded_bytes() {
+    const MANY: usize = 64;
+    const PARTS: usize = 16;
+    let mut world = World::new(vec![party("bad", OnSilence::Ignore), party("good", OnSilence::Wait)]);
+    let negotiate = |world: &mut World, pod: usize| {
+        let claims = vec![claim(&format!("b{pod}"), "bad"), claim(&format!("g{pod}"), "good")];
+        let id = world.negotiate(request(&format!("p{pod}"), claims, 0..2));
+        (id, world.ask("bad"), world.ask("good"))
+    };
+    let own = {
+        let mut other = World::new(vec![party("bad", OnSilence::Ignore), party("good", OnSilence::Wait)]);
+        negotiate(&mut other, 0);
+        other.core.usage().local_bytes
+    };
+    let mut open = Vec::new();
+    for pod in 0..MANY {
+        let (id, bad, good) = negotiate(&mut world, pod);
+        for part in 0..PARTS {
+            let name = |at: usize| Node::from(format!("{pod}-{part}-{at}-{}", "x".repeat(980)));
+            let alternatives = (0..ALTERNATIVES).map(name).collect();
+            let selector = Some(Arc::from("y".repeat(SELECTOR_BYTES)));
+            let said = Answer { id: Some(bad.id), partial: true, alternatives, selector, ..Answer::default() };
+            world.answer_with("bad", said);
+        }
+        let usage = world.core.usage();
+        assert!(usage.local_bytes <= (pod + 1) * own + SAID_BYTES, "{usage:?}");
+        open.push((id, bad, good));
+    }
+    let is_excess = |defect: &Defect| matches!(defect, Defect::Malformed(MalformedAnswer::Excess(_)));
+    let defects = world.defects();
+    assert!(!defects.is_empty() && defects.iter().all(is_excess));
+    // The alternatives of another are taken as before, and the core's negotiation goes on.
+    let (id, bad, good) = open.pop().unwrap();
+    world.answer(&bad, "bad", []);
+    world.answer_with("good", Answer { alternatives: nodes(7..9), ..answer(&good, 0..2) });
+    assert_eq!(world.ask("good").nodes, nodes(7..9));
+    assert!(world.core.is_live(id));
+    // Once it is agreed on, no alternative is held any more.
+    world.calls("bad");
+    for (id, _, good) in open {
+        world.answer(&good, "good", []);
+        assert!(world.core.is_live(id));
+    }
+    world.pass(ROUND);
+    let agreed = world.core.views().iter().filter(|view| view.phase == "agreed").count();
+    assert_eq!(agreed, MANY - 1);
+    let usage = world.core.usage();
+    assert!(usage.local_bytes <= MANY * own + ALTERNATIVES * 2_000, "{usage:?}, {own} each");
 }

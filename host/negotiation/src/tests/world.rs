@@ -241,7 +241,7 @@ impl World {
         picked
     }
 
-    fn act(&mut self, effects: Vec<Effect>) {
+    pub(super) fn act(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Evaluate(asked) => match &mut self.late {
