@@ -112,17 +112,23 @@ impl Negotiations {
         Ok(self.finish(now))
     }
 
-    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream, and nothing
-    /// that was said before counts any more.
+    /// A party attends, by a stream with a number that no other has had, from a peer. It takes the place of the party's other stream, and
+    /// nothing that was said before counts any more; nor do silences of another peer.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownParty`] where the policy has none with this name.
-    pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    pub fn attend(
+        &mut self,
+        party: &Arc<str>,
+        session: u64,
+        peer: &Owner,
+        now: Instant,
+    ) -> Result<Vec<Effect>, Refusal> {
         self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
         self.desk.change_stream(party, now);
         if let Some(standing) = self.desk.standing_mut(party) {
-            standing.attend(session);
+            standing.attend(session, peer);
         }
         self.desk.undos.repeat(party, now);
         Ok(self.finish(now))

@@ -252,12 +252,13 @@ impl Broker {
         if !self.core.has_party(party) {
             return Err(Refusal::UnknownParty(Arc::clone(party)).into());
         }
-        let pace = self.paces.of(party, attending.peer.owner(), attending.called.clone());
+        let peer = attending.peer.owner();
+        let pace = self.paces.of(party, peer.clone(), attending.called.clone());
         if !pace.speak(false) {
             return Err(Error::Flood);
         }
         let session = attending.session;
-        let effects = self.core.attend(party, session, Instant::now())?;
+        let effects = self.core.attend(party, session, &peer, Instant::now())?;
         tracing::info!(party = &**party, session, "party attends");
         let before = self.attending.insert(Arc::clone(party), attending);
         if let Some(before) = before {

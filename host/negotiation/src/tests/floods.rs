@@ -148,7 +148,7 @@ fn attending_again_and_again_costs_each_step_the_same() {
     }
     let mut all = Vec::new();
     for stream in 2..20 {
-        all.push(world.core.attend(&text("a"), stream, world.now).unwrap());
+        all.push(world.core.attend(&text("a"), stream, &Owner::default(), world.now).unwrap());
         if stream % 3 == 0 {
             all.push(world.core.step(Event::Left { party: text("a"), session: stream }, world.now));
         }
@@ -156,7 +156,7 @@ fn attending_again_and_again_costs_each_step_the_same() {
     all.extend(steps(&mut world));
     // The streams that ended with open questions were silences: it is asked again after a rest.
     world.now += BACKOFF_MOST;
-    let effects = world.core.attend(&text("a"), 20, world.now).unwrap();
+    let effects = world.core.attend(&text("a"), 20, &Owner::default(), world.now).unwrap();
     let mut last = vec![effects];
     last.extend(steps(&mut world));
     world.now += QUARANTINE;
@@ -182,11 +182,11 @@ fn whoever_attends_again_is_asked_again_about_everything_step_by_step() {
         });
         of_a.collect()
     };
-    let mut effects = world.core.attend(&text("a"), 2, world.now).unwrap();
+    let mut effects = world.core.attend(&text("a"), 2, &Owner::default(), world.now).unwrap();
     let mut count = asked(&effects).len();
     assert!(count <= SWEPT, "{count}");
     // A second stream, in the midst of it, ends the questions of the first.
-    effects = world.core.attend(&text("a"), 3, world.now).unwrap();
+    effects = world.core.attend(&text("a"), 3, &Owner::default(), world.now).unwrap();
     assert_eq!(asked(&effects), [], "it was silent, and rests");
     steps(&mut world);
     world.now += BACKOFF_FIRST;
@@ -214,7 +214,7 @@ fn deallocations_are_repeated_step_by_step_to_whoever_attends_again() {
         effects.iter().filter(|effect| matches!(effect, Effect::Call(_, Call::Deallocate(_)))).count()
     };
     for stream in 2..10 {
-        let count = deallocated(world.core.attend(&text("a"), stream, world.now).unwrap());
+        let count = deallocated(world.core.attend(&text("a"), stream, &Owner::default(), world.now).unwrap());
         assert!(0 < count && count <= SWEPT, "{count}");
     }
     let rest: Vec<usize> = steps(&mut world).into_iter().map(deallocated).collect();

@@ -204,7 +204,7 @@ impl Model {
         self.number += 1;
         self.streams.insert(party.clone(), self.number);
         self.record.note_left(party);
-        let effects = self.core.attend(party, self.number, self.now).unwrap();
+        let effects = self.core.attend(party, self.number, &Owner::default(), self.now).unwrap();
         self.act(effects);
     }
 

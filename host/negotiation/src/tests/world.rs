@@ -104,7 +104,7 @@ impl World {
     }
 
     pub(super) fn attend(&mut self, party: &str, session: u64) {
-        let effects = self.core.attend(&text(party), session, self.now).unwrap();
+        let effects = self.core.attend(&text(party), session, &Owner::default(), self.now).unwrap();
         self.act(effects);
     }
 
