@@ -57,6 +57,11 @@ impl Candidates {
         self.positions.contains_key(node)
     }
 
+    /// The text of a candidate.
+    pub(crate) fn text(&self, node: &Node) -> Option<&Node> {
+        self.positions.get_key_value(node).map(|(text, _)| text)
+    }
+
     /// The nodes, whatever has been said of them.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.list.iter().map(|it| &it.node)

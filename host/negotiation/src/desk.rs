@@ -13,20 +13,11 @@ use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::message::{Call, CallId};
 use crate::negotiation::Seat;
-use crate::request::{ClaimUid, NegotiationId, Owner};
+use crate::request::{NegotiationId, Owner};
 use crate::standing::Standing;
 use crate::subject::Subject;
-use crate::sweep::Sweep;
-
-/// A deallocation that its party has not confirmed.
-#[derive(Debug)]
-pub(crate) struct Undo {
-    pub(crate) party: Arc<str>,
-    pub(crate) claims: Vec<ClaimUid>,
-    pub(crate) until: Instant,
-    /// Who opened the negotiation.
-    pub(crate) owner: Owner,
-}
+use crate::sweep::{Change, Sweep};
+use crate::undos::Undos;
 
 /// What all negotiations share.
 #[derive(Debug)]
@@ -34,8 +25,7 @@ pub(crate) struct Desk {
     pub(crate) parties: Vec<Standing>,
     pub(crate) kept: Kept,
     pub(crate) claims: Claims,
-    /// By call; in the order in which they end.
-    pub(crate) undos: BTreeMap<CallId, Undo>,
+    pub(crate) undos: Undos,
     /// Whose calls are open: questions and allocations.
     pub(crate) calls: FxHashMap<CallId, NegotiationId>,
     pub(crate) ledger: Ledger,
@@ -49,8 +39,8 @@ pub(crate) struct Desk {
     pub(crate) seated: BTreeMap<Arc<str>, BTreeSet<NegotiationId>>,
     /// By party, for as long as some of these have not been looked at.
     pub(crate) sweeps: BTreeMap<Arc<str>, Sweep>,
-    /// How often parties have taken something back.
-    pub(crate) taken_back: u64,
+    /// How often something has changed of a party.
+    pub(crate) changes: u64,
     pub(crate) out: Vec<Effect>,
     random: fastrand::Rng,
     last_id: u64,
@@ -65,7 +55,7 @@ impl Desk {
             parties: Vec::new(),
             kept: Kept::default(),
             claims: Claims::default(),
-            undos: BTreeMap::new(),
+            undos: Undos::default(),
             calls: FxHashMap::default(),
             ledger: Ledger::default(),
             assumed: FxHashMap::default(),
@@ -73,7 +63,7 @@ impl Desk {
             rests: BTreeMap::new(),
             seated: BTreeMap::new(),
             sweeps: BTreeMap::new(),
-            taken_back: 0,
+            changes: 0,
             out: Vec::new(),
             random,
             last_id,
@@ -106,9 +96,11 @@ impl Desk {
         }
     }
 
-    /// A negotiation has these seats no more.
-    pub(crate) fn leave(&mut self, id: NegotiationId, seats: &[Seat]) {
+    /// A negotiation has these seats no more, and nothing that was said in them.
+    pub(crate) fn leave(&mut self, id: NegotiationId, owner: &Owner, seats: &[Seat]) {
         for seat in seats {
+            self.ledger.change_said(owner, &seat.party, seat.said_bytes, 0);
+            self.forget_words(seat);
             let Some(seated) = self.seated.get_mut(&seat.party) else { continue };
             seated.remove(&id);
             if seated.is_empty() {
@@ -118,14 +110,50 @@ impl Desk {
         }
     }
 
+    /// The words of a seat are dropped.
+    pub(crate) fn forget_words(&mut self, seat: &Seat) {
+        seat.words.texts(0).for_each(|said| self.kept.reasons.remove(&seat.party, said));
+    }
+
     /// A party takes back what it has said: of a subject, or all.
     pub(crate) fn take_back(&mut self, party: &Arc<str>, subject: Option<&Subject>, now: Instant) {
         self.kept.invalidate(party, subject, &mut self.out);
+        self.note_change(party, Change::TakenBack(subject), now);
+    }
+
+    /// The stream of a party ends, or is about to begin: nothing counts any more that it has said, since whoever attends next may be another;
+    /// and nobody answers what is open.
+    pub(crate) fn change_stream(&mut self, party: &Arc<str>, now: Instant) {
+        self.kept.invalidate(party, None, &mut self.out);
+        if let Some(sent) = self.standing_mut(party).and_then(Standing::close_all) {
+            self.note_silence(party, sent, now);
+        }
+        self.note_change(party, Change::Stream, now);
+    }
+
+    /// Something has changed for all negotiations of a party. The rest of the step looks at the first of them.
+    fn note_change(&mut self, party: &Arc<str>, change: Change<'_>, now: Instant) {
         let Some(seated) = self.seated.get(party) else { return };
-        self.taken_back += 1;
+        self.changes += 1;
         let sweep = self.sweeps.entry(party.clone()).or_insert_with(|| Sweep::new(now));
-        sweep.note(subject, self.taken_back);
+        sweep.note(change, self.changes);
         sweep.left = seated.len();
+    }
+
+    /// A party has been asked something.
+    pub(crate) fn open_ask(&mut self, party: &str, id: CallId, negotiation: NegotiationId, now: Instant) {
+        self.calls.insert(id, negotiation);
+        if let Some(standing) = self.standing_mut(party) {
+            standing.asked(id, now);
+        }
+    }
+
+    /// A question is open no more.
+    pub(crate) fn close_ask(&mut self, party: &str, id: CallId) {
+        self.calls.remove(&id);
+        if let Some(standing) = self.standing_mut(party) {
+            standing.closed(id);
+        }
     }
 
     /// The next negotiations that have to be looked at, at most so many: those of each party in turn.
@@ -185,22 +213,22 @@ impl Desk {
         self.defect(party, if is_quarantined { Defect::Quarantined } else { Defect::Silent });
     }
 
-    /// The parties that may be asked again since the last call.
-    pub(crate) fn rested(&mut self, now: Instant) -> Vec<Arc<str>> {
+    /// Notes which parties may be asked again by now.
+    pub(crate) fn note_rested(&mut self, now: Instant) {
         let over: Vec<Arc<str>> =
             self.rests.iter().filter(|(_, at)| **at <= now).map(|(party, _)| party.clone()).collect();
-        let mut rested = Vec::new();
         for party in over {
-            match self.standing(&party).and_then(|standing| standing.next(now)) {
-                Some(later) => {
-                    self.rests.insert(party, later);
-                }
+            let standing = self.standing(&party);
+            let may_be_asked = standing.is_some_and(|standing| standing.may_be_asked(now));
+            match standing.and_then(|standing| standing.next(now)) {
+                Some(later) => drop(self.rests.insert(party, later)),
                 None => {
                     self.rests.remove(&party);
-                    rested.push(party);
+                    if may_be_asked {
+                        self.note_change(&party, Change::Rested, now);
+                    }
                 }
             }
         }
-        rested
     }
 }

@@ -120,7 +120,7 @@ pub struct Evaluate {
     pub pod: Arc<str>,
     /// The parties of the pod, and what their answers are about: the rows that its predicates see.
     pub parties: Vec<(Arc<str>, Subject)>,
-    /// Nodes that parties have named; there may be no such nodes.
+    /// Nodes that the core has selected, or parties have named; there may be no such nodes.
     pub named: Vec<Node>,
     /// Node selectors that parties have given, with their party.
     pub selectors: Vec<(Arc<str>, Arc<str>)>,
@@ -141,7 +141,8 @@ pub struct Evaluated {
     pub negotiation: NegotiationId,
     /// The round that was asked for.
     pub round: u32,
-    /// The nodes that fit, in the order in which they were to be tried.
+    /// The nodes that fit, in the order in which they were to be tried; with the texts of the caller, since those of parties are held by
+    /// nobody else.
     pub nodes: Vec<Node>,
     /// The position in `order` after the last node that was tried; its length, where all were.
     pub next: usize,

@@ -21,7 +21,8 @@ pub(crate) struct Kept {
     expiry: BTreeSet<(Instant, Key)>,
     /// Nodes over all keys.
     nodes: usize,
-    reasons: Reasons,
+    /// Those of negotiations, too.
+    pub(crate) reasons: Reasons,
     /// Bytes of all keys.
     key_bytes: usize,
 }
@@ -69,6 +70,12 @@ impl Kept {
             let Said { said, since, .. } = answers?.nodes.get(node)?;
             Some((node, said, *since))
         })
+    }
+
+    /// All answers, with their party.
+    #[cfg(test)]
+    pub(crate) fn said(&self) -> impl Iterator<Item = (&Arc<str>, &Suitability)> {
+        self.answers.iter().flat_map(|(key, answers)| answers.nodes.values().map(move |said| (&key.0, &said.said)))
     }
 
     /// All that is kept of a party and a subject.

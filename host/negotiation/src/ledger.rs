@@ -1,9 +1,10 @@
 //! What negotiations hold, by who opened them: their number and their bytes, with a share for each class of listeners and for each
-//! client. Start at [`Ledger::room`].
+//! client; and beside that what parties have named in them. Start at [`Ledger::room`] and [`Ledger::left_to`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::limits::{CANDIDATE_BYTES, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS};
+use crate::limits::{CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS, SAID_BYTES};
 use crate::request::{Class, Owner, Refusal};
 
 /// Negotiations and deallocations, and their bytes.
@@ -18,6 +19,9 @@ pub(crate) struct Held {
 pub(crate) struct Ledger {
     owners: BTreeMap<Owner, Held>,
     classes: Classes,
+    /// Bytes of what each party has named in negotiations of each class, and of each client.
+    said: BTreeMap<(Class, Arc<str>), usize>,
+    said_to: BTreeMap<(Owner, Arc<str>), usize>,
 }
 
 /// What all clients of each class hold together.
@@ -70,11 +74,6 @@ fn share(most: usize) -> usize {
 impl Ledger {
     pub(crate) const BYTES: &str = "the memory of pods, orders and candidates that are negotiated";
 
-    /// Bytes that a negotiation counts for: those of its pod and its order, and those of its candidates.
-    pub(crate) fn bytes(own: usize, candidates: usize) -> usize {
-        own.saturating_add(candidates.saturating_mul(CANDIDATE_BYTES))
-    }
-
     /// The most bytes of one client.
     pub(crate) fn most_bytes() -> usize {
         share(HELD_BYTES)
@@ -126,6 +125,26 @@ impl Ledger {
         of_client.min(HELD_BYTES.saturating_sub(self.of_class(owner.class).bytes))
     }
 
+    /// Bytes that a party may name in negotiations of a client, beside those that it has.
+    pub(crate) fn left_to(&self, owner: &Owner, party: &Arc<str>) -> usize {
+        let of_class = self.said.get(&(owner.class, party.clone())).copied().unwrap_or(0);
+        let of_client = self.said_to.get(&(owner.clone(), party.clone())).copied().unwrap_or(0);
+        SAID_BYTES.saturating_sub(of_class).min(share(SAID_BYTES).saturating_sub(of_client))
+    }
+
+    /// Bytes that parties have named in negotiations of a class.
+    pub(crate) fn said(&self, class: Class) -> usize {
+        self.said.iter().filter(|((of, _), _)| *of == class).map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Counts what a party has named in a negotiation for other bytes than before.
+    pub(crate) fn change_said(&mut self, owner: &Owner, party: &Arc<str>, before: usize, bytes: usize) {
+        if before != bytes {
+            change(&mut self.said, (owner.class, party.clone()), before, bytes);
+            change(&mut self.said_to, (owner.clone(), party.clone()), before, bytes);
+        }
+    }
+
     /// Counts a negotiation for other bytes than before.
     pub(crate) fn change(&mut self, owner: &Owner, before: usize, bytes: usize) {
         let Some(held) = self.owners.get_mut(owner) else { return };
@@ -151,6 +170,16 @@ impl Ledger {
                 self.owners.remove(owner);
             }
         }
+    }
+}
+
+/// Counts other bytes than before; where none are left, nothing is kept.
+fn change<K: Ord>(held: &mut BTreeMap<K, usize>, key: K, before: usize, bytes: usize) {
+    let now = held.get(&key).map_or(0, |held| held.saturating_sub(before)).saturating_add(bytes);
+    if now == 0 {
+        held.remove(&key);
+    } else {
+        held.insert(key, now);
     }
 }
 

@@ -20,7 +20,8 @@
 //! | `view` | what operators see |
 //! | `stance` | what explanations say of parties |
 //! | `ledger` | what negotiations hold, by who opened them |
-//! | `sweep` | what a party has taken back, until all its negotiations know |
+//! | `sweep` | what has changed of a party, until all its negotiations know |
+//! | `undos` | deallocations that parties have not confirmed |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -54,6 +55,7 @@ mod standing;
 mod subject;
 mod sweep;
 mod turn;
+mod undos;
 mod view;
 mod words;
 

@@ -3,18 +3,23 @@
 use std::time::Duration;
 
 /// Negotiations of local clients at a time, with the deallocations that are left of ended ones. A core has some thousand pods in
-/// flight; one negotiation takes some 10 kB beside [`HELD_BYTES`].
+/// flight; one negotiation takes some 10 kB beside [`HELD_BYTES`], and with 16 parties 30 kB.
 pub const NEGOTIATIONS: usize = 10_000;
 
 /// The same of remote clients, which are not the core beside the program.
 pub const REMOTE_NEGOTIATIONS: usize = 5_000;
 
-/// Bytes of pods, orders and candidates that the negotiations of one class of clients hold: as much as assumed pods may. A pod is some
-/// kilobytes, an order of 5,000 nodes 80 kB, and 5,000 candidates, where parties refuse them all, 640 kB.
+/// Bytes of pods, orders, candidates, questions and selections that the negotiations of one class of clients hold: as much as assumed pods
+/// may. A pod is some kilobytes, an order of 5,000 nodes 80 kB, and 5,000 candidates, where one party refuses them all, 800 kB.
 pub const HELD_BYTES: usize = 64 << 20;
 
 /// One part of so many of what a class may hold is out of the reach of each single client, so that another finds room.
 pub const CLIENT_SHARE: usize = 4;
+
+/// Bytes of alternatives, by name or by selector, that one party has named for negotiations of one class of clients, and that no round has
+/// taken up yet: 60,000 names, those of some hundred negotiations at a time. They do not take the room of what cores bring, and those of one
+/// party not that of another's.
+pub const SAID_BYTES: usize = 4 << 20;
 
 /// Parties of a policy. Decisions about a node are one bit a party.
 pub const PARTIES: usize = 16;
@@ -28,8 +33,11 @@ pub const CANDIDATES_MOST: usize = 256;
 /// Nodes in the order of one negotiation. Names are shared with the cache: 16 bytes each.
 pub const ORDER_NODES: usize = 16_384;
 
-/// Bytes of one node in an order: a name that is shared with the cache.
-pub const ORDER_NODE_BYTES: usize = 16;
+/// Bytes of one node in an order or another list: a name that is shared with the cache.
+pub const NAME_BYTES: usize = 16;
+
+/// Bytes of a text as it came, beside its letters: its place in a list, which may be twice as large as what it holds, and its counts.
+pub const TEXT_BYTES: usize = 48;
 
 /// Bytes of one candidate: what has been said of it, and its places in a list and in a table, which may be twice as large as what they
 /// hold.
@@ -66,8 +74,9 @@ pub const DEALLOCATION: Duration = Duration::from_secs(60);
 /// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
 pub const VALID_MOST: Duration = Duration::from_secs(30);
 
-/// Negotiations that are looked at in one step because a party has taken back what it said: some hundred microseconds. The others follow
-/// in the next steps, or when something else happens to them.
+/// Negotiations that are looked at in one step because a party has taken back what it said, has another stream, or may be asked again; and
+/// deallocations that are repeated in one step: some hundred microseconds. The others follow in the next steps, or when something else
+/// happens to them.
 pub const SWEPT: usize = 64;
 
 /// Subjects that a party takes back, told apart until all its negotiations have been looked at. With more, all counts as taken back.
@@ -89,11 +98,8 @@ pub const KEPT_REASONS: usize = 256;
 /// Bytes of the texts of one answer: 256 nodes with names of 253 bytes and reasons of some hundred take 100 kB.
 pub const ANSWER_BYTES: usize = 256 << 10;
 
-/// Alternatives of one answer: a round has no more candidates.
+/// Alternatives of one answer, and those of one party that wait for the next round of a negotiation: a round has no more candidates.
 pub const ALTERNATIVES: usize = CANDIDATES_MOST;
-
-/// Alternatives that wait for the next round of a negotiation: those of each party once.
-pub const ALTERNATIVES_TOTAL: usize = PARTIES * ALTERNATIVES;
 
 /// Bytes of the selector of an answer.
 pub const SELECTOR_BYTES: usize = 4 << 10;

@@ -128,7 +128,7 @@ pub struct Invalidate {
     pub subject: Option<Subject>,
 }
 
-/// Why an answer counts for nothing.
+/// Why an answer, or a part of it, counts for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedAnswer {
     /// Its texts are larger than [`ANSWER_BYTES`].
@@ -149,6 +149,9 @@ pub enum MalformedAnswer {
     /// Its selector is larger than [`SELECTOR_BYTES`].
     #[error("the selector has {0} bytes, more than {SELECTOR_BYTES}")]
     Selector(usize),
+    /// There is no room for so many of its alternatives; the rest of the answer counts.
+    #[error("there is no room for {0} of the alternatives")]
+    Excess(usize),
     /// The question was another party's.
     #[error("the question was another party's")]
     Foreign,

@@ -1,12 +1,14 @@
 //! The state of one negotiation: its pod, its seats, its candidates, its phase.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashSet;
+
 use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
-use crate::ledger::Ledger;
-use crate::limits::{DEADLINE, ROUND};
+use crate::limits::{CANDIDATE_BYTES, DEADLINE, NAME_BYTES, ROUND, TEXT_BYTES};
 use crate::message::CallId;
 use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
@@ -62,10 +64,16 @@ pub(crate) struct Seat {
     pub(crate) unanswered_since: Option<Instant>,
     /// What it has said.
     pub(crate) words: Words,
+    /// Alternatives that it has named for the next rounds.
+    pub(crate) named: VecDeque<Node>,
+    /// Its selector of alternatives.
+    pub(crate) selector: Option<Arc<str>>,
+    /// Bytes of these alternatives, as [`Self::said`] was last counted.
+    pub(crate) said_bytes: usize,
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
-    /// How often parties had taken something back when it was last compared.
+    /// How often something had changed of parties when it was last compared.
     pub(crate) seen: u64,
 }
 
@@ -98,10 +106,10 @@ pub(crate) struct Negotiation {
     /// Its place among all that have begun.
     pub(crate) number: u64,
     pub(crate) owner: Owner,
-    /// Bytes of its pod and its order.
-    pub(crate) own_bytes: usize,
-    /// Candidates that count from the beginning.
-    first_candidates: usize,
+    /// Bytes that the caller holds of its pod.
+    pub(crate) pod_bytes: usize,
+    /// Bytes of selected nodes that were no candidates: their texts, for each party.
+    pub(crate) foreign_bytes: usize,
     /// Bytes that it counts for, as [`Self::held_bytes`] was last counted.
     pub(crate) bytes: usize,
     pub(crate) pod: Pod,
@@ -125,10 +133,8 @@ pub(crate) struct Negotiation {
     pub(crate) next: usize,
     /// Whether a party has taken back what it said since the order was begun: nodes may suit that were passed over.
     pub(crate) is_overtaken: bool,
-    /// Alternatives that wait for the next round.
+    /// Selected nodes that wait for the next round.
     pub(crate) named: Vec<Node>,
-    /// Selectors of alternatives, with their party.
-    pub(crate) selectors: Vec<(Arc<str>, Arc<str>)>,
     /// Whether this round only asks again what did not suit before.
     pub(crate) rechecks: bool,
     /// A selection that waits for a claim.
@@ -146,15 +152,27 @@ pub(crate) struct Selection {
     pub(crate) is_optimistic: bool,
 }
 
+/// Bytes of a text as it came.
+pub(crate) fn text_bytes(text: &str) -> usize {
+    TEXT_BYTES + text.len()
+}
+
+impl Seat {
+    /// Bytes of the alternatives that it has named.
+    pub(crate) fn said(&self) -> usize {
+        self.named.iter().chain(&self.selector).map(|text| text_bytes(text)).sum()
+    }
+}
+
 impl Negotiation {
     pub(crate) fn new(id: NegotiationId, number: u64, request: Request, now: Instant) -> Self {
         let or = |time: Duration, default| if time.is_zero() { default } else { time };
         Self {
             id,
             number,
-            own_bytes: request.own_bytes(),
-            first_candidates: request.first_candidates(),
-            bytes: Ledger::bytes(request.own_bytes(), request.first_candidates()),
+            pod_bytes: request.bytes,
+            foreign_bytes: 0,
+            bytes: 0,
             most: request.most(),
             owner: request.owner,
             pod: request.pod,
@@ -171,7 +189,6 @@ impl Negotiation {
             next: 0,
             is_overtaken: false,
             named: Vec::new(),
-            selectors: Vec::new(),
             rechecks: false,
             selection: None,
             is_assumed: false,
@@ -179,15 +196,55 @@ impl Negotiation {
         }
     }
 
-    /// Bytes that it counts for. Candidates count before they come: those of the first round from the beginning, those of the others while
-    /// they are evaluated.
+    /// Bytes that it counts for, those of [`Seat::said`] left out. Candidates count before they come: those of the first round from the
+    /// beginning, those of the others while they are evaluated. What is asked, agreed on and selected of them counts with them.
     pub(crate) fn held_bytes(&self) -> usize {
         let coming = if matches!(self.phase, Phase::Evaluating { .. }) { self.coming } else { 0 };
-        Ledger::bytes(self.own_bytes, (self.candidates.len() + coming).max(self.first_candidates))
+        let candidates = (self.candidates.len() + coming).max(self.most.min(self.order.len()));
+        // A place in an open question or a call to each party; and one in what is agreed on, or passed over by an evaluation.
+        let places = candidates * (self.seats.len() + 1);
+        let called = self.seats.iter().filter_map(|seat| seat.call.as_ref()).map(|call| call.nodes.len());
+        let rechecked = self.seats.iter().flat_map(|seat| &seat.asks).map(|ask| ask.recheck.len());
+        let names = self.order.len() + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len();
+        let own = self.pod_bytes.saturating_add(self.foreign_bytes);
+        own.saturating_add(candidates * CANDIDATE_BYTES + names * NAME_BYTES)
+    }
+
+    /// Takes the next alternatives, at most so many: those of each party in turn, after what is selected.
+    pub(crate) fn take_named(&mut self, most: usize) -> Vec<Node> {
+        let mut taken: Vec<Node> = self.named.drain(..self.named.len().min(most)).collect();
+        let mut known: FxHashSet<Node> = taken.iter().cloned().collect();
+        while taken.len() < most && self.seats.iter().any(|seat| !seat.named.is_empty()) {
+            for seat in &mut self.seats {
+                if taken.len() < most {
+                    taken.extend(seat.named.pop_front().filter(|node| known.insert(node.clone())));
+                }
+            }
+        }
+        taken
+    }
+
+    /// Alternatives by name that wait for the next round.
+    pub(crate) fn waiting(&self) -> usize {
+        self.named.len() + self.seats.iter().map(|seat| seat.named.len()).sum::<usize>()
+    }
+
+    /// Selectors of alternatives, with their party.
+    pub(crate) fn selectors(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let selector = |seat: &Seat| Some((seat.party.clone(), seat.selector.clone()?));
+        self.seats.iter().filter_map(selector).collect()
+    }
+
+    /// Drops all alternatives: no further round is needed, or possible.
+    pub(crate) fn forget_alternatives(&mut self) {
+        self.named = Vec::new();
+        for seat in &mut self.seats {
+            (seat.named, seat.selector) = (VecDeque::new(), None);
+        }
     }
 
     /// Seats the parties that decide about the pod, or about a claim of it that is to be allocated.
-    /// `seen` is how often parties have taken something back so far.
+    /// `seen` is how often something has changed of parties so far.
     pub(crate) fn seat<'a>(&mut self, parties: impl Iterator<Item = &'a Party>, seen: u64) {
         self.seats.clear();
         for party in parties {
@@ -202,6 +259,9 @@ impl Negotiation {
                 asks: Vec::new(),
                 unanswered_since: None,
                 words: Words::default(),
+                named: VecDeque::new(),
+                selector: None,
+                said_bytes: 0,
                 is_given_up: false,
                 call: None,
                 seen,

@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
 use crate::ledger::{Full, Ledger};
 use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
-use crate::message::{Answer, Call, CallId, Deallocate, MalformedAnswer};
+use crate::message::{Answer, Call, CallId, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
 use crate::stance::{self, Stance};
@@ -50,7 +50,7 @@ pub struct Usage {
     pub kept_nodes: usize,
     /// Bytes that these answers take.
     pub kept_bytes: usize,
-    /// Bytes of pods, orders and candidates of negotiations of local clients.
+    /// Bytes of pods, orders and candidates of negotiations of local clients, and of alternatives that parties have named in them.
     pub local_bytes: usize,
     /// The same of remote clients.
     pub remote_bytes: usize,
@@ -112,24 +112,25 @@ impl Negotiations {
         Ok(self.finish(now))
     }
 
-    /// A party attends, by a stream with a number that no other has had. It takes the place of the party's other stream, and nothing
-    /// that was said before counts any more.
+    /// A party attends, by a stream with a number that no other has had, from a peer. It takes the place of the party's other stream, and
+    /// nothing that was said before counts any more; nor do silences of another peer.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownParty`] where the policy has none with this name.
-    pub fn attend(&mut self, party: &Arc<str>, session: u64, now: Instant) -> Result<Vec<Effect>, Refusal> {
+    pub fn attend(
+        &mut self,
+        party: &Arc<str>,
+        session: u64,
+        peer: &Owner,
+        now: Instant,
+    ) -> Result<Vec<Effect>, Refusal> {
         self.desk.standing(party).ok_or_else(|| Refusal::UnknownParty(party.clone()))?;
-        self.leave(party, now);
+        self.desk.change_stream(party, now);
         if let Some(standing) = self.desk.standing_mut(party) {
-            standing.attend(session);
+            standing.attend(session, peer);
         }
-        let undos = self.desk.undos.iter().filter(|(_, undo)| undo.party == *party);
-        let again = undos.map(|(id, undo)| Deallocate { id: *id, claims: undo.claims.clone() });
-        for deallocate in again.collect::<Vec<_>>() {
-            self.desk.send(party, Call::Deallocate(deallocate));
-        }
-        self.turn_seated(party, now, |turn| turn.note_attends(party));
+        self.desk.undos.repeat(party, now);
         Ok(self.finish(now))
     }
 
@@ -149,13 +150,15 @@ impl Negotiations {
             let is_unnamed = owner.class == Class::Remote && owner.identity.is_empty();
             return Err(if is_unnamed { Refusal::AlreadyExistsUnnamed } else { Refusal::AlreadyExists(before) });
         }
-        self.make_room(&owner, Ledger::bytes(request.own_bytes(), request.first_candidates()), now)?;
+        let id = self.new_id();
+        let mut it = Negotiation::new(id, self.begun + 1, request, now);
+        it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
+        it.bytes = it.held_bytes();
+        self.make_room(&owner, it.bytes, now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
-        let id = self.new_id();
         self.begun += 1;
-        let it = Negotiation::new(id, self.begun, request, now);
         let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
         if let Some(claim) = busy {
             self.desk.out.push(Effect::Tell {
@@ -209,7 +212,7 @@ impl Negotiations {
         match event {
             Event::Left { party, session } => {
                 if self.desk.standing_mut(&party).is_some_and(|standing| standing.leave(session)) {
-                    self.leave(&party, now);
+                    self.desk.change_stream(&party, now);
                 }
             }
             Event::Answered(party, answer) => self.answer(&party, &answer, now),
@@ -217,7 +220,6 @@ impl Negotiations {
             Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
             Event::Deallocated(party, id) => self.confirm(&party, id),
             Event::Invalidated(party, invalidate) => {
-                // The rest of the step looks at the first of its negotiations.
                 self.desk.take_back(&party, invalidate.subject.as_ref(), now);
             }
             Event::Evaluated(evaluated) => {
@@ -245,10 +247,9 @@ impl Negotiations {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_tick(&self) -> Option<Instant> {
         let wake = self.wakes.first().map(|(at, _)| *at);
-        let undo = self.desk.undos.values().next().map(|undo| undo.until);
         let rest = self.desk.rests.values().min().copied();
         let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
-        [wake, undo, rest, sweep, self.desk.kept.next()].into_iter().flatten().min()
+        [wake, rest, sweep, self.desk.undos.next(), self.desk.kept.next()].into_iter().flatten().min()
     }
 
     /// Whether a negotiation has not ended.
@@ -261,6 +262,11 @@ impl Negotiations {
         let mut live: Vec<&Negotiation> = self.live.values().map(|it| &**it).collect();
         live.sort_by_key(|it| it.number);
         live.into_iter().map(View::of).collect()
+    }
+
+    /// Whether the policy has a party.
+    pub fn has_party(&self, party: &str) -> bool {
+        self.desk.standing(party).is_some()
     }
 
     /// All parties of the policy, in its order.
@@ -281,15 +287,22 @@ impl Negotiations {
 
     /// What is held now.
     pub fn usage(&self) -> Usage {
+        let bytes = |class| self.desk.ledger.of_class(class).bytes + self.desk.ledger.said(class);
         Usage {
             negotiations: self.live.len(),
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
             kept_bytes: self.desk.kept.bytes(),
-            local_bytes: self.desk.ledger.of_class(Class::Local).bytes,
-            remote_bytes: self.desk.ledger.of_class(Class::Remote).bytes,
+            local_bytes: bytes(Class::Local),
+            remote_bytes: bytes(Class::Remote),
         }
+    }
+
+    /// All of it.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (impl Iterator<Item = &Negotiation>, &Desk) {
+        (self.live.values().map(|it| &**it), &self.desk)
     }
 
     fn answer(&mut self, party: &Arc<str>, answer: &Answer, now: Instant) {
@@ -298,14 +311,8 @@ impl Negotiations {
         }
     }
 
-    fn leave(&mut self, party: &Arc<str>, now: Instant) {
-        // Before anything else: nothing that the party has said counts any more.
-        self.desk.kept.invalidate(party, None, &mut self.desk.out);
-        self.turn_seated(party, now, |turn| turn.note_left(party));
-    }
-
     fn confirm(&mut self, party: &Arc<str>, id: CallId) {
-        match self.desk.undos.get(&id) {
+        match self.desk.undos.get(id) {
             Some(undo) if undo.party == *party => self.end_undo(id),
             Some(_) => self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign)),
             None => {}
@@ -313,7 +320,7 @@ impl Negotiations {
     }
 
     fn end_undo(&mut self, id: CallId) {
-        if let Some(undo) = self.desk.undos.remove(&id) {
+        if let Some(undo) = self.desk.undos.remove(id) {
             self.desk.ledger.remove(&undo.owner, 0);
             let woken = self.desk.claims.end_undo(&undo.claims);
             self.desk.woken.extend(woken);
@@ -323,14 +330,15 @@ impl Negotiations {
     /// Does what is due, and hands over the effects.
     fn finish(&mut self, now: Instant) -> Vec<Effect> {
         self.desk.kept.expire(now, &mut self.desk.out);
-        while let Some((id, undo)) = self.desk.undos.first_key_value()
-            && undo.until <= now
-        {
-            let id = *id;
+        while let Some(id) = self.desk.undos.due(now) {
             self.end_undo(id);
         }
+        for (party, deallocate) in self.desk.undos.next_repeated(SWEPT) {
+            self.desk.send(&party, Call::Deallocate(deallocate));
+        }
+        self.desk.note_rested(now);
         for id in self.desk.next_swept(SWEPT) {
-            self.turn(id, now, |_| {});
+            self.turn(id, now, |turn| turn.settle());
         }
         self.desk.end_sweeps();
         loop {
@@ -346,13 +354,7 @@ impl Negotiations {
             } else if let Some((_, id)) = self.wakes.first().filter(|(at, _)| *at <= now).copied() {
                 self.turn(id, now, |turn| turn.tick());
             } else {
-                let rested = self.desk.rested(now);
-                if rested.is_empty() {
-                    break;
-                }
-                for party in rested {
-                    self.turn_seated(&party, now, |turn| turn.note_may_be_asked(&party));
-                }
+                break;
             }
         }
         std::mem::take(&mut self.desk.out)
@@ -362,8 +364,9 @@ impl Negotiations {
     fn turn<T>(&mut self, id: NegotiationId, now: Instant, act: impl FnOnce(&mut Turn<'_>) -> T) -> Option<T> {
         let it = self.live.get_mut(&id)?;
         let mut turn = Turn { it, desk: &mut self.desk, now };
-        turn.note_taken_back();
+        turn.note_changes();
         let acted = act(&mut turn);
+        turn.count();
         let before = it.wake;
         let wake = it.next_wake();
         it.wake = wake;
@@ -371,9 +374,6 @@ impl Negotiations {
             before.map(|at| self.wakes.remove(&(at, id)));
             wake.map(|at| self.wakes.insert((at, id)));
         }
-        let bytes = it.held_bytes();
-        self.desk.ledger.change(&it.owner, it.bytes, bytes);
-        it.bytes = bytes;
         let (is_agreed, agreement) = (matches!(it.phase, Phase::Agreed { .. }), (it.number, id));
         if is_agreed {
             self.agreed.entry(it.owner.clone()).or_default().insert(agreement);
@@ -385,7 +385,7 @@ impl Negotiations {
         }
         if matches!(it.phase, Phase::Over) {
             self.desk.ledger.remove(&it.owner, it.bytes);
-            self.desk.leave(id, &it.seats);
+            self.desk.leave(id, &it.owner, &it.seats);
             if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
                 ids.retain(|other| *other != id);
                 if ids.is_empty() {
@@ -449,14 +449,6 @@ impl Negotiations {
 
     fn turn_pod(&mut self, pod: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
         for id in self.by_pod.get(pod).cloned().unwrap_or_default() {
-            self.turn(id, now, &act);
-        }
-    }
-
-    /// A turn of each negotiation in which a party has a seat.
-    fn turn_seated(&mut self, party: &Arc<str>, now: Instant, act: impl Fn(&mut Turn<'_>)) {
-        let ids: Vec<NegotiationId> = self.desk.seated.get(party).into_iter().flatten().copied().collect();
-        for id in ids {
             self.turn(id, now, &act);
         }
     }

@@ -1,4 +1,5 @@
-//! Reasons of parties that are kept: each text once for its party, and a limited number of them. Start at [`Reasons::shared`].
+//! Reasons of parties that are kept, or said in a negotiation: each text once for its party, and a limited number of them. Start at
+//! [`Reasons::shared`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use crate::subject::Suitability;
 /// What stands for all reasons of a party beyond [`KEPT_REASONS`].
 const OTHER_REASONS: &str = "one of more reasons than are kept";
 
-/// By party: each reason, and of how many nodes it is kept.
+/// By party: each reason, and of how many nodes it is kept, and in how many seats it was said.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     parties: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
@@ -20,6 +21,12 @@ impl Reasons {
     /// Bytes of all texts.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// How often each reason of each party is used.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> &BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>> {
+        &self.parties
     }
 
     /// The same answer with the text that is kept already, or with the one that stands for it.
@@ -36,7 +43,7 @@ impl Reasons {
         Suitability::Unsuitable(other.unwrap_or_else(|| OTHER_REASONS.into()))
     }
 
-    /// A node has this answer, as [`Self::shared`] returns it.
+    /// A node or a seat has this answer, as [`Self::shared`] returns it.
     pub(crate) fn add(&mut self, party: &Arc<str>, said: &Suitability) {
         let Suitability::Unsuitable(reason) = said else { return };
         let count = self.parties.entry(party.clone()).or_default().entry(reason.clone()).or_default();
@@ -46,7 +53,7 @@ impl Reasons {
         *count += 1;
     }
 
-    /// A node has it no more.
+    /// One of them has it no more.
     pub(crate) fn remove(&mut self, party: &Arc<str>, said: &Suitability) {
         let Suitability::Unsuitable(reason) = said else { return };
         let Some(known) = self.parties.get_mut(party) else { return };

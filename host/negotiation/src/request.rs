@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::{CANDIDATES, ORDER_NODE_BYTES};
+use crate::limits::CANDIDATES;
 
 /// How a client reaches the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -159,16 +159,6 @@ impl Request {
     /// Most candidates of a round.
     pub(crate) fn most(&self) -> usize {
         if self.candidates == 0 { CANDIDATES } else { self.candidates }
-    }
-
-    /// Bytes of the pod and of the order.
-    pub(crate) fn own_bytes(&self) -> usize {
-        self.bytes.saturating_add(self.order.len() * ORDER_NODE_BYTES)
-    }
-
-    /// Candidates that count from the beginning: those of the first round.
-    pub(crate) fn first_candidates(&self) -> usize {
-        self.most().min(self.order.len())
     }
 }
 

@@ -9,10 +9,11 @@ use crate::candidates::Candidates;
 use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress};
 use crate::ledger::Ledger;
 use crate::limits::{
-    AGREED, ALTERNATIVES_TOTAL, CANDIDATES_MOST, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
+    AGREED, ALTERNATIVES, CANDIDATES_MOST, NAME_BYTES, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
 };
 use crate::message::{Answer, Ask, Call, CallId, MalformedAnswer, cut};
-use crate::negotiation::{OpenAsk, Phase, Seat};
+use crate::negotiation::{OpenAsk, Phase, Seat, text_bytes};
+use crate::reasons::Reasons;
 use crate::request::{Node, OnSilence, Refusal};
 use crate::subject::Suitability;
 use crate::turn::Turn;
@@ -26,29 +27,30 @@ impl Turn<'_> {
         it.is_overtaken &= it.next > 0;
         let wanted = it.most.saturating_sub(it.candidates.live().count());
         if it.candidates.len() + wanted > SEEN_NODES {
-            it.named.clear();
-            it.selectors.clear();
+            it.forget_alternatives();
             it.next = it.order.len();
         }
-        let is_exhausted = it.named.is_empty() && it.selectors.is_empty() && it.next >= it.order.len();
+        let (waiting, selectors) = (it.waiting(), it.selectors());
+        let is_exhausted = waiting == 0 && selectors.is_empty() && it.next >= it.order.len();
         if wanted == 0 || is_exhausted {
             return self.consider(0);
         }
         // A selector may match nodes outside of the order.
-        let known = it.named.len() + it.order.len().saturating_sub(it.next);
-        it.coming = if it.selectors.is_empty() { wanted.min(known) } else { wanted };
+        let known = waiting + it.order.len().saturating_sub(it.next);
+        it.coming = if selectors.is_empty() { wanted.min(known) } else { wanted };
         it.phase = Phase::Evaluating { wanted };
-        if it.held_bytes().saturating_sub(it.bytes) > self.desk.ledger.left(&it.owner) {
+        if self.is_too_much() {
             return self.refuse(Refusal::Full(Ledger::BYTES));
         }
-        let named = it.named.drain(..it.named.len().min(wanted)).collect();
+        let it = &mut *self.it;
+        let named = it.take_named(wanted);
         self.desk.out.push(Effect::Evaluate(Evaluate {
             negotiation: it.id,
             round: it.round,
             pod: it.pod.uid.clone(),
             parties: it.seats.iter().map(|seat| seat.key.clone()).collect(),
             named,
-            selectors: it.selectors.clone(),
+            selectors,
             order: it.order.clone(),
             start: it.next,
             skip: it.candidates.nodes().cloned().collect(),
@@ -65,11 +67,11 @@ impl Turn<'_> {
         }
         let is_all = evaluated.nodes.len() < wanted;
         // Alternatives may be anywhere in the order.
-        let start = if it.candidates.len() == 0 && it.selectors.is_empty() { it.next } else { 0 };
+        let start = if it.candidates.len() == 0 && it.selectors().is_empty() { it.next } else { 0 };
         let order = it.order.clone();
         let added = it.candidates.add(evaluated.nodes, wanted, order.get(start..).unwrap_or_default(), start);
         if is_all {
-            it.selectors.clear();
+            it.seats.iter_mut().for_each(|seat| seat.selector = None);
         }
         it.next = if is_all || added == 0 { it.order.len() } else { it.next.max(evaluated.next).min(it.order.len()) };
         self.consider(added);
@@ -79,7 +81,7 @@ impl Turn<'_> {
     fn consider(&mut self, added: usize) {
         let is_waiting = self.it.candidates.live().next().is_some();
         if added == 0 && !is_waiting {
-            if !self.it.named.is_empty() {
+            if self.it.waiting() > 0 {
                 return self.evaluate();
             }
             if self.it.is_overtaken {
@@ -113,7 +115,7 @@ impl Turn<'_> {
             let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
             let kept: Vec<_> = kept.map(|(node, said, since)| (node.clone(), said.clone(), since)).collect();
             for (node, said, since) in kept {
-                note_word(&mut self.it.candidates, seat, &node, &said, since);
+                note_word(&mut self.desk.kept.reasons, &mut self.it.candidates, seat, &node, &said, since);
             }
         }
     }
@@ -137,16 +139,20 @@ impl Turn<'_> {
         let Phase::Asking { .. } = self.it.phase else { return };
         let Some(seat) = self.it.seats.get(position).filter(|seat| !seat.is_given_up) else { return };
         let open: FxHashSet<&Node> = seat.asks.iter().flat_map(|ask| &ask.nodes).collect();
+        let rechecked: FxHashSet<&Node> = seat.asks.iter().flat_map(|ask| &ask.recheck).collect();
         let undecided = self.it.candidates.undecided(seat.bit).filter(|node| !open.contains(node));
         let nodes: Vec<Node> = undecided.take(CANDIDATES_MOST).cloned().collect();
         if nodes.is_empty() && !(self.it.rechecks && seat.asks.is_empty()) {
             return;
         }
-        let recheck: Vec<Node> = if self.it.round == self.it.first_round {
+        let mut recheck: Vec<Node> = if self.it.round == self.it.first_round {
             self.known(seat)
         } else {
             self.it.candidates.unsuitable(seat.bit).take(RECHECKED).cloned().collect()
         };
+        // A late answer to the question that has them says the same.
+        recheck.retain(|node| !rechecked.contains(node));
+        recheck.truncate(self.room() / NAME_BYTES);
         let Some(standing) = self.desk.standing(&seat.party) else { return };
         if standing.is_quarantined(self.now) && seat.on_silence != OnSilence::Wait {
             if let Some(seat) = self.it.seats.get_mut(position) {
@@ -173,11 +179,11 @@ impl Turn<'_> {
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         if seat.asks.len() >= OPEN_ASKS {
             let oldest = seat.asks.remove(0);
-            self.desk.calls.remove(&oldest.id);
+            self.desk.close_ask(&seat.party, oldest.id);
             self.desk.send(&seat.party, Call::Withdraw(oldest.id));
         }
         self.desk.send(&seat.party, Call::Ask(ask));
-        self.desk.calls.insert(id, self.it.id);
+        self.desk.open_ask(&seat.party, id, self.it.id, self.now);
         let due = self.now + time;
         seat.unanswered_since.get_or_insert(self.now);
         seat.asks.push(OpenAsk { id, sent: self.now, due, is_silent: false, round, nodes, recheck });
@@ -223,6 +229,7 @@ impl Turn<'_> {
             return self.assume(selection.nodes, false);
         }
         self.withdraw_asks();
+        self.it.forget_alternatives();
         self.tell(Progress::Viable(viable.clone()));
         self.tell(Progress::Ended(End::Viable));
         self.it.phase = Phase::Agreed { nodes: viable, until: self.now + AGREED, is_stale: false };
@@ -240,14 +247,14 @@ impl Turn<'_> {
         if let Err(error) = check(seat, at, answer) {
             let ask = seat.asks.remove(at);
             seat.is_given_up = true;
-            self.desk.calls.remove(&id);
+            self.desk.close_ask(party, id);
             self.desk.defect(party, Defect::Malformed(error));
             self.desk.note_silence(party, ask.sent, self.now);
             return self.settle();
         }
         self.desk.note_answer(party, self.now);
-        let is_revived = self.note_said(position, at, answer);
-        self.note_alternatives(party, answer);
+        let (is_revived, known) = self.note_said(position, at, answer);
+        self.note_alternatives(position, &known, answer);
         if is_revived {
             self.ask_undecided();
         }
@@ -266,10 +273,11 @@ impl Turn<'_> {
     }
 
     /// Takes over what a good answer says of the nodes that were asked about. Returns whether one of them suits everybody heard so
-    /// far, and did not before.
-    fn note_said(&mut self, position: usize, at: usize, answer: &Answer) -> bool {
-        let Some(seat) = self.it.seats.get_mut(position) else { return false };
-        let Some(ask) = seat.asks.get_mut(at) else { return false };
+    /// far, and did not before; and those that were known not to suit, and do.
+    fn note_said(&mut self, position: usize, at: usize, answer: &Answer) -> (bool, Vec<Node>) {
+        let (mut is_revived, mut known) = (false, Vec::new());
+        let Some(seat) = self.it.seats.get_mut(position) else { return (false, known) };
+        let Some(ask) = seat.asks.get_mut(at) else { return (false, known) };
         let mut said: Vec<(Node, Suitability)> = Vec::new();
         // The texts of the question, which are those of the cache.
         let asked: FxHashSet<&Node> = ask.nodes.iter().chain(&ask.recheck).collect();
@@ -286,14 +294,13 @@ impl Turn<'_> {
         if !answer.partial {
             said.extend(ask.nodes.iter().chain(&ask.recheck).map(|node| (node.clone(), Suitability::Suitable)));
             let ask = seat.asks.remove(at);
-            self.desk.calls.remove(&ask.id);
-            let known = ask.recheck.into_iter().filter(|node| !self.it.candidates.contains(node));
-            self.it.named.extend(known);
+            self.desk.close_ask(&seat.party, ask.id);
+            known = ask.recheck;
             seat.unanswered_since = seat.asks.iter().map(|ask| ask.sent).min();
         }
-        let mut is_revived = false;
+        let reasons = &mut self.desk.kept.reasons;
         for (node, said) in &said {
-            is_revived |= note_word(&mut self.it.candidates, seat, node, said, self.now);
+            is_revived |= note_word(reasons, &mut self.it.candidates, seat, node, said, self.now);
         }
         if answer.valid.is_zero() {
             self.desk.kept.drop_nodes(&seat.key, said.iter().map(|(node, _)| node), &mut self.desk.out);
@@ -301,20 +308,37 @@ impl Turn<'_> {
             let until = self.now + answer.valid.min(VALID_MOST);
             self.desk.kept.keep(&seat.key, said, self.now, until, &mut self.desk.out);
         }
-        is_revived
+        (is_revived, known)
     }
 
-    fn note_alternatives(&mut self, party: &Arc<str>, answer: &Answer) {
+    /// Takes nodes for the next rounds, for as long as there is room for what the party of a seat names: those that are known, then those of
+    /// its answer. What is too much is dropped: a party ends no negotiation by that.
+    fn note_alternatives(&mut self, position: usize, known: &[Node], answer: &Answer) {
         let it = &mut *self.it;
-        let mut known: FxHashSet<Node> = it.named.iter().cloned().collect();
-        for node in &answer.alternatives {
-            if it.named.len() < ALTERNATIVES_TOTAL && !it.candidates.contains(node) && known.insert(node.clone()) {
-                it.named.push(node.clone());
+        let Some(seat) = it.seats.get_mut(position) else { return };
+        seat.selector.take_if(|_| answer.selector.is_some());
+        let left = self.desk.ledger.left_to(&it.owner, &seat.party);
+        let mut room = seat.said_bytes.saturating_add(left).saturating_sub(seat.said());
+        let mut excess = 0;
+        let mut takes = |text: &Arc<str>, is_room: bool| {
+            let rest = room.checked_sub(text_bytes(text)).filter(|_| is_room);
+            (room, excess) = (rest.unwrap_or(room), excess + usize::from(rest.is_none()));
+            rest.is_some()
+        };
+        if let Some(selector) = answer.selector.as_ref().filter(|selector| takes(selector, true)) {
+            seat.selector = Some(selector.clone());
+        }
+        let mut waiting: FxHashSet<Node> = seat.named.iter().cloned().collect();
+        for node in known.iter().chain(&answer.alternatives) {
+            let is_new = !it.candidates.contains(node) && !waiting.contains(node);
+            if is_new && takes(node, seat.named.len() < ALTERNATIVES) {
+                waiting.insert(node.clone());
+                seat.named.push_back(node.clone());
             }
         }
-        if let Some(selector) = &answer.selector {
-            it.selectors.retain(|(of, _)| of != party);
-            it.selectors.push((party.clone(), selector.clone()));
+        if excess > 0 {
+            let party = seat.party.clone();
+            self.desk.defect(&party, Defect::Malformed(MalformedAnswer::Excess(excess)));
         }
     }
 
@@ -330,31 +354,18 @@ impl Turn<'_> {
         self.ask(position);
     }
 
-    /// The stream of a party has ended, and its questions with it. What it has said counts no more, since whoever attends next may be
-    /// another: an agreement that rests on it is looked at again before it is selected.
-    pub(crate) fn note_left(&mut self, party: &Arc<str>) {
-        let is_open = self.it.is_open();
-        let Some(seat) = self.it.seats.iter_mut().find(|seat| seat.party == *party) else { return };
+    /// The stream of a party has ended or begun: its questions are over, it is told again what to allocate, and asked again. An agreement that
+    /// rests on what it has said is looked at again before it is selected.
+    pub(crate) fn note_stream(&mut self, position: usize) {
+        let Some(seat) = self.it.seats.get_mut(position) else { return };
         for ask in seat.asks.drain(..) {
             self.desk.calls.remove(&ask.id);
-            self.desk.note_silence(party, ask.sent, self.now);
-        }
-        if is_open {
-            self.it.is_overtaken = true;
-            self.it.candidates.forget(seat.bit);
         }
         if let Phase::Agreed { is_stale, .. } = &mut self.it.phase {
             *is_stale = true;
         }
-        self.settle();
-    }
-
-    /// A party may be asked, for the first time or again.
-    pub(crate) fn note_may_be_asked(&mut self, party: &Arc<str>) {
-        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
-            self.ask(position);
-            self.settle();
-        }
+        self.send_allocate(position);
+        self.invalidate(position);
     }
 
     /// Notes which questions are silences by now.
@@ -370,9 +381,18 @@ impl Turn<'_> {
 }
 
 /// A seat has said something of a node, which stands since a time. Returns what [`Candidates::decide`] does.
-fn note_word(candidates: &mut Candidates, seat: &mut Seat, node: &Node, said: &Suitability, since: Instant) -> bool {
-    let bit = seat.bit;
-    let word = seat.words.word(said, since, |word| candidates.iter().any(|candidate| candidate.word(bit) == word));
+fn note_word(
+    reasons: &mut Reasons,
+    candidates: &mut Candidates,
+    seat: &mut Seat,
+    node: &Node,
+    said: &Suitability,
+    since: Instant,
+) -> bool {
+    let (bit, before) = (seat.bit, seat.words.len());
+    let text = reasons.shared(&seat.party, said.clone());
+    let word = seat.words.word(&text, since, |word| candidates.iter().any(|candidate| candidate.word(bit) == word));
+    seat.words.texts(before).for_each(|text| reasons.add(&seat.party, text));
     candidates.decide(node, bit, *said == Suitability::Suitable, word)
 }
 

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::desk::Undo;
+use crate::candidates::Candidates;
 use crate::effect::{Defect, Effect, Failure, Progress};
+use crate::ledger::Ledger;
 use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, VALID_MOST};
 use crate::message::{Allocate, Call, CallId, Deallocate, MalformedAnswer, PartyAllocated, PartyFailed, cut};
-use crate::negotiation::{Allocation, Phase, Seat, Selection};
+use crate::negotiation::{Allocation, Phase, Seat, Selection, text_bytes};
 use crate::request::{ClaimState, ClaimUid, Node, Refusal, Select};
 use crate::subject::Suitability;
 use crate::turn::Turn;
+use crate::undos::Undo;
+use crate::words::Words;
 
 impl Turn<'_> {
     /// A core selects nodes.
@@ -39,6 +42,7 @@ impl Turn<'_> {
             }
         }
         let is_stale = agreed.is_some_and(|(_, is_stale)| is_stale);
+        let nodes = self.held(nodes)?;
         self.it.deadline = self.now + if deadline.is_zero() { DEADLINE } else { deadline };
         let is_busy = self.desk.claims.busy(&self.it.pod.claims, self.it.id).is_some();
         if is_stale && !is_busy {
@@ -50,6 +54,20 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Selected nodes as the negotiation holds them: candidates with the texts that it has, others as they came, if there is room for them.
+    fn held(&mut self, nodes: Vec<Node>) -> Result<Vec<Node>, Refusal> {
+        let it = &mut *self.it;
+        let known = |node: Node| it.candidates.text(&node).cloned().ok_or(node);
+        let nodes: Vec<Result<Node, Node>> = nodes.into_iter().map(known).collect();
+        let foreign: usize = nodes.iter().filter_map(|node| node.as_ref().err()).map(|node| text_bytes(node)).sum();
+        it.foreign_bytes = foreign * (it.seats.len() + 1);
+        if self.is_too_much() {
+            self.it.foreign_bytes = 0;
+            return Err(Refusal::Full(Ledger::BYTES));
+        }
+        Ok(nodes.into_iter().map(|node| node.unwrap_or_else(|foreign| foreign)).collect())
+    }
+
     /// Holds the claims, and asks the caller to assume the pod on the first node; waits where another has one of the claims.
     pub(crate) fn assume(&mut self, nodes: Vec<Node>, is_optimistic: bool) {
         if let Some(claim) = self.desk.claims.busy(&self.it.pod.claims, self.it.id) {
@@ -57,6 +75,7 @@ impl Turn<'_> {
             return self.wait(claim);
         }
         self.withdraw_asks();
+        self.it.forget_alternatives();
         let losers = self.desk.claims.hold(self.it.id, &self.it.pod.claims);
         self.desk.woken.extend(losers);
         self.push_assume(nodes, false);
@@ -121,7 +140,7 @@ impl Turn<'_> {
     }
 
     /// Sends a call to allocate that has not been finished; again, where a party has a new stream.
-    fn send_allocate(&mut self, position: usize) {
+    pub(crate) fn send_allocate(&mut self, position: usize) {
         let Phase::Allocating { nodes } = &self.it.phase else { return };
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
@@ -133,14 +152,6 @@ impl Turn<'_> {
             nodes: nodes.clone(),
         };
         call.is_sent |= self.desk.send(&seat.party, Call::Allocate(allocate));
-    }
-
-    /// A party has a new stream.
-    pub(crate) fn note_attends(&mut self, party: &Arc<str>) {
-        if let Some(position) = self.it.seats.iter().position(|seat| seat.party == *party) {
-            self.send_allocate(position);
-        }
-        self.note_may_be_asked(party);
     }
 
     /// The position of the seat whose allocation has this call; none where no allocation runs, or the call is another party's.
@@ -205,7 +216,18 @@ impl Turn<'_> {
             self.tell(Progress::Allocated(node));
         }
         self.it.phase = Phase::Allocated { until: self.now + ALLOCATED, is_bound: false };
+        self.forget_rounds();
         self.complete();
+    }
+
+    /// Drops what rounds and selections need: the pod may stay unbound for long.
+    fn forget_rounds(&mut self) {
+        self.it.candidates = Candidates::default();
+        self.it.order = Arc::from([]);
+        for seat in &mut self.it.seats {
+            self.desk.forget_words(seat);
+            seat.words = Words::default();
+        }
     }
 
     /// The pod is bound: its core may bind it only once everything is allocated, and otherwise has given up on negotiation.
@@ -293,7 +315,7 @@ impl Turn<'_> {
             let until = self.now + DEALLOCATION;
             let owner = self.it.owner.clone();
             self.desk.ledger.add(&owner, 0);
-            self.desk.undos.insert(call.id, Undo { party: seat.party.clone(), claims, until, owner });
+            self.desk.undos.add(call.id, Undo { party: seat.party.clone(), claims, until, owner });
         }
     }
 }

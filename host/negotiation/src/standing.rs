@@ -1,10 +1,11 @@
 //! The standing of a party: whether it attends, and whether it may be asked now. Pure: the clock is an argument.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, BACKOFF_MOST, QUARANTINE, QUARANTINE_SILENCES, QUARANTINE_WINDOW};
-use crate::request::Party;
+use crate::message::CallId;
+use crate::request::{Owner, Party};
 
 /// What is known of one party.
 #[derive(Debug)]
@@ -13,6 +14,10 @@ pub(crate) struct Standing {
     pub(crate) party: Party,
     /// Its stream.
     session: Option<u64>,
+    /// Who attends for it, or has done so last.
+    peer: Option<Owner>,
+    /// Questions that are open on it, and when they were sent.
+    open: BTreeMap<CallId, Instant>,
     /// Silences in a row.
     failures: u32,
     /// When it may be asked again.
@@ -27,6 +32,8 @@ impl Standing {
         Self {
             party,
             session: None,
+            peer: None,
+            open: BTreeMap::new(),
             failures: 0,
             rests_until: None,
             silences: VecDeque::new(),
@@ -34,9 +41,15 @@ impl Standing {
         }
     }
 
-    /// A stream has begun. It takes the place of another; how the party has behaved stays.
-    pub(crate) fn attend(&mut self, session: u64) {
+    /// A stream has begun. It takes the place of another; how its peer has behaved stays, and is forgotten with that of any other.
+    pub(crate) fn attend(&mut self, session: u64, peer: &Owner) {
         self.session = Some(session);
+        if self.peer.as_ref() != Some(peer) {
+            self.peer = Some(peer.clone());
+            self.answered();
+            self.silences.clear();
+            self.quarantined_until = None;
+        }
     }
 
     /// A stream has ended. Returns whether the party is gone by that.
@@ -46,6 +59,21 @@ impl Standing {
             self.session = None;
         }
         is_gone
+    }
+
+    /// It has been asked something.
+    pub(crate) fn asked(&mut self, id: CallId, now: Instant) {
+        self.open.insert(id, now);
+    }
+
+    /// A question to it is open no more.
+    pub(crate) fn closed(&mut self, id: CallId) {
+        self.open.remove(&id);
+    }
+
+    /// Nothing is open any more. Returns when the last question was sent that was: ids only grow.
+    pub(crate) fn close_all(&mut self) -> Option<Instant> {
+        std::mem::take(&mut self.open).last_key_value().map(|(_, sent)| *sent)
     }
 
     pub(crate) fn attends(&self) -> bool {
@@ -106,7 +134,7 @@ mod tests {
     fn standing() -> Standing {
         let party = Party { name: "p".into(), concern: Concern::Pods, scope: Scope::Pod, on_silence: OnSilence::Wait };
         let mut standing = Standing::new(party);
-        standing.attend(1);
+        standing.attend(1, &Owner::default());
         standing
     }
 
@@ -185,9 +213,26 @@ mod tests {
     }
 
     #[test]
+    fn another_peer_of_the_party_begins_without_the_silences_of_the_last() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut standing = standing();
+        let now = Instant::now();
+        for second in 1..=5 {
+            let now = now + Duration::from_secs(second);
+            standing.silent(now, now, &mut random);
+        }
+        let now = now + Duration::from_secs(6);
+        assert!(standing.is_quarantined(now));
+        standing.attend(2, &Owner::default());
+        assert!(standing.is_quarantined(now));
+        standing.attend(3, &Owner { identity: "uid:1".into(), ..Owner::default() });
+        assert!(standing.may_be_asked(now) && standing.next(now).is_none());
+    }
+
+    #[test]
     fn a_stream_that_was_replaced_does_not_take_the_party_away() {
         let mut standing = standing();
-        standing.attend(2);
+        standing.attend(2, &Owner::default());
         assert!(!standing.leave(1));
         assert!(standing.attends());
         assert!(standing.leave(2));

@@ -1,5 +1,6 @@
-//! What a party has taken back, until each negotiation that it sits in has been looked at: a number for each subject, which seats compare
-//! with the one that they have seen. However often a party takes back, a step costs the same. Start at [`Sweep`].
+//! What has changed for all negotiations of a party, until each of them has been looked at: a number for each change, which seats compare
+//! with the one that they have seen. However often a party takes back what it said, attends or leaves, a step costs the same. Start at
+//! [`Sweep`].
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,15 +9,39 @@ use crate::limits::SWEPT_SUBJECTS;
 use crate::request::NegotiationId;
 use crate::subject::Subject;
 
-/// What a party has taken back.
+/// What has changed of a party.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change<'a> {
+    /// It may be asked again.
+    Rested,
+    /// It has taken back what it said: of a subject, or all.
+    TakenBack(Option<&'a Subject>),
+    /// Its stream has ended, or another has begun: with it all that it has said, and its questions.
+    Stream,
+}
+
+/// What a seat has not seen yet: the greatest of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missed {
+    Nothing,
+    Rested,
+    TakenBack,
+    Stream,
+}
+
+/// The changes of a party.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     /// Since when negotiations have to be looked at.
     pub(crate) since: Instant,
     /// The one that has been looked at last.
     pub(crate) after: Option<NegotiationId>,
-    /// How many have not been looked at since the last time that it took something back.
+    /// How many have not been looked at since the last change.
     pub(crate) left: usize,
+    /// The number of the last time that it could be asked again.
+    rested: u64,
+    /// The number of the last time that its stream was another.
+    stream: u64,
     /// The number of the last time that it took everything back.
     all: u64,
     subjects: BTreeMap<Subject, u64>,
@@ -24,24 +49,37 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     pub(crate) fn new(since: Instant) -> Self {
-        Self { since, after: None, left: 0, all: 0, subjects: BTreeMap::new() }
+        Self { since, after: None, left: 0, rested: 0, stream: 0, all: 0, subjects: BTreeMap::new() }
     }
 
-    /// Something is taken back: one subject, or all. `number` is greater than any before.
-    pub(crate) fn note(&mut self, subject: Option<&Subject>, number: u64) {
-        match subject {
-            Some(subject) if self.subjects.len() < SWEPT_SUBJECTS || self.subjects.contains_key(subject) => {
+    /// Something changes. `number` is greater than any before.
+    pub(crate) fn note(&mut self, change: Change<'_>, number: u64) {
+        match change {
+            Change::Rested => self.rested = number,
+            Change::Stream => self.stream = number,
+            Change::TakenBack(Some(subject))
+                if self.subjects.len() < SWEPT_SUBJECTS || self.subjects.contains_key(subject) =>
+            {
                 self.subjects.insert(subject.clone(), number);
             }
-            _ => {
+            Change::TakenBack(_) => {
                 self.all = number;
                 self.subjects.clear();
             }
         }
     }
 
-    /// Whether something that a seat has said is taken back since it has seen a number.
-    pub(crate) fn is_after(&self, subject: &Subject, seen: u64) -> bool {
-        self.all > seen || self.subjects.get(subject).is_some_and(|number| *number > seen)
+    /// What has changed for a seat since it has seen a number.
+    pub(crate) fn missed(&self, subject: &Subject, seen: u64) -> Missed {
+        let is_after = |number: u64| number > seen;
+        if is_after(self.stream) {
+            Missed::Stream
+        } else if is_after(self.all) || self.subjects.get(subject).copied().is_some_and(is_after) {
+            Missed::TakenBack
+        } else if is_after(self.rested) {
+            Missed::Rested
+        } else {
+            Missed::Nothing
+        }
     }
 }

@@ -6,6 +6,7 @@ mod agreement;
 mod allocation;
 mod claims;
 mod floods;
+mod held;
 mod model;
 mod owners;
 mod parties;

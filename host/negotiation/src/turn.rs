@@ -9,6 +9,7 @@ use crate::effect::{Effect, End, Progress};
 use crate::message::Call;
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{ClaimState, ClaimUid, Refusal};
+use crate::sweep::Missed;
 
 /// A negotiation, for as long as something happens to it. `round.rs` has what negotiates, `selection.rs` what allocates.
 pub(crate) struct Turn<'a> {
@@ -24,15 +25,14 @@ impl Turn<'_> {
         for claim in &mut self.it.pod.claims {
             claim.state = self.desk.claims.state(&claim.uid).unwrap_or(claim.state);
         }
-        self.desk.leave(self.it.id, &self.it.seats);
-        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.taken_back);
+        self.desk.leave(self.it.id, &self.it.owner, &self.it.seats);
+        self.it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
         self.desk.enter(self.it.id, &self.it.seats);
         self.it.phase = Phase::Evaluating { wanted: 0 };
         self.it.first_round = self.it.round + 1;
         self.it.candidates = Candidates::default();
         self.it.coming = 0;
         self.it.next = 0;
-        self.it.selectors.clear();
         self.it.named = self.it.selection.as_ref().map(|selection| selection.nodes.clone()).unwrap_or_default();
         if let Some(claim) = self.it.obstacle() {
             return self.end(End::InProgress(claim));
@@ -45,18 +45,45 @@ impl Turn<'_> {
         }
     }
 
-    /// Looks whether parties have taken back what they said.
-    pub(crate) fn note_taken_back(&mut self) {
+    /// Whether it counts for more than there is room for.
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.it.held_bytes() > self.it.bytes.saturating_add(self.desk.ledger.left(&self.it.owner))
+    }
+
+    /// Bytes that it may come to hold beside what it holds.
+    pub(crate) fn room(&self) -> usize {
+        let left = self.desk.ledger.left(&self.it.owner);
+        self.it.bytes.saturating_add(left).saturating_sub(self.it.held_bytes())
+    }
+
+    /// Counts what it holds now.
+    pub(crate) fn count(&mut self) {
+        let it = &mut *self.it;
+        let bytes = it.held_bytes();
+        self.desk.ledger.change(&it.owner, it.bytes, bytes);
+        it.bytes = bytes;
+        for seat in &mut it.seats {
+            let said = seat.said();
+            self.desk.ledger.change_said(&it.owner, &seat.party, seat.said_bytes, said);
+            seat.said_bytes = said;
+        }
+    }
+
+    /// Looks what has changed of its parties.
+    pub(crate) fn note_changes(&mut self) {
         if self.desk.sweeps.is_empty() {
             return;
         }
         for position in 0..self.it.seats.len() {
             let Some(seat) = self.it.seats.get_mut(position) else { continue };
             let Some(sweep) = self.desk.sweeps.get(&seat.party) else { continue };
-            let is_stale = sweep.is_after(&seat.key.1, seat.seen);
-            seat.seen = self.desk.taken_back;
-            if is_stale {
-                self.invalidate(position);
+            let missed = sweep.missed(&seat.key.1, seat.seen);
+            seat.seen = self.desk.changes;
+            match missed {
+                Missed::Nothing => {}
+                Missed::Rested => self.ask(position),
+                Missed::TakenBack => self.invalidate(position),
+                Missed::Stream => self.note_stream(position),
             }
         }
     }
@@ -95,6 +122,7 @@ impl Turn<'_> {
         for seat in &mut self.it.seats {
             seat.unanswered_since = None;
         }
+        self.it.forget_alternatives();
         self.it.phase = Phase::Waiting { claim };
     }
 
@@ -179,7 +207,7 @@ impl Turn<'_> {
     pub(crate) fn withdraw_asks(&mut self) {
         for seat in &mut self.it.seats {
             for ask in seat.asks.drain(..) {
-                self.desk.calls.remove(&ask.id);
+                self.desk.close_ask(&seat.party, ask.id);
                 self.desk.send(&seat.party, Call::Withdraw(ask.id));
             }
         }

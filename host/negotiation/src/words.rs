@@ -1,13 +1,13 @@
 //! What a party has said in one negotiation and since when, for explanations: each answer once, however many nodes it is about.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use crate::limits::EXPLAINED_REASONS;
 use crate::subject::Suitability;
 
 /// What stands for all reasons beyond [`EXPLAINED_REASONS`].
-const OTHER_REASONS: &str = "other reasons";
+static OTHER_REASONS: LazyLock<Suitability> = LazyLock::new(|| Suitability::Unsuitable(Arc::from("other reasons")));
 
 /// What a seat has said of a candidate: a place in its [`Words`]; the default is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,13 +28,7 @@ impl Words {
     /// The word for an answer that stands since a time. `is_used`: whether some candidate has a word; the time of one that none has is
     /// over.
     pub(crate) fn word(&mut self, said: &Suitability, since: Instant, mut is_used: impl FnMut(Word) -> bool) -> Word {
-        let other;
-        let said = if self.is_further(said) {
-            other = Suitability::Unsuitable(Arc::from(OTHER_REASONS));
-            &other
-        } else {
-            said
-        };
+        let said = if self.is_further(said) { &*OTHER_REASONS } else { said };
         let at = self.0.iter().position(|(known, _)| known == said).unwrap_or(self.0.len());
         let word = Word(u8::try_from(at + 1).unwrap_or(u8::MAX));
         match self.0.get_mut(at) {
@@ -53,6 +47,16 @@ impl Words {
             && self.0.len() >= EXPLAINED_REASONS
             && self.0.iter().all(|(known, _)| known != said)
             && reasons() >= EXPLAINED_REASONS
+    }
+
+    /// How many answers there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The answers from a place on that have a text of their party.
+    pub(crate) fn texts(&self, from: usize) -> impl Iterator<Item = &Suitability> {
+        self.0.iter().skip(from).map(|(said, _)| said).filter(|said| **said != *OTHER_REASONS)
     }
 
     /// All answers, with their words.

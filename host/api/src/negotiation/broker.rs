@@ -23,7 +23,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
 use super::outbox::{self, Inbox, Outbox};
-use super::pace::Called;
+use super::pace::{Called, Pace, Paces};
 use super::rules::ClaimName;
 use super::watch::Watch;
 use super::works::{Done, Subject, Works};
@@ -44,6 +44,7 @@ pub(super) struct Broker {
     watch: Watch,
     live: BTreeMap<NegotiationId, Live>,
     attending: BTreeMap<Arc<str>, Attending>,
+    paces: Paces,
     /// The party that has been heard last.
     heard: Option<Arc<str>>,
     /// What follows from effects.
@@ -114,6 +115,7 @@ impl Broker {
             watch: Watch::default(),
             live: BTreeMap::new(),
             attending: BTreeMap::new(),
+            paces: Paces::default(),
             heard: None,
             followers: VecDeque::new(),
         }
@@ -240,21 +242,30 @@ impl Broker {
         Ok(inbox)
     }
 
-    fn attend(&mut self, party: &Arc<str>, attending: Attending) -> Result<(), Error> {
+    /// A party attends. Returns how often it may speak; to attend counts as well.
+    fn attend(&mut self, party: &Arc<str>, attending: Attending) -> Result<Pace, Error> {
         self.follow_policy();
         // A stream that has ended is not here any more; over TCP one may seem to go on, and gives way to the same certificate.
         if self.attending.get(party).is_some_and(|before| !before.peer.is_same_peer(&attending.peer)) {
             return Err(Refusal::Attended(Arc::clone(party)).into());
         }
+        if !self.core.has_party(party) {
+            return Err(Refusal::UnknownParty(Arc::clone(party)).into());
+        }
+        let peer = attending.peer.owner();
+        let pace = self.paces.of(party, peer.clone(), attending.called.clone());
+        if !pace.speak(false) {
+            return Err(Error::Flood);
+        }
         let session = attending.session;
-        let effects = self.core.attend(party, session, Instant::now())?;
+        let effects = self.core.attend(party, session, &peer, Instant::now())?;
         tracing::info!(party = &**party, session, "party attends");
         let before = self.attending.insert(Arc::clone(party), attending);
         if let Some(before) = before {
             before.calls.end(Status::aborted("another stream of this party has taken the place of this one"));
         }
         self.carry_out(effects);
-        Ok(())
+        Ok(pace)
     }
 
     /// A stream has ended.

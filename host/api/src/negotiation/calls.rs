@@ -20,7 +20,7 @@ use crate::calls::{request, response};
 use crate::error::at_most;
 use crate::{Error, Service, limits};
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{Row, Snapshot};
+use nodesift_cache::{Reader, Row, Snapshot};
 use nodesift_engine::{self as engine, PodRef};
 
 /// Events of a negotiation. Dropped before its end, it says so to the broker.
@@ -220,7 +220,8 @@ pub(crate) fn attend(service: &Service, scope: StreamScope) -> (Calls, Attendanc
     let session = service.negotiating().new_session();
     let leaving = Leaving { broker, departure: None };
     let pace = Pace::new(Called::default());
-    (Calls { inbox }, Attendance { party: None, session, outbox, scope, pace, leaving })
+    let reader = service.reader().clone();
+    (Calls { inbox }, Attendance { party: None, session, outbox, scope, reader, pace, leaving })
 }
 
 /// The reading side of a party's stream. Dropped, the party has left.
@@ -230,6 +231,8 @@ pub(crate) struct Attendance {
     session: u64,
     outbox: outbox::Outbox<v1::PartyCall>,
     scope: StreamScope,
+    /// Of the nodes that it names.
+    reader: Reader,
     pace: Pace,
     leaving: Leaving,
 }
@@ -249,7 +252,8 @@ impl Attendance {
         // Its room is held until the broker has it.
         let _scope = self.scope.next()?;
         let Some((party, heard)) = &self.party else { return self.begin(said).await };
-        heard.send(message::heard(party, said)?).await.map_err(|_| super::ends())
+        let event = message::heard(&self.reader.snapshot(), party, said)?;
+        heard.send(event).await.map_err(|_| super::ends())
     }
 
     async fn begin(&mut self, said: v1::PartyMessage) -> Result<(), Error> {
@@ -262,11 +266,12 @@ impl Attendance {
         let (session, calls) = (self.session, self.outbox.clone());
         let broker = self.leaving.broker.clone();
         let (say, heard) = mpsc::channel(limits::PARTY_HEARD);
-        let (peer, called) = (self.scope.rights.caller().clone(), self.pace.called());
+        let (peer, called) = (self.scope.rights.caller().clone(), Called::default());
         // Before it attends: it may have been called, and have left, before this goes on.
         self.leaving.departure = Some(Departure::Party { party: Arc::clone(&party), session });
         let attending = Attending { session, peer, calls, called, heard };
-        broker.ask(|reply| Command::Attend { party: Arc::clone(&party), attending, reply }).await?;
+        // To attend has been counted by the pace of the party.
+        self.pace = broker.ask(|reply| Command::Attend { party: Arc::clone(&party), attending, reply }).await?;
         self.party = Some((party, say));
         Ok(())
     }

@@ -17,10 +17,14 @@ pub(super) fn pick(snapshot: &Snapshot, feasible: &RowSet, parties: &[&PolicyPar
             || snapshot.labels().get(row).is_some_and(|labels| parties.iter().all(|party| party.reaches(labels)))
     };
     let fits = |row: Row, name: &str| feasible.contains(row) && !skip.contains(name) && is_reached(row);
-    let fits_by_name = |name: &Node| snapshot.node_row(name).is_some_and(|row| fits(row, name));
+    // The text of the cache: that of a party is held by nobody else.
+    let fitting = |name: &Node| {
+        let row = snapshot.node_row(name).filter(|row| fits(*row, name))?;
+        snapshot.names().get(row)
+    };
 
     let mut picked = Picked { nodes: Vec::new(), names: FxHashSet::default(), wanted: asked.wanted };
-    for node in asked.named.iter().filter(|node| fits_by_name(node)) {
+    for node in asked.named.iter().filter_map(fitting) {
         picked.add(node);
     }
     let alternatives: Vec<LabelSelector> =
@@ -40,7 +44,7 @@ pub(super) fn pick(snapshot: &Snapshot, feasible: &RowSet, parties: &[&PolicyPar
     while !picked.is_full()
         && let Some(node) = asked.order.get(next)
     {
-        if fits_by_name(node) {
+        if let Some(node) = fitting(node) {
             picked.add(node);
         }
         next += 1;

@@ -1,11 +1,13 @@
 //! Messages of `nodesift.v1` ↔ what negotiation says and hears.
 //!
-//! Texts are copied on both ways: what a message names is checked by the state machine. Start at [`event`] and [`heard`].
+//! Texts are copied on both ways: what a message names is checked by the state machine. Only alternatives have the texts of the cache, since
+//! they are held. Start at [`event`] and [`heard`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift_negotiation as negotiation;
+use nodesift_negotiation::limits::ALTERNATIVES;
 use nodesift_negotiation::{
     Answer, Call, CallId, End, Event, Invalidate, PartyAllocated, PartyFailed, Progress, Subject,
 };
@@ -13,6 +15,7 @@ use nodesift_proto::v1::{self, negotiation_event, party_call, party_message};
 
 use super::rules::ClaimName;
 use crate::Error;
+use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
 
 /// What those see who wait for a negotiation.
@@ -95,11 +98,11 @@ fn claim(uid: &Arc<str>, names: &[ClaimName]) -> v1::Claim {
 /// # Errors
 ///
 /// [`Error::InvalidField`] for a message that says nothing, a second `attend`, or a subject that no question has had.
-pub(super) fn heard(party: &Arc<str>, said: v1::PartyMessage) -> Result<Event, Error> {
+pub(super) fn heard(snapshot: &Snapshot, party: &Arc<str>, said: v1::PartyMessage) -> Result<Event, Error> {
     use party_message::Message;
     let party = Arc::clone(party);
     Ok(match said.message {
-        Some(Message::Answer(said)) => Event::Answered(party, answer(said)),
+        Some(Message::Answer(said)) => Event::Answered(party, answer(snapshot, said)),
         Some(Message::Allocated(said)) => {
             let (id, claims, nodes) = (CallId(said.id), shared(said.claims), shared(said.nodes));
             Event::Allocated(party, PartyAllocated { id, claims, nodes })
@@ -115,7 +118,10 @@ pub(super) fn heard(party: &Arc<str>, said: v1::PartyMessage) -> Result<Event, E
     })
 }
 
-fn answer(said: v1::Answer) -> Answer {
+fn answer(snapshot: &Snapshot, said: v1::Answer) -> Answer {
+    let names = said.alternatives;
+    // More than there may be, so that the answer is refused as it came.
+    let alternatives = if names.len() > ALTERNATIVES { shared(names) } else { known(snapshot, names) };
     let nodes = said.nodes.into_iter().map(|said| negotiation::Unsuitable {
         node: said.node.into(),
         claim: some(said.claim),
@@ -125,7 +131,7 @@ fn answer(said: v1::Answer) -> Answer {
         id: Some(CallId(said.id)),
         nodes: nodes.collect(),
         partial: said.partial,
-        alternatives: shared(said.alternatives),
+        alternatives,
         selector: some(said.selector),
         valid: Duration::from_millis(said.valid_ms.into()),
     }
@@ -155,6 +161,12 @@ fn texts(texts: &[Arc<str>]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
+/// The nodes of these that the cache knows, with its texts: no other can become a candidate.
+fn known(snapshot: &Snapshot, names: Vec<String>) -> Vec<Arc<str>> {
+    let known = |name: String| snapshot.node_row(&name).and_then(|row| snapshot.names().get(row)).map(Arc::clone);
+    names.into_iter().filter_map(known).collect()
+}
+
 fn shared(texts: Vec<String>) -> Vec<Arc<str>> {
     texts.into_iter().map(Arc::from).collect()
 }
@@ -169,7 +181,10 @@ fn count(count: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use nodesift_cache::{self as cache, metadata};
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -185,10 +200,30 @@ mod tests {
     #[test]
     fn a_message_that_says_nothing_and_a_second_attend_are_refused() {
         let party: Arc<str> = "p".into();
+        let (_writer, reader) = cache::new();
         let again = party_message::Message::Attend(v1::PartyAttend { party: "p".to_owned() });
         for message in [None, Some(again)] {
-            let refused = heard(&party, v1::PartyMessage { message }).unwrap_err();
+            let refused = heard(&reader.snapshot(), &party, v1::PartyMessage { message }).unwrap_err();
             assert_eq!(refused.status().0, tonic::Code::InvalidArgument);
         }
+    }
+
+    #[test]
+    fn names_of_alternatives_that_no_node_has_are_not_held() {
+        let (mut writer, reader) = cache::new();
+        for name in ["n0", "n1"] {
+            let object = json!({"metadata": {"name": name}});
+            writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+        }
+        writer.publish();
+        let snapshot = reader.snapshot();
+        let said = |names: Vec<String>| answer(&snapshot, v1::Answer { alternatives: names, ..Default::default() });
+        let held = said(vec!["n1".to_owned(), "x".repeat(1_000), "n0".to_owned()]).alternatives;
+        let of_cache = |name: &str| snapshot.node_row(name).and_then(|row| snapshot.names().get(row)).unwrap();
+        assert_eq!(held.len(), 2);
+        assert!(Arc::ptr_eq(&held[0], of_cache("n1")) && Arc::ptr_eq(&held[1], of_cache("n0")));
+        // Too many are still refused.
+        let many = vec!["nowhere".to_owned(); ALTERNATIVES + 1];
+        assert_eq!(said(many).alternatives.len(), ALTERNATIVES + 1);
     }
 }

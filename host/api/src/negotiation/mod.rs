@@ -84,7 +84,7 @@ enum Command {
     Attend {
         party: Arc<str>,
         attending: broker::Attending,
-        reply: Reply<()>,
+        reply: Reply<pace::Pace>,
     },
     /// Work has been done.
     Done(works::Done),

@@ -3,7 +3,10 @@
 
 use super::super::*;
 use super::world::*;
-use crate::limits::{CANDIDATES_MOST, KEPT_BYTES, KEPT_REASONS, REASON_BYTES, SWEPT};
+use crate::limits::{
+    ALTERNATIVES, BACKOFF_FIRST, BACKOFF_MOST, CANDIDATES_MOST, KEPT_BYTES, KEPT_REASONS, QUARANTINE, REASON_BYTES,
+    ROUND, SAID_BYTES, SELECTOR_BYTES, SWEPT,
+};
 
 /// Answers that no node suits, each for a long reason of its own.
 fn refused(ask: &Ask, salt: usize) -> Answer {
@@ -117,4 +120,155 @@ fn what_is_taken_back_counts_before_anything_else_happens_to_a_negotiation() {
         world.answer(&ask, "b", []);
         assert_eq!(world.viable(id), None);
     }
+}
+
+/// Looks at everybody that is left to look at, and returns how much each step has done.
+fn steps(world: &mut World) -> Vec<Vec<Effect>> {
+    let mut steps = Vec::new();
+    while world.core.next_tick().is_some_and(|at| at <= world.now) {
+        steps.push(world.core.step(Event::Tick, world.now));
+    }
+    steps
+}
+
+/// A negotiation with two parties whose time is not over in any of these tests.
+fn patient(pod: usize) -> Request {
+    let claims = vec![claim(&format!("a{pod}"), "a"), claim(&format!("b{pod}"), "b")];
+    Request { round: ms(600_000), deadline: ms(600_000), ..request(&format!("p{pod}"), claims, 0..2) }
+}
+
+#[test]
+fn attending_again_and_again_costs_each_step_the_same() {
+    const MANY: usize = 1_000;
+    let mut world = World::new(vec![party("a", OnSilence::Wait), party("b", OnSilence::Wait)]);
+    for pod in 0..MANY {
+        world.negotiate(patient(pod));
+        let ask = world.ask("a");
+        world.answer(&ask, "a", []);
+    }
+    let mut all = Vec::new();
+    for stream in 2..20 {
+        all.push(world.core.attend(&text("a"), stream, &Owner::default(), world.now).unwrap());
+        if stream % 3 == 0 {
+            all.push(world.core.step(Event::Left { party: text("a"), session: stream }, world.now));
+        }
+    }
+    all.extend(steps(&mut world));
+    // The streams that ended with open questions were silences: it is asked again after a rest.
+    world.now += BACKOFF_MOST;
+    let effects = world.core.attend(&text("a"), 20, &Owner::default(), world.now).unwrap();
+    let mut last = vec![effects];
+    last.extend(steps(&mut world));
+    world.now += QUARANTINE;
+    last.extend(steps(&mut world));
+    let most = all.iter().chain(&last).map(Vec::len).max().unwrap();
+    assert!(most <= 2 * SWEPT, "{most} effects of one step");
+    println!("at most {most} effects of one step");
+}
+
+#[test]
+fn whoever_attends_again_is_asked_again_about_everything_step_by_step() {
+    const MANY: usize = 10 * SWEPT;
+    let mut world = World::new(vec![party("a", OnSilence::Wait), party("b", OnSilence::Wait)]);
+    for pod in 0..MANY {
+        world.negotiate(patient(pod));
+        let ask = world.ask("a");
+        world.answer(&ask, "a", []);
+    }
+    let asked = |effects: &[Effect]| -> Vec<NegotiationId> {
+        let of_a = effects.iter().filter_map(|effect| match effect {
+            Effect::Call(to, Call::Ask(ask)) if **to == *"a" => Some(ask.negotiation),
+            _ => None,
+        });
+        of_a.collect()
+    };
+    let mut effects = world.core.attend(&text("a"), 2, &Owner::default(), world.now).unwrap();
+    let mut count = asked(&effects).len();
+    assert!(count <= SWEPT, "{count}");
+    // A second stream, in the midst of it, ends the questions of the first.
+    effects = world.core.attend(&text("a"), 3, &Owner::default(), world.now).unwrap();
+    assert_eq!(asked(&effects), [], "it was silent, and rests");
+    steps(&mut world);
+    world.now += BACKOFF_FIRST;
+    let mut all = std::collections::BTreeSet::new();
+    for effects in steps(&mut world) {
+        count = asked(&effects).len();
+        assert!(count <= SWEPT, "{count}");
+        all.extend(asked(&effects));
+    }
+    assert_eq!(all.len(), MANY);
+    // One question each.
+    assert_eq!(world.core.usage().calls, 2 * MANY);
+}
+
+#[test]
+fn deallocations_are_repeated_step_by_step_to_whoever_attends_again() {
+    const MANY: usize = 10 * SWEPT;
+    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+    for pod in 0..MANY {
+        let id = world.negotiate(request(&format!("p{pod}"), vec![claim(&format!("c{pod}"), "a")], 0..1));
+        world.select(id, nodes(0..1), true).unwrap();
+        world.release(id);
+    }
+    let deallocated = |effects: Vec<Effect>| {
+        effects.iter().filter(|effect| matches!(effect, Effect::Call(_, Call::Deallocate(_)))).count()
+    };
+    for stream in 2..10 {
+        let count = deallocated(world.core.attend(&text("a"), stream, &Owner::default(), world.now).unwrap());
+        assert!(0 < count && count <= SWEPT, "{count}");
+    }
+    let rest: Vec<usize> = steps(&mut world).into_iter().map(deallocated).collect();
+    assert!(rest.iter().all(|count| *count <= SWEPT), "{rest:?}");
+    assert_eq!(rest.iter().sum::<usize>(), MANY - SWEPT);
+}
+
+#[test]
+fn alternatives_of_a_party_take_bounded_bytes() {
+    const MANY: usize = 64;
+    const PARTS: usize = 16;
+    let mut world = World::new(vec![party("bad", OnSilence::Ignore), party("good", OnSilence::Wait)]);
+    let negotiate = |world: &mut World, pod: usize| {
+        let claims = vec![claim(&format!("b{pod}"), "bad"), claim(&format!("g{pod}"), "good")];
+        let id = world.negotiate(request(&format!("p{pod}"), claims, 0..2));
+        (id, world.ask("bad"), world.ask("good"))
+    };
+    let own = {
+        let mut other = World::new(vec![party("bad", OnSilence::Ignore), party("good", OnSilence::Wait)]);
+        negotiate(&mut other, 0);
+        other.core.usage().local_bytes
+    };
+    let mut open = Vec::new();
+    for pod in 0..MANY {
+        let (id, bad, good) = negotiate(&mut world, pod);
+        for part in 0..PARTS {
+            let name = |at: usize| Node::from(format!("{pod}-{part}-{at}-{}", "x".repeat(980)));
+            let alternatives = (0..ALTERNATIVES).map(name).collect();
+            let selector = Some(Arc::from("y".repeat(SELECTOR_BYTES)));
+            let said = Answer { id: Some(bad.id), partial: true, alternatives, selector, ..Answer::default() };
+            world.answer_with("bad", said);
+        }
+        let usage = world.core.usage();
+        assert!(usage.local_bytes <= (pod + 1) * own + SAID_BYTES, "{usage:?}");
+        open.push((id, bad, good));
+    }
+    let is_excess = |defect: &Defect| matches!(defect, Defect::Malformed(MalformedAnswer::Excess(_)));
+    let defects = world.defects();
+    assert!(!defects.is_empty() && defects.iter().all(is_excess));
+    // The alternatives of another are taken as before, and the core's negotiation goes on.
+    let (id, bad, good) = open.pop().unwrap();
+    world.answer(&bad, "bad", []);
+    world.answer_with("good", Answer { alternatives: nodes(7..9), ..answer(&good, 0..2) });
+    assert_eq!(world.ask("good").nodes, nodes(7..9));
+    assert!(world.core.is_live(id));
+    // Once it is agreed on, no alternative is held any more.
+    world.calls("bad");
+    for (id, _, good) in open {
+        world.answer(&good, "good", []);
+        assert!(world.core.is_live(id));
+    }
+    world.pass(ROUND);
+    let agreed = world.core.views().iter().filter(|view| view.phase == "agreed").count();
+    assert_eq!(agreed, MANY - 1);
+    let usage = world.core.usage();
+    assert!(usage.local_bytes <= MANY * own + ALTERNATIVES * 2_000, "{usage:?}, {own} each");
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::super::*;
+use super::held;
 use super::world::*;
 use crate::limits::{ALLOCATED, OPEN_ASKS};
 use OnSilence::{Ignore, Reject, Wait};
@@ -203,7 +204,7 @@ impl Model {
         self.number += 1;
         self.streams.insert(party.clone(), self.number);
         self.record.note_left(party);
-        let effects = self.core.attend(party, self.number, self.now).unwrap();
+        let effects = self.core.attend(party, self.number, &Owner::default(), self.now).unwrap();
         self.act(effects);
     }
 
@@ -226,6 +227,7 @@ impl Model {
         let effects = self.core.step(event, self.now);
         self.act(effects);
         self.record.check_column(self.now);
+        held::check(&self.core);
         let usage = self.core.usage();
         assert!(usage.calls <= usage.negotiations * PARTIES.len() * OPEN_ASKS, "{usage:?}");
     }

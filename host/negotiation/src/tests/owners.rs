@@ -3,7 +3,7 @@
 use super::super::*;
 use super::world::*;
 use crate::limits::{
-    CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, ORDER_NODE_BYTES, REMOTE_NEGOTIATIONS,
+    CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NAME_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS,
 };
 
 fn asked(pod: usize, owner: &Owner, bytes: usize) -> Request {
@@ -202,7 +202,7 @@ fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room
 fn a_negotiation_about_few_nodes_for_which_there_was_room_begins() {
     let mut world = World::new(vec![party("a", OnSilence::Wait)]);
     let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
-    world.negotiate(asked(0, &remote("a"), most - 4 * (ORDER_NODE_BYTES + CANDIDATE_BYTES)));
+    world.negotiate(asked(0, &remote("a"), most - 4 * (NAME_BYTES + CANDIDATE_BYTES)));
     // Of the 128 candidates that a round may have, there is one.
     let id = world.negotiate(asked(1, &remote("a"), 0));
     assert!(world.core.is_live(id));

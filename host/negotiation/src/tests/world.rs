@@ -104,7 +104,7 @@ impl World {
     }
 
     pub(super) fn attend(&mut self, party: &str, session: u64) {
-        let effects = self.core.attend(&text(party), session, self.now).unwrap();
+        let effects = self.core.attend(&text(party), session, &Owner::default(), self.now).unwrap();
         self.act(effects);
     }
 
@@ -241,7 +241,7 @@ impl World {
         picked
     }
 
-    fn act(&mut self, effects: Vec<Effect>) {
+    pub(super) fn act(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Evaluate(asked) => match &mut self.late {
