@@ -140,7 +140,7 @@ func (s *sidecar) review(ended *outage) {
 	}
 	s.mutex.Lock()
 	s.history.misfits += uint64(of.Misfits)
-	s.unsaid = append(s.unsaid, of)
+	s.toSay(of)
 	s.mutex.Unlock()
 	s.say()
 }

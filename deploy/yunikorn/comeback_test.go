@@ -93,3 +93,15 @@ func TestAPodThatTakesTooLongDoesNotKeepOthersFromBeingAskedAbout(t *testing.T) 
 		t.Fatalf("%d questions about the pod, %+v", about, m.Counts())
 	}
 }
+
+func TestALogThatHangsKeepsNothingFromBeingAsked(t *testing.T) {
+	f, client := startFake(t, 6)
+	hangs := make(chan struct{})
+	m := newManager(client, &own{}, yunikorn.Options{MaxAge: -1, Outages: func(yunikorn.Outage) { hangs <- struct{}{}; <-f.ended }})
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 2)
+	f.change(func() { f.filterError = unavailable })
+	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
+	<-hangs
+	f.change(func() { f.filterError = nil })
+	until(t, "questions are asked again", func() bool { return m.Health().Answers })
+}

@@ -63,6 +63,8 @@ const (
 	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
 	maxJudged = 1000
 	maxNamed  = 20
+	// Lines that wait to be logged, where that hangs, some kilobytes each. Further ones are left out.
+	maxUnsaid = 1000
 
 	// How long the start of the shim waits for the first answer: a sidecar lists the cluster and compiles its policy in less.
 	startPatience = 30 * time.Second

@@ -161,7 +161,7 @@ func (s *sidecar) giveUp(reason error) {
 		placed: map[types.UID]*placement{},
 	}
 	s.history.outages++
-	s.unsaid = append(s.unsaid, s.outage.Outage)
+	s.toSay(s.outage.Outage)
 	s.announce()
 	if !asking {
 		go s.comeBack()
@@ -188,19 +188,34 @@ func (s *sidecar) resume(ownFault bool) *outage {
 		}
 		s.history.away += ended.Length
 		s.history.placed += uint64(ended.Placed)
-		s.unsaid = append(s.unsaid, ended.Outage)
+		s.toSay(ended.Outage)
 	}
 	s.announce()
 	return ended
 }
 
-// say logs what is to be logged, in its order. It is never called under the locks of the shim.
+// toSay is called with the mutex.
+func (s *sidecar) toSay(of Outage) {
+	if len(s.unsaid) < maxUnsaid {
+		s.unsaid = append(s.unsaid, of)
+	}
+}
+
+// say has what is to be logged logged, in its order. It does not wait: where logging hangs, nothing else does.
 func (s *sidecar) say() {
-	s.saying.Lock()
-	defer s.saying.Unlock()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.saying && len(s.unsaid) > 0 {
+		s.saying = true
+		go s.sayAll()
+	}
+}
+
+func (s *sidecar) sayAll() {
 	for {
 		s.mutex.Lock()
 		if len(s.unsaid) == 0 {
+			s.saying = false
 			s.mutex.Unlock()
 			return
 		}

@@ -80,11 +80,10 @@ type sidecar struct {
 	policy   policy
 	// Closed when the stance is another one, or nothing waits for its delivery any more. Nil where nobody waits for that.
 	changed chan struct{}
-	// Outages to be logged, in their order.
+	// Outages to be logged, in their order, and whether that goes on.
 	unsaid []Outage
+	saying bool
 
-	// Held while outages are logged.
-	saying sync.Mutex
 	// Has a value where the sidecar has taken a placement in after it had not.
 	revived chan struct{}
 
