@@ -34,7 +34,7 @@ func (s *sidecar) comeBack() {
 			continue
 		}
 		if err == nil {
-			ended := s.resume(tries == 0)
+			ended := s.resume(tries == 0 || tries >= versionedTries)
 			s.say()
 			s.review(ended)
 			return

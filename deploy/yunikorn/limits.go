@@ -46,8 +46,8 @@ const (
 	// How long a placement that the sidecar refuses, such as one on a node that it has not seen, keeps questions from being asked.
 	refusalPatience = 5 * time.Second
 
-	// How long a pod is not asked about whose question had no answer in time, doubled each time: each such question holds the
-	// lock of the shim for all of its time.
+	// How long a pod is not asked about whose question had no answer, doubled each time: each such question may hold the lock of the
+	// shim for all of its time, and none is asked after it until one in the background has been answered.
 	asideMin = 100 * time.Millisecond
 	asideMax = 10 * time.Second
 	// Pods set aside, 40 bytes each.
