@@ -43,8 +43,14 @@ const (
 	// Tries that ask for a snapshot as new as the question without an answer did, some five seconds. Then any snapshot will do: a
 	// version that never comes must not keep the sidecar from being asked about all else.
 	versionedTries = 20
-	// How long a placement that the sidecar refuses, such as one on a node that it has not seen, keeps questions from being asked.
-	refusalPatience = 5 * time.Second
+	// How long a placement that does not come through, whatever its calls end with, keeps questions from being asked that the sidecar
+	// would answer. Long enough for a node that the sidecar sees later than the shim.
+	overduePatience = 5 * time.Second
+	// How often it is found out meanwhile whether the sidecar answers questions: often enough to count those seconds by.
+	probePace = 250 * time.Millisecond
+	// Rest between two calls with placements that are overdue. Nobody waits for them; there are several in the time in which a pod is
+	// bound, after which the sidecar sees it itself.
+	overdueRest = time.Second
 
 	// How long a pod is not asked about whose question had no answer, doubled each time: each such question may hold the lock of the
 	// shim for all of its time, and none is asked after it until one in the background has been answered.
