@@ -63,7 +63,7 @@ const (
 	// rest is for preemption, which asks for several pods at once. An answer about 5,000 nodes takes 20 kB.
 	maxKept = 64
 
-	// minSweep is the number of placements from which on those that have expired are looked for.
+	// minSweep is the number of placements, or of those that wait, from which on such as have expired are looked for.
 	minSweep = 1024
 
 	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
