@@ -143,9 +143,11 @@ func (s *sidecar) review(ended *outage) {
 			continue
 		}
 		of.Misfits++
+		predicate, _, reasons := set.Why(at.node)
+		why := fmt.Sprintf("%s: %s", predicate, joined(reasons))
+		s.options.Misfit(at.pod, at.node, why)
 		if len(of.Misfitting) < maxNamed {
-			predicate, _, reasons := set.Why(at.node)
-			of.Misfitting = append(of.Misfitting, fmt.Sprintf("%s on %s (%s: %s)", nameOf(at), at.node, predicate, joined(reasons)))
+			of.Misfitting = append(of.Misfitting, fmt.Sprintf("%s on %s (%s)", nameOf(at), at.node, why))
 		}
 	}
 	s.mutex.Lock()
