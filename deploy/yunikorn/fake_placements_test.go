@@ -63,6 +63,8 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 	f.mutex.Lock()
 	takes := f.perCall + time.Duration(changes)*f.perPlacement
 	f.calls, f.most = f.calls+1, max(f.most, changes)
+	f.atOnce++
+	f.mostAtOnce = max(f.mostAtOnce, f.atOnce)
 	for _, uid := range uids {
 		if f.telling[uid]++; f.telling[uid] > 1 {
 			f.overlaps = append(f.overlaps, uid)
@@ -72,6 +74,7 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 	defer func() {
 		f.mutex.Lock()
 		defer f.mutex.Unlock()
+		f.atOnce--
 		for _, uid := range uids {
 			f.telling[uid]--
 		}
