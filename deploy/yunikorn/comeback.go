@@ -34,7 +34,7 @@ func (s *sidecar) comeBack() {
 			continue
 		}
 		if err == nil {
-			ended := s.resume(tries == 0)
+			ended := s.resume(tries == 0 || tries >= versionedTries)
 			s.say()
 			s.review(ended)
 			return
@@ -54,8 +54,11 @@ func (s *sidecar) comeBack() {
 	}
 }
 
-// delivered waits until nothing waits for its delivery without which no question is asked. It fails where the client is closed.
+// delivered waits until nothing waits for its delivery without which no question is asked: for what is stuck no longer than that may
+// keep questions from being asked. It fails where the client is closed.
 func (s *sidecar) delivered() bool {
+	pace := time.NewTicker(probePace)
+	defer pace.Stop()
 	for {
 		s.mutex.Lock()
 		blocking, changed := s.deliveries.blocking, s.change()
@@ -65,6 +68,8 @@ func (s *sidecar) delivered() bool {
 		}
 		select {
 		case <-changed:
+		case <-pace.C:
+			s.probe()
 		case <-s.client.Done():
 			return false
 		}
@@ -73,34 +78,39 @@ func (s *sidecar) delivered() bool {
 
 // try asks one question in the background. It fails where one under the lock of the shim would have.
 func (s *sidecar) try(tries int) error {
-	s.client.Connect()
 	s.mutex.Lock()
 	required := s.required
 	s.mutex.Unlock()
 	if tries >= versionedTries {
 		required = versions{}
 	}
+	took, err := s.question(required)
+	if err == nil && took > s.options.Timeout {
+		return fmt.Errorf("%w: %s", errSlow, took.Round(time.Millisecond))
+	}
+	return err
+}
+
+// question asks about some pod, in the background. A pod that the sidecar finds nothing of, or invalid, is an answer too.
+func (s *sidecar) question(required versions) (took time.Duration, err error) {
+	s.client.Connect()
 	ctx, cancel := context.WithTimeout(context.Background(), max(tryTimeout, s.options.Timeout))
 	defer cancel()
 	began := time.Now()
 	set, err := s.client.Feasible(ctx, nodesift.PodJSON([]byte(somePod)), nodesift.AllowFaults(),
 		nodesift.AtLeast(required.node, required.pod), nodesift.Patience(s.options.Timeout/patienceShare))
-	took := time.Since(began)
+	took = time.Since(began)
 	switch {
 	case errors.Is(err, nodesift.ErrNotFound) || errors.Is(err, nodesift.ErrInvalid):
-		return nil
+		return took, nil
 	case err != nil:
-		return err
+		return took, err
 	}
 	s.policy.learn(s.client, set)
-	switch {
-	case s.restarted(set.Epoch()):
-		return errAnew
-	case took > s.options.Timeout:
-		return fmt.Errorf("%w: %s", errSlow, took.Round(time.Millisecond))
-	default:
-		return nil
+	if s.restarted(set.Epoch()) {
+		return took, errAnew
 	}
+	return took, nil
 }
 
 // review asks about the pods that were placed in an outage, each on its node and without itself, and has the outcome logged. It
@@ -133,14 +143,16 @@ func (s *sidecar) review(ended *outage) {
 			continue
 		}
 		of.Misfits++
+		predicate, _, reasons := set.Why(at.node)
+		why := fmt.Sprintf("%s: %s", predicate, joined(reasons))
+		s.options.Misfit(at.pod, at.node, why)
 		if len(of.Misfitting) < maxNamed {
-			predicate, _, reasons := set.Why(at.node)
-			of.Misfitting = append(of.Misfitting, fmt.Sprintf("%s on %s (%s: %s)", nameOf(at), at.node, predicate, joined(reasons)))
+			of.Misfitting = append(of.Misfitting, fmt.Sprintf("%s on %s (%s)", nameOf(at), at.node, why))
 		}
 	}
 	s.mutex.Lock()
 	s.history.misfits += uint64(of.Misfits)
-	s.unsaid = append(s.unsaid, of)
+	s.toSay(of)
 	s.mutex.Unlock()
 	s.say()
 }

@@ -1,64 +1,55 @@
 package yunikorn
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
 
 // deliveries are the pods of which the sidecar has yet to be told. They are delivered in the background, many in one call and those
 // of one pod one after the other, whether questions are asked or not. All of it is guarded by the mutex of the sidecar.
 type deliveries struct {
 	waiting map[types.UID]*waiting
-	// Those to be sent, the oldest first. An entry that is not queued any more is skipped.
-	queue []types.UID
+	// Those to be sent, and those that are overdue, which are sent apart from these.
+	ordinary, overdue lane
 	// Numbers changes, so that the answer to one is not taken for that to a later one.
 	changes uint64
-	// Calls on their way, and how many in a row had no answer.
+	// Calls on their way, and how many in a row had no answer. Those with overdue placements are not among them.
 	calls, failures int
 	// Placements of the next call: half as many after one without an answer, and twice as many after one that has answered all. So a
 	// sidecar that is slow gets no more than it takes in, and one placement for which calls fail is told alone in the end.
 	size int
 	// Whether nothing is sent for a while after a call without an answer, or refused ones are queued again after a while.
 	resting, retrying bool
-	// Pods without which no question is asked: all but those that were refused for long.
-	blocking  int
-	delivered uint64
+	// Whether a call with overdue placements is on its way, or the rest after it goes on.
+	collecting bool
+	// Pods without which no question is asked: all but those that are overdue.
+	blocking int
+	// Placements that the sidecar has taken in, and those that it has answered.
+	delivered, answered uint64
 }
+
+// lane is a queue, the oldest first. An entry whose pod is not in this lane any more is skipped.
+type lane struct{ queue []types.UID }
 
 // waiting is a pod of which the sidecar has yet to be told.
 type waiting struct {
 	// Nil where it counts nowhere.
-	at       *placement
-	change   uint64
-	since    time.Time
-	queued   bool
-	sent     bool
-	blocking bool
-	// Since when and why the sidecar refuses it.
-	refusedSince time.Time
-	refusal      error
-}
-
-// delivery is one change that is being sent.
-type delivery struct {
-	uid    types.UID
 	at     *placement
 	change uint64
-}
-
-// outcome is what became of a delivery.
-type outcome struct {
-	// The sidecar sees the pod bound or gone, and needs no placement of it.
-	bound bool
-	err   error
-	// The error is an answer about this placement alone.
-	refused bool
+	// When it began to wait, and the last change.
+	since, posted time.Time
+	// Where it is queued; nil while it is sent.
+	lane     *lane
+	sent     bool
+	blocking bool
+	// Whether it is told in calls of its own, because one with it had no answer since when the sidecar had answered so many others.
+	alone    bool
+	answered uint64
+	// Why the last change has not come through, where that is its own failure, and for how long such failures have kept questions
+	// from being asked that the sidecar would have answered.
+	reason error
+	held   time.Duration
 }
 
 // post notes that the sidecar has to be told where a pod counts. It is called with the mutex.
@@ -74,15 +65,16 @@ func (s *sidecar) post(uid types.UID) {
 		d.blocking++
 	}
 	d.changes++
-	of.at, of.change, of.refusedSince, of.refusal = s.placed[uid], d.changes, time.Time{}, nil
-	s.enqueue(uid, of)
+	// For how long the pod has kept questions from being asked is not forgotten, or one that changes again and again always would.
+	of.at, of.change, of.posted, of.answered, of.reason = s.placed[uid], d.changes, time.Now(), d.answered, nil
+	s.enqueue(&d.ordinary, uid, of)
 }
 
 // enqueue is called with the mutex.
-func (s *sidecar) enqueue(uid types.UID, of *waiting) {
-	if !of.queued && !of.sent {
-		of.queued = true
-		s.deliveries.queue = append(s.deliveries.queue, uid)
+func (s *sidecar) enqueue(in *lane, uid types.UID, of *waiting) {
+	if of.lane != in && !of.sent {
+		of.lane = in
+		in.queue = append(in.queue, uid)
 	}
 }
 
@@ -118,7 +110,7 @@ func (s *sidecar) deliver() {
 		most = 1
 	}
 	for !d.resting && d.calls < most {
-		batch := s.take()
+		batch := s.take(&d.ordinary, d.size)
 		if batch == nil {
 			return
 		}
@@ -128,15 +120,23 @@ func (s *sidecar) deliver() {
 }
 
 // take is what the next call delivers: no pod twice, for one that is sent is not queued. It is called with the mutex.
-func (s *sidecar) take() []delivery {
-	d := &s.deliveries
+func (s *sidecar) take(from *lane, most int) []delivery {
 	var batch []delivery
-	for len(batch) < d.size && len(d.queue) > 0 {
-		uid := d.queue[0]
-		d.queue = d.queue[1:]
-		if of := d.waiting[uid]; of != nil && of.queued {
-			of.queued, of.sent = false, true
-			batch = append(batch, delivery{uid, of.at, of.change})
+	for len(batch) < most && len(from.queue) > 0 {
+		uid := from.queue[0]
+		of := s.deliveries.waiting[uid]
+		queued := of != nil && of.lane == from
+		if queued && of.alone && len(batch) > 0 {
+			break
+		}
+		from.queue = from.queue[1:]
+		if !queued {
+			continue
+		}
+		of.lane, of.sent = nil, true
+		batch = append(batch, delivery{uid, of.at, of.change})
+		if of.alone {
+			break
 		}
 	}
 	return batch
@@ -150,7 +150,7 @@ func (s *sidecar) send(batch []delivery) {
 		s.settle(batch, outcomes)
 		batch = nil
 		if d := &s.deliveries; !d.resting && (d.failures == 0 || d.calls == 1) {
-			batch = s.take()
+			batch = s.take(&d.ordinary, d.size)
 		}
 		if batch == nil {
 			s.deliveries.calls--
@@ -160,131 +160,17 @@ func (s *sidecar) send(batch []delivery) {
 	}
 }
 
-// tell delivers placements in one call. Pods that the sidecar does not have are told once more, whole.
-func tell(client *nodesift.Client, batch []delivery, ttl time.Duration) []outcome {
-	of := &telling{client, nodesift.TimeToLive(ttl), batch, make([]outcome, len(batch))}
-	byUID := make([]told, len(batch))
-	for at, one := range batch {
-		byUID[at] = told{at, nodesift.PodUID(string(one.uid))}
-	}
-	of.call(byUID)
-	var whole []told
-	size := 0
-	for at, one := range batch {
-		if !of.notFound(at) {
-			continue
-		}
-		text, err := json.Marshal(one.at.pod)
-		if err != nil {
-			of.outcomes[at].err = err
-			continue
-		}
-		if len(whole) > 0 && size+len(text) > wholeBytes {
-			of.call(whole)
-			whole, size = nil, 0
-		}
-		whole, size = append(whole, told{at, nodesift.PodJSON(text)}), size+len(text)
-	}
-	if len(whole) > 0 {
-		of.call(whole)
-	}
-	for at, one := range batch {
-		if !of.notFound(at) {
-			continue
-		}
-		if _, known := client.Index().Names().Row(one.at.node); known {
-			// A whole pod is refused only where the sidecar has seen its end.
-			of.outcomes[at] = outcome{bound: true}
-		}
-	}
-	return of.outcomes
-}
-
-// telling is a batch that is being told.
-type telling struct {
-	client   *nodesift.Client
-	ttl      nodesift.AssumeOption
-	batch    []delivery
-	outcomes []outcome
-}
-
-// told is one of a batch, by its place there, and how its pod is named.
-type told struct {
-	at  int
-	pod nodesift.Pod
-}
-
-// call is one call, in a time of its own.
-func (t *telling) call(all []told) {
-	changes := make([]nodesift.ChangeOption, len(all))
-	for number, one := range all {
-		if to := t.batch[one.at].at; to != nil {
-			changes[number] = nodesift.AssumeFirst(one.pod, to.node, t.ttl)
-		} else {
-			changes[number] = nodesift.ForgetFirst(one.pod)
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), deliveryTimeout)
-	defer cancel()
-	made, err := t.client.Place(ctx, changes...)
-	for _, one := range all {
-		next := outcome{err: err}
-		switch {
-		case err != nil:
-		case t.batch[one.at].at != nil:
-			next = outcome{bound: made.Assumed[0].Assumed.Placed == nodesift.PlacedAlreadyBound, err: made.Assumed[0].Err}
-			made.Assumed = made.Assumed[1:]
-		default:
-			next.err, made.Forgotten = made.Forgotten[0].Err, made.Forgotten[1:]
-		}
-		// The error of a call is that of a placement only where it is the only one.
-		next.refused = refusal(next.err) && (err == nil || len(all) == 1)
-		t.outcomes[one.at] = next
-	}
-}
-
-// notFound tells whether the sidecar lacks the pod or the node of a placement.
-func (t *telling) notFound(at int) bool {
-	outcome := t.outcomes[at]
-	return t.batch[at].at != nil && outcome.refused && errors.Is(outcome.err, nodesift.ErrNotFound)
-}
-
-// refusal tells whether an error is an answer about a placement.
-func refusal(err error) bool {
-	return errors.Is(err, nodesift.ErrNotFound) || errors.Is(err, nodesift.ErrInvalid) ||
-		errors.Is(err, nodesift.ErrDoesNotFit) || errors.Is(err, nodesift.ErrChanged)
-}
-
 // settle notes what became of a batch. It is called with the mutex.
 func (s *sidecar) settle(batch []delivery, outcomes []outcome) {
 	d := &s.deliveries
 	answered := true
 	for at, one := range batch {
-		outcome, of := outcomes[at], d.waiting[one.uid]
+		of := d.waiting[one.uid]
 		of.sent = false
-		switch {
-		case outcome.err == nil:
-			d.delivered++
-			s.progressed()
-			if of.change != one.change {
-				s.enqueue(one.uid, of)
-				continue
-			}
-			s.arrived(one.uid, of)
-			if outcome.bound {
-				delete(s.placed, one.uid)
-			}
-		case outcome.refused:
-			s.progressed()
-			if of.change != one.change {
-				s.enqueue(one.uid, of)
-				continue
-			}
-			s.refuse(of, outcome.err)
-		default:
-			answered = false
-			s.enqueue(one.uid, of)
-			s.restAfter(outcome.err)
+		if outcomes[at].err == nil {
+			s.cameThrough(one, of, outcomes[at].bound)
+		} else {
+			answered = s.fellThrough(one, of, outcomes[at]) && answered
 		}
 	}
 	if answered {
@@ -292,8 +178,54 @@ func (s *sidecar) settle(batch []delivery, outcomes []outcome) {
 	}
 }
 
-// progressed notes that the sidecar takes placements in. Whatever rests for want of an answer goes on. It is called with the mutex.
+// cameThrough is called with the mutex.
+func (s *sidecar) cameThrough(one delivery, of *waiting, bound bool) {
+	s.deliveries.delivered++
+	s.progressed()
+	if of.change != one.change {
+		s.enqueue(&s.deliveries.ordinary, one.uid, of)
+		return
+	}
+	s.arrived(one.uid, of)
+	if bound {
+		delete(s.placed, one.uid)
+	}
+}
+
+// fellThrough notes why a placement was not delivered and has it told again. It tells whether that is no reason to rest. It is called
+// with the mutex.
+func (s *sidecar) fellThrough(one delivery, of *waiting, outcome outcome) bool {
+	d := &s.deliveries
+	changed := of.change != one.change
+	if outcome.own && !changed {
+		of.reason = outcome.err
+	}
+	if outcome.refused {
+		s.progressed()
+	}
+	if outcome.unanswered {
+		// Where others came through meanwhile, it may be this one that fails its calls.
+		of.alone = of.alone || of.isOverdue() || d.answered > of.answered
+		of.answered = d.answered
+	}
+	switch {
+	case of.isOverdue() && !changed:
+		s.owe(one.uid, of)
+	case of.isOverdue() || outcome.refused && changed:
+		s.enqueue(&d.ordinary, one.uid, of)
+	case outcome.refused:
+		s.retry(outcome.err)
+	default:
+		s.enqueue(&d.ordinary, one.uid, of)
+		s.restAfter(outcome.err)
+		return false
+	}
+	return true
+}
+
+// progressed notes that the sidecar answers a placement. Whatever rests for want of an answer goes on. It is called with the mutex.
 func (s *sidecar) progressed() {
+	s.deliveries.answered++
 	if s.deliveries.failures == 0 {
 		return
 	}
@@ -317,26 +249,19 @@ func (s *sidecar) restAfter(reason error) {
 	d.failures++
 }
 
-// refuse has a placement told again after a while, and tells how long questions wait for it. It is called with the mutex.
-func (s *sidecar) refuse(of *waiting, reason error) {
-	if of.refusedSince.IsZero() {
-		of.refusedSince = time.Now()
-	}
-	of.refusal = reason
-	if time.Since(of.refusedSince) >= refusalPatience {
-		s.unblock(of)
-	} else if of.blocking {
-		s.giveUp(reason)
-	}
-	if s.deliveries.retrying {
+// retry has placements that were refused told again after a while, and holds questions back. It is called with the mutex.
+func (s *sidecar) retry(reason error) {
+	s.giveUp(reason)
+	d := &s.deliveries
+	if d.retrying {
 		return
 	}
-	s.deliveries.retrying = true
+	d.retrying = true
 	s.later(restMin, func() {
-		s.deliveries.retrying = false
-		for uid, of := range s.deliveries.waiting {
-			if of.refusal != nil {
-				s.enqueue(uid, of)
+		d.retrying = false
+		for uid, of := range d.waiting {
+			if of.isStuck() {
+				s.enqueue(&d.ordinary, uid, of)
 			}
 		}
 	})

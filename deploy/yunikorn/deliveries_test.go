@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	yunikorn "github.com/nodesift/nodesift/deploy/yunikorn"
 )
 
@@ -26,13 +23,19 @@ func TestManyPlacementsAreDeliveredAtOnce(t *testing.T) {
 		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
 	}
 	// The first calls have one placement each, because no more waited. Those after them have all the others.
+	until(t, "four calls are on their way", func() bool {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		return f.atOnce == 4
+	})
 	close(let)
 	untilDelivered(t, m)
 	expect(t, "placed", len(f.placements()), pods)
 	expect(t, "outages", m.Health().Outages, 0)
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	expect(t, "many in one call", f.most >= atOnce, true)
+	expect(t, "many in one call, and not all", f.most >= atOnce && f.most <= 50, true)
+	expect(t, "calls at once", f.mostAtOnce, 4)
 	expect(t, "few calls", f.calls <= pods/atOnce, true)
 }
 
@@ -72,29 +75,6 @@ func TestAPlacementThatIsRefusedFailsNoOtherOfItsCall(t *testing.T) {
 	defer f.mutex.Unlock()
 	expect(t, "in one call", f.most > 10, true)
 	expect(t, "in two calls at once", len(f.overlaps), 0)
-}
-
-// Each call with this pod fails, as where the sidecar cannot work on it; the others are told in calls without it.
-func TestAPlacementForWhichCallsFailKeepsNoOtherFromBeingDelivered(t *testing.T) {
-	f, client := startFake(t, 6)
-	m := newManager(client, &own{}, yunikorn.Options{})
-	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
-	f.change(func() {
-		f.delivered = func(_ context.Context, uid string) error {
-			if uid == "uid-7" {
-				return status.Error(codes.Internal, "a panic")
-			}
-			return nil
-		}
-	})
-	const pods = 100
-	for at := range pods {
-		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
-	}
-	until(t, "only that one waits", func() bool { return m.Health().Waiting == 1 })
-	expect(t, "placed", len(f.placements()), pods-1)
-	f.change(func() { f.delivered = nil })
-	untilDelivered(t, m)
 }
 
 // A full call would take longer than a call may.
@@ -272,24 +252,6 @@ func TestASidecarThatTakesPlacementsInIsAskedAgainOnceItHasAll(t *testing.T) {
 		return len(outages) > 1 && outages[1].Stage == yunikorn.Ended
 	})
 	expect(t, "waited", outages[1].Waited, pods)
-}
-
-func TestAPlacementThatIsRefusedForLongKeepsNothingFromBeingAsked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes five seconds")
-	}
-	t.Parallel()
-	f, client := startFake(t, 6)
-	m := newManager(client, &own{}, yunikorn.Options{})
-	f.change(func() { f.assumeError = status.Error(codes.NotFound, "node gone is not in the cache") })
-	m.AssumePod(pod("b", "5"), "gone")
-	until(t, "questions are held back", func() bool { return !m.Health().Answers })
-	until(t, "questions are asked again", func() bool { return m.Health().Answers })
-	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 2)
-	expect(t, "waiting", m.Health().Waiting, 1)
-	f.change(func() { f.assumeError = nil })
-	untilDelivered(t, m)
-	expect(t, "placed", f.placements()["uid-b"], "gone")
 }
 
 func TestAClosedClientEndsWhatIsDoneInTheBackground(t *testing.T) {

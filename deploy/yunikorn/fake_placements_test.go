@@ -63,6 +63,8 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 	f.mutex.Lock()
 	takes := f.perCall + time.Duration(changes)*f.perPlacement
 	f.calls, f.most = f.calls+1, max(f.most, changes)
+	f.atOnce++
+	f.mostAtOnce = max(f.mostAtOnce, f.atOnce)
 	for _, uid := range uids {
 		if f.telling[uid]++; f.telling[uid] > 1 {
 			f.overlaps = append(f.overlaps, uid)
@@ -72,6 +74,7 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 	defer func() {
 		f.mutex.Lock()
 		defer f.mutex.Unlock()
+		f.atOnce--
 		for _, uid := range uids {
 			f.telling[uid]--
 		}
@@ -83,8 +86,8 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 		outcome := &nodesiftv1.ForgetOutcome{Outcome: &nodesiftv1.ForgetOutcome_Answer{Answer: answer}}
 		if err != nil {
 			of, whole := errorOf(err)
-			if whole {
-				return nil, err
+			if whole != nil {
+				return nil, whole
 			}
 			outcome.Outcome = &nodesiftv1.ForgetOutcome_Error{Error: of}
 		}
@@ -95,8 +98,8 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 		outcome := &nodesiftv1.AssumeOutcome{Outcome: &nodesiftv1.AssumeOutcome_Answer{Answer: answer}}
 		if err != nil {
 			of, whole := errorOf(err)
-			if whole {
-				return nil, err
+			if whole != nil {
+				return nil, whole
 			}
 			outcome.Outcome = &nodesiftv1.AssumeOutcome_Error{Error: of}
 		}
@@ -105,13 +108,22 @@ func (f *fake) place(ctx context.Context, request *nodesiftv1.FilterRequest) (*n
 	return response, nil
 }
 
-// errorOf is the error of one placement, and whether it is that of the whole call.
-func errorOf(err error) (of *nodesiftv1.CallError, whole bool) {
+// ofWholeCall is an error that no part of an answer has, whatever its code.
+type ofWholeCall struct{ error }
+
+// errorOf is the error of one placement, or of the whole call.
+func errorOf(err error) (of *nodesiftv1.CallError, whole error) {
+	if of, ok := err.(ofWholeCall); ok {
+		return nil, of.error
+	}
 	names := map[codes.Code]string{
 		codes.NotFound: "NOT_FOUND", codes.InvalidArgument: "INVALID_ARGUMENT", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
 	}
 	text, known := names[status.Code(err)]
-	return &nodesiftv1.CallError{Code: text, Message: status.Convert(err).Message()}, !known
+	if !known {
+		return nil, err
+	}
+	return &nodesiftv1.CallError{Code: text, Message: status.Convert(err).Message()}, nil
 }
 
 // deliver is the beginning of each placement.

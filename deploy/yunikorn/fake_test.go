@@ -48,17 +48,23 @@ type fake struct {
 	unseen, unknown map[string]bool
 	// Time that a call that places takes, and that each placement in it takes.
 	perCall, perPlacement time.Duration
-	// Calls that place, the most placements of one, in how many calls each pod is at present, and those that were in two.
-	calls    int
-	most     int
-	telling  map[string]int
-	overlaps []string
-	// Called without the mutex: in questions and PreemptionPredicates, and for each placement, which ends with its error.
+	// Calls that place, how many there are at present and the most at once, the most placements of one, in how many calls each pod is at
+	// present, and those that were in two.
+	calls              int
+	atOnce, mostAtOnce int
+	most               int
+	telling            map[string]int
+	overlaps           []string
+	// Called without the mutex: in questions and PreemptionPredicates, those about a pod, and for each placement. The last two end with
+	// its error.
 	delay     func(context.Context)
-	slow      func(ctx context.Context, uid string)
+	about     func(ctx context.Context, uid string) error
 	delivered func(ctx context.Context, uid string) error
-	// Questions that the manager has asked in the background, which are not among the filters.
+	// Questions that the manager has asked in the background, which are not among the filters, and how many wanted the version of a pod
+	// that never comes.
 	tries, explained int
+	never            string
+	triedNever       int
 	// Closed at the end of the test.
 	ended chan struct{}
 }
@@ -170,20 +176,31 @@ func (f *fake) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*
 		return f.place(ctx, request)
 	}
 	f.mutex.Lock()
-	delay, slow := f.delay, f.slow
+	delay, about := f.delay, f.about
 	f.mutex.Unlock()
 	if delay != nil {
 		delay(ctx)
 	}
-	if slow != nil {
-		slow(ctx, request.GetPods()[0].GetUid())
+	var failure error
+	if about != nil {
+		failure = about(ctx, request.GetPods()[0].GetUid())
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	tooNew := f.never != "" && request.GetConsistency().GetMinPodsResourceVersion() == f.never
 	if inBackground(request) {
 		f.tries++
+		if tooNew {
+			f.triedNever++
+		}
 	} else {
 		f.filters = append(f.filters, request)
+	}
+	if tooNew {
+		return nil, status.Error(codes.DeadlineExceeded, "no such version yet")
+	}
+	if failure != nil {
+		return nil, failure
 	}
 	if f.filterError != nil {
 		return nil, f.filterError
@@ -248,14 +265,21 @@ func (f *fake) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nodesiftv1
 // PreemptionPredicates needs two victims.
 func (f *fake) PreemptionPredicates(ctx context.Context, request *nodesiftv1.PreemptionPredicatesRequest) (*nodesiftv1.PreemptionPredicatesResponse, error) {
 	f.mutex.Lock()
-	delay := f.delay
+	delay, about := f.delay, f.about
 	f.mutex.Unlock()
 	if delay != nil {
 		delay(ctx)
 	}
+	var failure error
+	if about != nil {
+		failure = about(ctx, request.GetAllocationKey())
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.preemptions = append(f.preemptions, request)
+	if failure != nil {
+		return nil, failure
+	}
 	if f.preemptionError != nil {
 		return nil, f.preemptionError
 	}

@@ -3,6 +3,7 @@ package yunikorn_test
 import (
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -14,6 +15,25 @@ func scaled(timeout time.Duration) time.Duration {
 		factor = 1
 	}
 	return timeout * time.Duration(factor)
+}
+
+// sideBySide runs subtests of which most is waiting, so many at once. t.Parallel would run as many as there are cores.
+func sideBySide(t *testing.T, names []string, atOnce int, run func(t *testing.T, name string)) {
+	t.Helper()
+	next := make(chan string, len(names))
+	for _, name := range names {
+		next <- name
+	}
+	close(next)
+	var group sync.WaitGroup
+	for range atOnce {
+		group.Go(func() {
+			for name := range next {
+				t.Run(name, func(t *testing.T) { run(t, name) })
+			}
+		})
+	}
+	group.Wait()
 }
 
 // until waits for a condition.

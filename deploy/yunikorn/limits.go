@@ -43,11 +43,17 @@ const (
 	// Tries that ask for a snapshot as new as the question without an answer did, some five seconds. Then any snapshot will do: a
 	// version that never comes must not keep the sidecar from being asked about all else.
 	versionedTries = 20
-	// How long a placement that the sidecar refuses, such as one on a node that it has not seen, keeps questions from being asked.
-	refusalPatience = 5 * time.Second
+	// How long a placement that does not come through, whatever its calls end with, keeps questions from being asked that the sidecar
+	// would answer. Long enough for a node that the sidecar sees later than the shim.
+	overduePatience = 5 * time.Second
+	// How often it is found out meanwhile whether the sidecar answers questions: often enough to count those seconds by.
+	probePace = 250 * time.Millisecond
+	// Rest between two calls with placements that are overdue. Nobody waits for them; there are several in the time in which a pod is
+	// bound, after which the sidecar sees it itself.
+	overdueRest = time.Second
 
-	// How long a pod is not asked about whose question had no answer in time, doubled each time: each such question holds the
-	// lock of the shim for all of its time.
+	// How long a pod is not asked about whose question had no answer, doubled each time: each such question may hold the lock of the
+	// shim for all of its time, and none is asked after it until one in the background has been answered.
 	asideMin = 100 * time.Millisecond
 	asideMax = 10 * time.Second
 	// Pods set aside, 40 bytes each.
@@ -57,12 +63,14 @@ const (
 	// rest is for preemption, which asks for several pods at once. An answer about 5,000 nodes takes 20 kB.
 	maxKept = 64
 
-	// minSweep is the number of placements from which on those that have expired are looked for.
+	// minSweep is the number of placements, or of those that wait, from which on such as have expired are looked for.
 	minSweep = 1024
 
 	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
 	maxJudged = 1000
 	maxNamed  = 20
+	// Lines that wait to be logged, where that hangs, some kilobytes each. Further ones are left out.
+	maxUnsaid = 1000
 
 	// How long the start of the shim waits for the first answer: a sidecar lists the cluster and compiles its policy in less.
 	startPatience = 30 * time.Second

@@ -111,27 +111,80 @@ func trouble(f *fake, kind int, restarts bool) (name string, end func()) {
 	}
 }
 
-// runs is how often a test with drawn timings runs: NODESIFT_RUNS, or a few times.
+// runs is how often a test with drawn timings runs: a hundred times, or NODESIFT_RUNS.
 func runs() int {
 	if asked, err := strconv.Atoi(os.Getenv("NODESIFT_RUNS")); err == nil {
 		return asked
 	}
-	return 10
+	return 100
+}
+
+// Runs at once. Each is a shim and a sidecar of its own and waits most of the time; the others are further load for it. Four take no
+// longer to answer again than one alone (0.3 s at most on two cores, one of them busy); eight have to wait for a core (0.9 s).
+const mostRunsAtOnce = 4
+
+// runsAtOnce are fewer on a slow machine.
+func runsAtOnce() int { return max(1, int(mostRunsAtOnce*time.Second/scaled(time.Second))) }
+
+// spin keeps a core busy until it is told to stop.
+func spin(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+// comebacks are what became of all runs.
+type comebacks struct {
+	mutex sync.Mutex
+	// Those that answered again in time, the longest time, and in which run that was.
+	inTime  int
+	longest time.Duration
+	of      string
+	held    longest
+}
+
+func (c *comebacks) note(took, most time.Duration, of string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if took <= most {
+		c.inTime++
+	}
+	if took > c.longest {
+		c.longest, c.of = took, of
+	}
 }
 
 // The shim goes on placing by its own manager while the sidecar gives no answers, and what waits to be delivered grows. Beside it
-// a core is busy, and the sidecar takes 2 ms for a call that places, or for each placement. Once the sidecar could answer again, it does within a second, and
-// goes on doing so.
+// a core is busy, and the sidecar takes 2 ms for a call that places, or for each placement. Once the sidecar could answer again, it
+// does within a second, and goes on doing so.
 func TestASidecarAnswersAgainWhileTheShimGoesOnPlacing(t *testing.T) {
-	random := seeded(t)
-	var held longest
-	for run := range runs() {
-		t.Run(fmt.Sprint(run), func(t *testing.T) { placeThroughAnOutage(t, random, &held) })
+	seed, began := seedOf(t), time.Now()
+	stop := make(chan struct{})
+	defer close(stop)
+	go spin(stop)
+	var all comebacks
+	names := make([]string, runs())
+	for run := range names {
+		names[run] = fmt.Sprint(run)
 	}
-	fmt.Printf("%s: no call has held the lock for more than %s\n", t.Name(), held.get().Round(100*time.Microsecond))
+	sideBySide(t, names, runsAtOnce(), func(t *testing.T, name string) {
+		run, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		placeThroughAnOutage(t, rand.New(rand.NewPCG(seed, run)), &all)
+	})
+	fmt.Printf("%s: %d of %d answered again within %s; longest %s (run %s); the lock was held for %s at most; seed %d; %s for all\n",
+		t.Name(), all.inTime, len(names), scaled(time.Second), all.longest.Round(time.Millisecond), all.of,
+		all.held.get().Round(100*time.Microsecond), seed, time.Since(began).Round(100*time.Millisecond))
 }
 
-func placeThroughAnOutage(t *testing.T, random *rand.Rand, held *longest) {
+// placeThroughAnOutage draws all that it does from a seed of its own, so that a run is the same whatever the others do.
+func placeThroughAnOutage(t *testing.T, random *rand.Rand, all *comebacks) {
 	f, client := startFake(t, 12)
 	takes := f.takes(random)
 	of := &own{}
@@ -145,15 +198,6 @@ func placeThroughAnOutage(t *testing.T, random *rand.Rand, held *longest) {
 	before, outage := time.Duration(random.IntN(100))*time.Millisecond, time.Duration(20+random.IntN(400))*time.Millisecond
 	stop := make(chan struct{})
 	var beside sync.WaitGroup
-	beside.Go(func() {
-		for turn := 0; ; turn++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-		}
-	})
 	starts := make([]int, 64)
 	for at := range starts {
 		starts[at] = random.IntN(len(f.nodes))
@@ -178,6 +222,7 @@ func placeThroughAnOutage(t *testing.T, random *rand.Rand, held *longest) {
 		beside.Wait()
 		untilDelivered(t, s.manager)
 		expect(t, "placed", fmt.Sprint(f.placements()), fmt.Sprint(s.placed))
+		all.held.add(s.held.get())
 	}()
 	until(t, "the sidecar decides", func() bool { return s.bySidecar.Load() > 0 })
 	time.Sleep(before)
@@ -189,14 +234,12 @@ func placeThroughAnOutage(t *testing.T, random *rand.Rand, held *longest) {
 	ended, decided := time.Now(), s.bySidecar.Load()
 	until(t, "the sidecar decides again", func() bool { return s.bySidecar.Load() > decided })
 	took := time.Since(ended)
+	about := fmt.Sprintf("%d pods/s, %s, %s for %s, %d waited", rate, takes, name, outage, waited)
+	all.note(took, scaled(time.Second), about)
 	if took > scaled(time.Second) {
-		t.Errorf("it took %s until the sidecar decided again", took)
+		t.Errorf("%s: it took %s until the sidecar decided again", about, took)
 	}
 	// It stays so. How many pods the own manager decides about meanwhile is a matter of how busy the machine is otherwise.
-	decided, byOwn := s.bySidecar.Load(), s.byOwn.Load()
+	decided = s.bySidecar.Load()
 	until(t, "it goes on", func() bool { return s.bySidecar.Load() > decided+10 })
-	byOwn = s.byOwn.Load() - byOwn
-	held.add(s.held.get())
-	fmt.Printf("%s: %d pods/s, %s, %s for %s, %d waited: the sidecar decides again after %s, and about all but %d of the next; the lock was held for %s at most\n",
-		t.Name(), rate, takes, name, outage, waited, took.Round(time.Millisecond), byOwn, s.held.get().Round(100*time.Microsecond))
 }

@@ -1,6 +1,10 @@
 package yunikorn
 
-import "time"
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // Options of [New] and [NewStaged]. The zero value is a good one.
 type Options struct {
@@ -12,12 +16,15 @@ type Options struct {
 	TimeToLive time.Duration
 	// Unavailable says who answers where the sidecar cannot.
 	Unavailable Unavailable
-	// Outages is told of each outage when it begins and when it ends, and of the pods that were placed in it once they are judged.
-	// It is called in the background, one call at a time, under no lock of the shim.
+	// Outages is told of each outage when it begins and when it ends, of the pods that were placed in it once they are judged, and of
+	// placements that the sidecar does not take in. It is called in the background, one call at a time, under no lock of the shim.
 	Outages func(Outage)
 	// Log is told the same in short: the reason when the sidecar stops giving answers, and nil when it answers again. It is called
 	// as Outages is.
 	Log func(reason error)
+	// Misfit is told of each pod that was placed in an outage and does not fit its node by what the sidecar says afterwards, and why:
+	// for an event on the pod, which is not to be changed. It is called in the background, under no lock of the shim.
+	Misfit func(pod *v1.Pod, node, why string)
 }
 
 // Unavailable says who answers where the sidecar cannot.
@@ -45,6 +52,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Outages == nil {
 		o.Outages = func(Outage) {}
+	}
+	if o.Misfit == nil {
+		o.Misfit = func(*v1.Pod, string, string) {}
 	}
 	if o.Log == nil {
 		o.Log = func(error) {}

@@ -19,19 +19,24 @@ const (
 	Ended
 	// Judged: what the sidecar says, now that it answers again, of the pods that were placed in the outage. Only where there were any.
 	Judged
+	// Overdue: for 5 s placements have kept questions from being asked, and do not any more. Each is told of once, until it comes
+	// through; the sidecar goes on being told of it.
+	Overdue
 )
 
-// Outage is a time in which the sidecar gives no answers. Its String is one line for a log.
+// Outage is a time in which the sidecar gives no answers, or tells of placements that it does not take in. Its String is one line for a
+// log.
 type Outage struct {
 	Stage Stage
-	// When it began, and how long it was, or has been so far.
+	// When it began, or the first placement began to wait, and how long it was, or has been so far.
 	Since  time.Time
 	Length time.Duration
 	// Why it began, and the last reason.
 	First, Last error
-	// Placements and ends of placements that had to wait for the sidecar.
+	// Placements and ends of placements that had to wait for the sidecar. Of Overdue: that do so no more.
 	Waited int
-	// Pods that the shim has placed in the outage and not forgotten in it, and the names of the first of them, as namespace/name.
+	// Pods that the shim has placed in the outage and not forgotten in it, and the names of the first of them, as namespace/name. Of
+	// Overdue: the first placements, with node and failure.
 	Placed int
 	Names  []string
 	// Of Judged: how many pods were judged, and how many of these do not fit their nodes beside all others that are there now; the
@@ -50,6 +55,8 @@ func (o Outage) String() string {
 			text += fmt.Sprintf("; the last failure: %v", o.Last)
 		}
 		return text + fmt.Sprintf("; %d placements waited; %d pods were placed meanwhile%s", o.Waited, o.Placed, listed(o.Names, o.Placed))
+	case Overdue:
+		return fmt.Sprintf("nodesift does not take in %d placements, and is asked without them from now on%s", o.Waited, listed(o.Names, o.Waited))
 	default:
 		return fmt.Sprintf("of %d pods that were placed while nodesift gave no answers, %d were judged since, and %d do not fit%s",
 			o.Placed, o.Judged, o.Misfits, listed(o.Misfitting, o.Misfits))
@@ -125,6 +132,8 @@ type Health struct {
 	Delivered uint64
 	Waiting   int
 	Oldest    time.Duration
+	// Of those that wait, how many are overdue and keep nothing from being asked.
+	Overdue int
 }
 
 // Health says how the sidecar has answered.
@@ -144,6 +153,9 @@ func (s *sidecar) Health() Health {
 	}
 	for _, of := range s.deliveries.waiting {
 		health.Oldest = max(health.Oldest, time.Since(of.since))
+		if !of.blocking {
+			health.Overdue++
+		}
 	}
 	return health
 }
@@ -161,7 +173,7 @@ func (s *sidecar) giveUp(reason error) {
 		placed: map[types.UID]*placement{},
 	}
 	s.history.outages++
-	s.unsaid = append(s.unsaid, s.outage.Outage)
+	s.toSay(s.outage.Outage)
 	s.announce()
 	if !asking {
 		go s.comeBack()
@@ -188,19 +200,34 @@ func (s *sidecar) resume(ownFault bool) *outage {
 		}
 		s.history.away += ended.Length
 		s.history.placed += uint64(ended.Placed)
-		s.unsaid = append(s.unsaid, ended.Outage)
+		s.toSay(ended.Outage)
 	}
 	s.announce()
 	return ended
 }
 
-// say logs what is to be logged, in its order. It is never called under the locks of the shim.
+// toSay is called with the mutex.
+func (s *sidecar) toSay(of Outage) {
+	if len(s.unsaid) < maxUnsaid {
+		s.unsaid = append(s.unsaid, of)
+	}
+}
+
+// say has what is to be logged logged, in its order. It does not wait: where logging hangs, nothing else does.
 func (s *sidecar) say() {
-	s.saying.Lock()
-	defer s.saying.Unlock()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.saying && len(s.unsaid) > 0 {
+		s.saying = true
+		go s.sayAll()
+	}
+}
+
+func (s *sidecar) sayAll() {
 	for {
 		s.mutex.Lock()
 		if len(s.unsaid) == 0 {
+			s.saying = false
 			s.mutex.Unlock()
 			return
 		}

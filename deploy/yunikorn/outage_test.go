@@ -110,7 +110,10 @@ func TestAnOutageIsLoggedWhenItBeginsAndWhenItEnds(t *testing.T) {
 func TestPodsThatWerePlacedInAnOutageAreJudgedAfterIt(t *testing.T) {
 	f, client := startFake(t, 6)
 	logged := &log{}
-	m := newManager(client, &own{}, logged.options())
+	options := logged.options()
+	var misfits []string
+	options.Misfit = func(pod *v1.Pod, node, why string) { misfits = append(misfits, pod.Name+" on "+node+" "+why) }
+	m := newManager(client, &own{}, options)
 	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
 	f.change(func() { f.filterError, f.misfits["uid-b"] = unavailable, true })
 	ask(t, m, pod("web2", "5"), info("node-0000", "900"), true, 0)
@@ -124,6 +127,23 @@ func TestPodsThatWerePlacedInAnOutageAreJudgedAfterIt(t *testing.T) {
 	expect(t, "the line", judged.String(), "of 2 pods that were placed while nodesift gave no answers, 2 were judged since, and 1 do not fit: "+
 		"default/b on node-0003 (InterPodAffinity: "+texts[2]+")")
 	expect(t, "misfits", m.Health().Misfits, 1)
+	expect(t, "told for an event", fmt.Sprint(misfits), "[b on node-0003 InterPodAffinity: "+texts[2]+"]")
+}
+
+func TestOfManyPodsThatWerePlacedInAnOutageABoundedNumberIsJudged(t *testing.T) {
+	f, client := startFake(t, 6)
+	logged := &log{}
+	m := newManager(client, &own{}, logged.options())
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.filterError = unavailable })
+	ask(t, m, pod("web2", "5"), info("node-0000", "900"), true, 0)
+	const pods, most = 1100, 1000
+	for at := range pods {
+		m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+	}
+	f.change(func() { f.filterError = nil })
+	judged := logged.untilLogged(t, 3)[2]
+	expect(t, "judged", fmt.Sprint(judged.Placed, judged.Judged, judged.Misfits), fmt.Sprint(pods, most, 0))
 }
 
 func TestWhoAnswersInAnOutageFollowsThePolicy(t *testing.T) {

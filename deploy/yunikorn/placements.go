@@ -50,9 +50,10 @@ func (s *sidecar) place(uid types.UID, at *placement) {
 	s.deliver()
 }
 
-// sweep drops placements that the sidecar no longer counts, now and then. It is called with the mutex.
+// sweep drops placements that the sidecar no longer counts, now and then, and ends of such. It is called with the mutex.
 func (s *sidecar) sweep() {
-	if len(s.placed) < s.sweepAt {
+	waiting := s.deliveries.waiting
+	if max(len(s.placed), len(waiting)) < s.sweepAt {
 		return
 	}
 	for uid, at := range s.placed {
@@ -61,5 +62,10 @@ func (s *sidecar) sweep() {
 			s.unpost(uid)
 		}
 	}
-	s.sweepAt = max(minSweep, 2*len(s.placed))
+	for uid, of := range waiting {
+		if time.Since(of.posted) > s.options.TimeToLive {
+			s.unpost(uid)
+		}
+	}
+	s.sweepAt = max(minSweep, 2*max(len(s.placed), len(waiting)))
 }

@@ -79,6 +79,23 @@ func TestPlacementsThatHaveExpiredAreDropped(t *testing.T) {
 	}
 }
 
+// The sidecar ends by itself what it has not been told the end of.
+func TestEndsOfPlacementsThatHaveExpiredAreDropped(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{TimeToLive: time.Nanosecond})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.forgetError = unavailable })
+	const pods, most = 5000, 1024
+	for at := range pods {
+		m.ForgetPod(fmt.Sprint("uid-", at))
+		if waiting := m.Health().Waiting; waiting > most {
+			t.Fatalf("%d ends wait after %d", waiting, at)
+		}
+	}
+	f.change(func() { f.forgetError = nil })
+	untilDelivered(t, m)
+}
+
 func TestVictimsAreNotCountedBeforeEveryPlacementIsDelivered(t *testing.T) {
 	f, client := startFake(t, 6)
 	of := &own{}

@@ -80,11 +80,10 @@ type sidecar struct {
 	policy   policy
 	// Closed when the stance is another one, or nothing waits for its delivery any more. Nil where nobody waits for that.
 	changed chan struct{}
-	// Outages to be logged, in their order.
+	// Outages to be logged, in their order, and whether that goes on.
 	unsaid []Outage
+	saying bool
 
-	// Held while outages are logged.
-	saying sync.Mutex
 	// Has a value where the sidecar has taken a placement in after it had not.
 	revived chan struct{}
 
@@ -191,7 +190,7 @@ func (s *sidecar) ready(ctx context.Context) error {
 // versions are the resourceVersions of a node and a pod that a question requires.
 type versions struct{ node, pod string }
 
-// aside is a pod whose questions had no answer in time.
+// aside is a pod whose questions had no answer.
 type aside struct {
 	times int
 	until time.Time
@@ -211,14 +210,18 @@ func (s *sidecar) failed(uid types.UID, required versions, reason error) {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if errors.Is(reason, nodesift.ErrDeadline) && s.deliveries.blocking == 0 && s.stance != beginning {
+	s.required = required
+	if s.deliveries.blocking == 0 && s.stance != beginning {
 		if len(s.aside) >= maxAside {
 			clear(s.aside)
 		}
 		times := s.aside[uid].times
 		s.aside[uid] = aside{times + 1, time.Now().Add(doubled(asideMin, times, asideMax))}
+		if times > 0 {
+			// The sidecar has answered since, so it is not asked to see what this pod needs before it may be asked about others.
+			s.required = versions{}
+		}
 	}
-	s.required = required
 	s.giveUp(reason)
 }
 

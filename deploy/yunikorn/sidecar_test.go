@@ -140,13 +140,15 @@ func read(t testing.TB, text []byte, into any) {
 }
 
 // seeded prints the seed, which NODESIFT_SEED repeats.
-func seeded(t testing.TB) *rand.Rand {
+func seeded(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(seedOf(t), 0)) }
+
+func seedOf(t testing.TB) uint64 {
 	seed, err := strconv.ParseUint(os.Getenv("NODESIFT_SEED"), 10, 64)
 	if err != nil {
 		seed = uint64(time.Now().UnixNano())
 	}
 	fmt.Printf("%s: NODESIFT_SEED=%d\n", t.Name(), seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return seed
 }
 
 // The sidecar's own calls for YuniKorn evaluate each pod and node anew; what the manager looks up must be the same, in the same
