@@ -142,7 +142,7 @@ fn large_pods_that_it_has_no_time_for_do_not_keep_it_from_others() {
         let endless = |number: u64| {
             // Each has facts of its own.
             let mut pod = pod(&format!("endless{number:03}"), 1, Some("n"), 100 + number, Some("l"));
-            pod["metadata"]["namespace"] = json!(if number % 2 == 0 { "ns" } else { "other" });
+            pod["metadata"]["namespace"] = json!(if number.is_multiple_of(2) { "ns" } else { "other" });
             let labels = if is_large { 300 } else { 1 };
             let labels = (0..labels).map(|label| (format!("label-{label}"), json!("x".repeat(60))));
             pod["metadata"]["labels"] = labels.collect::<serde_json::Map<_, _>>().into();
