@@ -92,7 +92,11 @@ impl Desk {
     /// A negotiation has these seats.
     pub(crate) fn enter(&mut self, id: NegotiationId, seats: &[Seat]) {
         for seat in seats {
-            self.seated.entry(seat.party.clone()).or_default().insert(id);
+            let is_new = self.seated.entry(seat.party.clone()).or_default().insert(id);
+            // It may stand before one that has not been looked at, and has a turn of its own.
+            if let Some(sweep) = self.sweeps.get_mut(&seat.party).filter(|_| is_new) {
+                sweep.left += 1;
+            }
         }
     }
 

@@ -174,8 +174,12 @@ impl Turn<'_> {
         let (Phase::Allocating { nodes }, Some(seat)) = (&self.it.phase, self.it.seats.get_mut(position)) else {
             return;
         };
-        let foreign_node = said.nodes.iter().find(|node| !nodes.contains(node));
-        let foreign_claim = said.claims.iter().find(|claim| !seat.claims.contains(claim));
+        // Of more than there are, one is there twice, or another.
+        let (most_nodes, most_claims) = (nodes.len() + 1, seat.claims.len() + 1);
+        let foreign_node = said.nodes.iter().take(most_nodes).find(|node| !nodes.contains(node));
+        let foreign_claim = said.claims.iter().take(most_claims).find(|claim| !seat.claims.contains(claim));
+        let foreign_node = foreign_node.or(said.nodes.get(nodes.len()));
+        let foreign_claim = foreign_claim.or(said.claims.get(seat.claims.len()));
         let Some(call) = seat.call.as_mut().filter(|call| !call.is_finished) else { return };
         let error = match (foreign_node, foreign_claim) {
             (Some(node), _) => Some(MalformedAnswer::NotAsked(node.clone())),
@@ -269,9 +273,13 @@ impl Turn<'_> {
             None => call.has_failed = true,
         }
         let reason = cut(&said.reason);
-        let named = said.nodes.iter().filter(|node| nodes.contains(node));
-        let named: Vec<&Node> =
-            if said.nodes.is_empty() { nodes.first().into_iter().collect() } else { named.collect() };
+        // With the texts of the candidates, which are kept. More of them than there are say nothing more.
+        let said_of = |node: &&Node| said.nodes.iter().take(nodes.len()).any(|named| named == *node);
+        let named: Vec<&Node> = if said.nodes.is_empty() {
+            nodes.first().into_iter().collect()
+        } else {
+            nodes.iter().filter(said_of).collect()
+        };
         let unsuitable =
             named.into_iter().map(|node| (node.clone(), Suitability::Unsuitable(reason.clone()))).collect();
         self.desk.kept.keep(&seat.key, unsuitable, self.now, self.now + VALID_MOST, &mut self.desk.out);

@@ -167,6 +167,38 @@ fn attending_again_and_again_costs_each_step_the_same() {
 }
 
 #[test]
+fn negotiations_that_begin_while_others_are_told_of_a_stream_hide_none_of_these() {
+    const MANY: usize = 4 * SWEPT;
+    let mut world = World::new(vec![party("a", OnSilence::Wait), party("b", OnSilence::Wait)]);
+    let mut before = std::collections::BTreeSet::new();
+    for pod in 0..MANY {
+        before.insert(world.negotiate(patient(pod)));
+        let ask = world.ask("a");
+        world.answer(&ask, "a", []);
+    }
+    let mut effects = vec![world.core.attend(&text("a"), 2, &Owner::default(), world.now).unwrap()];
+    let mut pod = MANY;
+    while world.core.next_tick().is_some_and(|at| at <= world.now) {
+        // Each may stand before those that are not told yet: ids are drawn.
+        for _ in 0..8 {
+            world.negotiate(patient(pod));
+            pod += 1;
+        }
+        effects.push(world.core.step(Event::Tick, world.now));
+        assert!(pod < 40 * MANY, "it never ends");
+    }
+    let asked = |effects: &[Effect], id: NegotiationId| {
+        let is_about = |effect: &Effect| match effect {
+            Effect::Call(to, Call::Ask(ask)) => **to == *"a" && ask.negotiation == id,
+            _ => false,
+        };
+        effects.iter().any(is_about)
+    };
+    before.retain(|id| !effects.iter().any(|effects| asked(effects, *id)));
+    assert!(before.is_empty(), "{} of {MANY} do not know of the stream", before.len());
+}
+
+#[test]
 fn whoever_attends_again_is_asked_again_about_everything_step_by_step() {
     const MANY: usize = 10 * SWEPT;
     let mut world = World::new(vec![party("a", OnSilence::Wait), party("b", OnSilence::Wait)]);
