@@ -111,10 +111,12 @@ impl Engine {
             }
         }
         // One namespace says nothing of others that the trial has not come to.
-        let namespaces = sample.iter().map(|pod| &pod.namespace).collect::<FxHashSet<_>>().len();
-        let least = if trial.is_cut { QUARANTINE_NAMESPACES.min(namespaces) } else { 1 };
+        let (reached, others) = sample.split_at(trial.pods.min(sample.len()));
+        let reached: FxHashSet<&Arc<str>> = reached.iter().map(|pod| &pod.namespace).collect();
+        let others: FxHashSet<&Arc<str>> = others.iter().map(|pod| &pod.namespace).collect();
+        let unreached = others.difference(&reached).count();
         for record in records {
-            let fails = record.fails(least);
+            let fails = record.fails(QUARANTINE_NAMESPACES.min(record.namespaces.len() + unreached));
             for fault in record.faults {
                 if fails {
                     return Err(fault);
@@ -141,7 +143,9 @@ impl Engine {
         bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
         let bound = distinct(bound);
         let pending = in_turn(pending).into_iter().take(TRIAL_PENDING_PODS);
-        pending.chain(in_turn(bound).into_iter().take(TRIAL_BOUND_PODS)).collect()
+        let bound = in_turn(bound).into_iter().take(TRIAL_BOUND_PODS);
+        // Once more, so that bound pods of other namespaces do not come after all pending ones.
+        in_turn(pending.chain(bound).collect())
     }
 }
 
