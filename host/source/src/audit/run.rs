@@ -93,7 +93,10 @@ impl Audit {
             tokio::select! {
                 () = sleep(AUDIT_PERIOD + jitter) => {}
                 () = self.wanted.notified() => {}
-                () = self.over.notified() => sleep(AUDIT_AFTER_OUTAGE.mul_f64(fastrand::f64())).await,
+                () = self.over.notified() => tokio::select! {
+                    () = sleep(AUDIT_AFTER_OUTAGE.mul_f64(fastrand::f64())) => {}
+                    () = self.wanted.notified() => {}
+                },
             }
             let Checked { differences, compared, not_compared } = self.once().await;
             match not_compared.first() {

@@ -180,7 +180,7 @@ fn affinity_terms(spec: &mut Value) -> impl Iterator<Item = &mut Map<String, Val
 }
 
 /// Adds to the selectors of terms of pod affinity the pod's own values of their label keys, as `In` and `NotIn`. A term without a selector
-/// selects nothing, and stays as it is; so does one with such a requirement about the key.
+/// selects nothing, and stays as it is; so does one that has the requirement already.
 fn label_keys(pod: &mut Value) -> bool {
     let labels = pod.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default();
     let Some(spec) = pod.get_mut("spec") else { return false };
@@ -197,9 +197,14 @@ fn label_keys(pod: &mut Value) -> bool {
                     *expressions = json!([]);
                 }
                 let Some(expressions) = expressions.as_array_mut() else { continue };
-                let is_there = |known: &Value| known["key"] == key && known["operator"] == operator;
+                let added = json!({"key": key, "operator": operator, "values": [value]});
+                // An author may exclude other values of the same key; that a key has `In` beside `matchLabelKeys` is refused.
+                let is_there = |known: &Value| match operator {
+                    "In" => known["key"] == key && known["operator"] == operator,
+                    _ => *known == added,
+                };
                 if !expressions.iter().any(is_there) {
-                    expressions.push(json!({"key": key, "operator": operator, "values": [value]}));
+                    expressions.push(added);
                     changed = true;
                 }
             }

@@ -448,6 +448,9 @@ spec:
         labelSelector: {matchExpressions: [{key: version, operator: In, values: ["6"]}]}
         matchLabelKeys: [version]
       - {topologyKey: zone, matchLabelKeys: [version]}
+      - topologyKey: zone
+        labelSelector: {matchExpressions: [{key: tenant, operator: NotIn, values: ["b"]}]}
+        mismatchLabelKeys: [tenant]
   containers: []
 ---
 apiVersion: storage.k8s.io/v1
@@ -530,6 +533,8 @@ fn label_keys_of_pod_affinity_are_requirements_of_its_selectors() {
     assert_eq!(required[0]["labelSelector"]["matchLabels"], serde_json::json!({"app": "a"}));
     // What the API server has merged when the labels were others stays, and nothing is selected without a selector.
     assert_eq!(required[1]["labelSelector"]["matchExpressions"], serde_json::json!([added("version", "In", "6")]));
+    let both = serde_json::json!([added("tenant", "NotIn", "b"), added("tenant", "NotIn", "a")]);
+    assert_eq!(required[3]["labelSelector"]["matchExpressions"], both, "an author's own exclusions stand beside it");
     assert!(required[2].get("labelSelector").is_none_or(serde_json::Value::is_null), "{}", required[2]);
 }
 

@@ -33,6 +33,8 @@ struct State {
     outages: BTreeMap<Outage, Instant>,
     /// When it was last logged that the cluster was restored.
     restored: Option<Instant>,
+    /// Whether the server was away since it was last followed as a whole: it may come back with another history.
+    was_away: bool,
 }
 
 /// A kind whose last request failed.
@@ -75,8 +77,16 @@ impl Cause {
     }
 
     fn outage(self, resource: Resource) -> Outage {
-        let concerns_one_kind = matches!(self, Self::Forbidden | Self::NotServed);
-        (self, concerns_one_kind.then_some(resource))
+        (self, self.concerns_one_kind().then_some(resource))
+    }
+
+    fn concerns_one_kind(self) -> bool {
+        matches!(self, Self::Forbidden | Self::NotServed)
+    }
+
+    /// Whether the server may have another history after it. One that is only overloaded is not asked for more.
+    fn is_away(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Unauthorized | Self::Lagging)
     }
 }
 
@@ -95,7 +105,7 @@ impl fmt::Display for Cause {
 }
 
 impl Health {
-    /// Notified whenever an outage of the server as a whole is over: it may have come back with another history.
+    /// Notified when the server was away, and is followed as a whole again: it may have come back with another history.
     pub fn over(&self) -> Arc<Notify> {
         Arc::clone(&self.over)
     }
@@ -124,7 +134,7 @@ impl Health {
             _ => {
                 let ended = state.failing.insert(resource, Failing { cause, failures, since: now, text: text.clone() });
                 if let Some(ended) = ended {
-                    state.end_unless_met(ended.cause.outage(resource), now, &self.over);
+                    state.end_unless_met(ended.cause.outage(resource), now);
                 }
                 let Some(failing) = state.failing.get_mut(&resource) else { return };
                 failing
@@ -135,6 +145,7 @@ impl Health {
         let since = failing.since;
         if is_outage && !state.outages.contains_key(&outage) {
             state.outages.insert(outage, since);
+            state.was_away |= cause.is_away();
             drop(state);
             log_begin(cause, resource, &text);
         }
@@ -146,7 +157,11 @@ impl Health {
         let mut state = self.locked();
         state.expired.remove(&resource);
         if let Some(ended) = state.failing.remove(&resource) {
-            state.end_unless_met(ended.cause.outage(resource), Instant::now(), &self.over);
+            state.end_unless_met(ended.cause.outage(resource), Instant::now());
+        }
+        let is_followed = state.failing.values().all(|failing| failing.cause.concerns_one_kind());
+        if is_followed && std::mem::take(&mut state.was_away) {
+            self.over.notify_one();
         }
     }
 
@@ -208,7 +223,7 @@ impl Health {
 
 impl State {
     /// Ends and logs an outage that no kind meets any more.
-    fn end_unless_met(&mut self, outage: Outage, now: Instant, over: &Notify) {
+    fn end_unless_met(&mut self, outage: Outage, now: Instant) {
         if self.failing.iter().any(|(resource, failing)| failing.cause.outage(*resource) == outage) {
             return;
         }
@@ -219,10 +234,7 @@ impl State {
                 Some(Resource { kind, .. }) => {
                     tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again")
                 }
-                None => {
-                    over.notify_one();
-                    tracing::info!(%cause, lasted_s, "outage over: the API server is followed again");
-                }
+                None => tracing::info!(%cause, lasted_s, "outage over: the API server is followed again"),
             }
         }
     }
@@ -333,10 +345,18 @@ mod tests {
         health.recovered(Kind::Pod);
         assert_eq!(outages(&health), []);
         assert!(over.notified().now_or_never().is_some());
-        // What concerns one kind says nothing about the server.
-        (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(403)));
-        health.recovered(Kind::Pod);
+        // What concerns one kind says nothing about the server, and one that is overloaded is asked for no more.
+        for status in [403, 429, 500, 410] {
+            (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(status)));
+            health.recovered(Kind::Pod);
+            assert!(over.notified().now_or_never().is_none(), "{status}");
+        }
+        // It comes back overloaded: it is followed once it answers.
+        (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &down));
+        health.failed(Kind::Pod, &failure(429));
         assert!(over.notified().now_or_never().is_none());
+        health.recovered(Kind::Pod);
+        assert!(over.notified().now_or_never().is_some());
     }
 
     #[tokio::test]
