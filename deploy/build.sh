@@ -4,6 +4,7 @@
 # `CARGO_PROFILE_DIST_DEBUG=line-tables-only` adds lines to it. `NODESIFT_REVISION` is what the program names in --version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+command -v objcopy >/dev/null || { echo 'error: symbols are split off with objcopy, which is not here: apt-get install binutils' >&2; exit 1; }
 export RUSTFLAGS="--cfg nodesift_shipped --remap-path-prefix=$PWD=/nodesift --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo ${RUSTFLAGS:-}"
 export NODESIFT_REVISION=${NODESIFT_REVISION:-$(deploy/revision.sh)}
 [ "$NODESIFT_REVISION" != unknown ] || unset NODESIFT_REVISION
