@@ -170,8 +170,8 @@ func TestAnswersAreAsNewAsWhatTheInformersHaveShown(t *testing.T) {
 	web := pod("web").Obj()
 	web.ResourceVersion = "43"
 	until(t, "the plugin has seen both objects", func() bool {
-		nodes, pods := w.plugin().observed.versions(web)
-		return nodes == "41" && pods == "57"
+		required, _ := w.plugin().observed.required(web)
+		return required == versions{nodesKind: 41, podsKind: 57}
 	})
 	w.cycle(ours, web)
 	web.ResourceVersion = "99"

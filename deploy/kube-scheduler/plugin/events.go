@@ -109,8 +109,12 @@ func (p *Plugin) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHi
 func (p *Plugin) hint(predicate string, own fwk.QueueingHintFn) fwk.QueueingHintFn {
 	return func(logger klog.Logger, pod *v1.Pod, old, new any) (fwk.QueueingHint, error) {
 		// Whatever brings the pod back, the next answer must have seen.
-		p.observed.see(old)
-		p.observed.see(new)
+		// The older of two states can have a version of before versions went back.
+		if new != nil {
+			p.observed.see(new)
+		} else {
+			p.observed.see(old)
+		}
 		if !p.rejections.by(pod.UID, predicate, p.inTree) {
 			return fwk.QueueSkip, nil
 		}

@@ -39,10 +39,17 @@ type fakeSidecar struct {
 	// Changes an answer, or fails it.
 	edit func(*nodesiftv1.FilterRequest, *nodesiftv1.FilterResponse) error
 	// Why an assumption is refused.
-	refuses    map[string]string
+	refuses map[string]string
+	// What requests with a pod to assume fail with; OK is that they have no answer.
+	fails map[string]codes.Code
+	// Placements of a request above which it fails; 0 is any number. And those that requests have had of each pod.
+	takes      int
+	told       map[string]int
 	predicates []string
-	reprieve   func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
-	reprieves  int
+	// Placements of the largest request that was taken in, and of the largest one with a question.
+	most, mostWithQuestion int
+	reprieve               func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
+	reprieves              int
 	// Calls that have begun, answered or not.
 	begun  atomic.Int64
 	paused atomic.Bool
@@ -58,7 +65,8 @@ func startFake(t testing.TB, nodes ...string) *fakeSidecar {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	f := &fakeSidecar{socket: filepath.Join(folder, "n.sock"), nodes: nodes, rejects: map[string]*nodesiftv1.Failure{},
-		refuses: map[string]string{}, predicates: []string{"NodeName"}}
+		refuses: map[string]string{}, fails: map[string]codes.Code{},
+		told: map[string]int{}, predicates: []string{"NodeName"}}
 	f.start(t)
 	t.Cleanup(func() { f.server.Stop() })
 	return f
@@ -126,14 +134,47 @@ func uidOf(pod *nodesiftv1.Pod) string {
 	return string(whole.UID)
 }
 
-func (f *fakeSidecar) answer(request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
+// failure is what a request fails with as a whole, because of a pod in it.
+func (f *fakeSidecar) failure(ctx context.Context, request *nodesiftv1.FilterRequest) error {
+	f.mutex.Lock()
+	takes := f.takes
+	f.mutex.Unlock()
+	if takes > 0 && len(request.GetAssume()) > takes {
+		return status.Error(codes.ResourceExhausted, "too many")
+	}
+	for _, assume := range request.GetAssume() {
+		uid := uidOf(assume.GetPod())
+		f.mutex.Lock()
+		f.told[uid]++
+		code, ok := f.fails[uid]
+		f.mutex.Unlock()
+		if !ok {
+			continue
+		}
+		if code == codes.OK {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return status.Error(code, "failed by the test")
+	}
+	return nil
+}
+
+func (f *fakeSidecar) answer(ctx context.Context, request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
 	f.begun.Add(1)
 	for f.paused.Load() {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(time.Duration(f.perPlacement.Load()) * time.Duration(len(request.GetAssume())))
+	if err := f.failure(ctx, request); err != nil {
+		return nil, err
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	f.most = max(f.most, len(request.GetAssume()))
+	if len(request.GetPods()) > 0 {
+		f.mostWithQuestion = max(f.mostWithQuestion, len(request.GetAssume()))
+	}
 	response := &nodesiftv1.FilterResponse{Version: &nodesiftv1.Version{Generation: 1, PolicyGeneration: 1, PodsResourceVersion: "100"}}
 	for _, forget := range request.GetForget() {
 		uid := uidOf(forget.GetPod())
@@ -188,8 +229,8 @@ func (f *fakeSidecar) answer(request *nodesiftv1.FilterRequest) (*nodesiftv1.Fil
 	return response, nil
 }
 
-func (f *fakeSidecar) Filter(_ context.Context, request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
-	return f.answer(request)
+func (f *fakeSidecar) Filter(ctx context.Context, request *nodesiftv1.FilterRequest) (*nodesiftv1.FilterResponse, error) {
+	return f.answer(ctx, request)
 }
 
 func (f *fakeSidecar) FilterStream(stream nodesiftv1.Nodesift_FilterStreamServer) error {
@@ -199,11 +240,11 @@ func (f *fakeSidecar) FilterStream(stream nodesiftv1.Nodesift_FilterStreamServer
 			return nil
 		}
 		response := &nodesiftv1.FilterStreamResponse{Id: message.GetId()}
-		answer, err := f.answer(message.GetFilter())
+		answer, err := f.answer(stream.Context(), message.GetFilter())
 		if err != nil {
 			code := status.Code(err)
 			name := map[codes.Code]string{codes.Aborted: "ABORTED", codes.NotFound: "NOT_FOUND", codes.InvalidArgument: "INVALID_ARGUMENT",
-				codes.DeadlineExceeded: "DEADLINE_EXCEEDED"}[code]
+				codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.Internal: "INTERNAL", codes.ResourceExhausted: "RESOURCE_EXHAUSTED"}[code]
 			response.Outcome = &nodesiftv1.FilterStreamResponse_Error{Error: &nodesiftv1.CallError{Code: name, Message: err.Error()}}
 		} else {
 			response.Outcome = &nodesiftv1.FilterStreamResponse_Answer{Answer: answer}

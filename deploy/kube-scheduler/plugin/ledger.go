@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,12 @@ type ledger struct {
 	// The newest stream on which anything was taken in, and how many placements were taken in there.
 	stream  uint64
 	settled int
+	// When the sidecar has last answered anything on the stream.
+	answered time.Time
+	// Entries that it has not taken in when they were told.
+	refused int
+	// The time; the clock of the machine where it is nil.
+	clock func() time.Time
 }
 
 // entry is a pod, and where it is to count.
@@ -35,6 +43,22 @@ type entry struct {
 	at     time.Time
 	// Whether the sidecar had the pod when it was placed, so that its UID is enough the first time.
 	known bool
+	// Set where it was not taken in, and not since.
+	refusal *refusal
+	// Changes of a request with this one, after one has failed; 0 is any number.
+	most int
+}
+
+// refusal is a placement that does not come through: the sidecar refuses it, or fails or says nothing whenever it is told of it.
+type refusal struct {
+	// The first time and the last one that it did not.
+	since, last time.Time
+	// Whether a request that had nothing else has failed. It is told no more on the stream then.
+	alone bool
+	// When it is told beside the stream again.
+	next   time.Time
+	err    error
+	logged bool
 }
 
 // sending is a change that is being sent.
@@ -75,25 +99,28 @@ func (l *ledger) shown(uid types.UID) {
 
 // replace is called with the lock.
 func (l *ledger) replace(uid types.UID, next *entry) {
-	if old := l.entries[uid]; old != nil && old.counts(l.stream) {
-		l.settled--
+	if old := l.entries[uid]; old != nil {
+		if old.counts(l.stream) {
+			l.settled--
+		}
+		l.takenIn(old)
 	}
 	if next == nil {
 		delete(l.entries, uid)
 		return
 	}
 	l.changes++
-	next.change, next.at = l.changes, time.Now()
+	next.change, next.at = l.changes, l.now()
 	l.entries[uid] = next
 }
 
 // counts tells whether this is a placement that a stream has taken in.
 func (e *entry) counts(stream uint64) bool { return e.node != "" && e.stream == stream && stream != 0 }
 
-// isOwed tells whether the sidecar has to be told this, where it answers on a stream.
-func (e *entry) isOwed(stream uint64) bool {
-	old := stream != 0 && e.stream != stream || time.Since(e.at) > placementRenewal
-	return !e.sent && (e.stream == 0 || old)
+// isOwed tells whether the sidecar has to be told this on a stream. It is called with the lock.
+func (l *ledger) isOwed(e *entry, stream uint64) bool {
+	old := stream != 0 && e.stream != stream || l.now().Sub(e.at) > placementRenewal
+	return !e.sent && !l.isAside(e) && (e.stream == 0 || old)
 }
 
 // owed is the number of changes that [ledger.unsent] would send without a limit.
@@ -102,40 +129,67 @@ func (l *ledger) owed(stream uint64) int {
 	defer l.mutex.Unlock()
 	owed := 0
 	for _, entry := range l.entries {
-		if entry.isOwed(stream) {
+		if l.isOwed(entry, stream) {
 			owed++
 		}
 	}
 	return owed
 }
 
-// unsent are the changes to send now: those that were never sent or were refused, and, where a stream is given, those that were
-// not taken in on it. At most [maxChanges].
-func (l *ledger) unsent(stream uint64) ([]nodesift.FeasibleOption, []sending) {
+// unsent are the changes to send now, with a limit: those that were never sent or were refused, the latter last, and, where a stream
+// is given, those that were not taken in on it. Of those with which requests have failed there are half as many as then, so that
+// few failures find the one that is at fault.
+func (l *ledger) unsent(stream uint64, most int) ([]nodesift.FeasibleOption, []sending) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	var options []nodesift.FeasibleOption
-	var changes []sending
-	for uid, entry := range l.entries {
-		if len(changes) == maxChanges {
-			break
-		}
-		if !entry.isOwed(stream) {
-			continue
-		}
-		pod := nodesift.PodUID(string(uid))
-		if !entry.known && entry.node != "" {
-			pod = nodesift.WholePod(entry.pod)
-		}
-		entry.sent, entry.known = true, false
-		changes = append(changes, sending{uid, entry.change, entry.node})
-		if entry.node == "" {
-			options = append(options, nodesift.ForgetFirst(pod))
-		} else {
-			options = append(options, nodesift.AssumeFirst(pod, entry.node, nodesift.TimeToLive(placementLifetime)))
+	var owed []*entry
+	for _, entry := range l.entries {
+		if l.isOwed(entry, stream) {
+			owed = append(owed, entry)
 		}
 	}
+	slices.SortFunc(owed, func(a, b *entry) int {
+		switch {
+		case a.refusal == nil && b.refusal != nil:
+			return -1
+		case a.refusal != nil && b.refusal == nil:
+			return 1
+		default:
+			return cmp.Compare(b.limit(), a.limit())
+		}
+	})
+	var options []nodesift.FeasibleOption
+	var changes []sending
+	for _, entry := range owed {
+		if most = min(most, entry.limit()); len(changes) >= most {
+			break
+		}
+		entry.sent = true
+		changes = append(changes, sending{entry.pod.UID, entry.change, entry.node})
+		options = append(options, entry.option())
+	}
 	return options, changes
+}
+
+// limit is the largest request that this is told in.
+func (e *entry) limit() int {
+	if e.most == 0 {
+		return maxBatch
+	}
+	return e.most
+}
+
+// option is a change as a request has it.
+func (e *entry) option() nodesift.ChangeOption {
+	pod := nodesift.PodUID(string(e.pod.UID))
+	if !e.known && e.node != "" {
+		pod = nodesift.WholePod(e.pod)
+	}
+	e.known = false
+	if e.node == "" {
+		return nodesift.ForgetFirst(pod)
+	}
+	return nodesift.AssumeFirst(pod, e.node, nodesift.TimeToLive(placementLifetime))
 }
 
 // settle notes what became of changes. Where there is an error, that is unknown of all of them, and they are sent again.
@@ -145,9 +199,13 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 	if outcome.Stream > l.stream {
 		l.stream, l.settled = outcome.Stream, 0
 	}
+	if err == nil {
+		l.answered = l.now()
+	}
 	assumed, forgotten := outcome.Assumed, outcome.Forgotten
 	for _, change := range changes {
 		var refused error
+		answered := true
 		switch {
 		case change.node == "" && len(forgotten) > 0:
 			refused, forgotten = forgotten[0].Err, forgotten[1:]
@@ -155,7 +213,7 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 			refused, assumed = assumed[0].Err, assumed[1:]
 		default:
 			// No answer.
-			refused = err
+			answered, refused = false, err
 			if refused == nil {
 				refused = nodesift.ErrUnavailable
 			}
@@ -170,8 +228,13 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 				l.settled--
 			}
 			entry.stream = 0
+			if answered {
+				l.refuse(entry, refused)
+			}
 			continue
 		}
+		l.takenIn(entry)
+		entry.most = 0
 		if entry.node == "" {
 			delete(l.entries, change.uid)
 			continue
@@ -179,11 +242,12 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 		if !entry.counts(l.stream) && outcome.Stream == l.stream {
 			l.settled++
 		}
-		entry.stream, entry.at = outcome.Stream, time.Now()
+		entry.stream, entry.at = outcome.Stream, l.now()
 	}
 }
 
-// placed tells whether all placements were taken in on a stream, so that its answers count.
+// placed tells whether all placements were taken in on a stream, but for those that the sidecar has not taken in for long, so that its
+// answers count.
 func (l *ledger) placed(stream uint64) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -191,11 +255,19 @@ func (l *ledger) placed(stream uint64) bool {
 		return true
 	}
 	for _, entry := range l.entries {
-		if entry.node != "" && entry.stream != stream {
+		if entry.node != "" && entry.stream != stream && !l.isOverdue(entry) {
 			return false
 		}
 	}
 	return true
+}
+
+// now is called with the lock.
+func (l *ledger) now() time.Time {
+	if l.clock == nil {
+		return time.Now()
+	}
+	return l.clock()
 }
 
 // len is the number of pods in the ledger.

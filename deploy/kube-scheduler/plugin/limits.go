@@ -17,6 +17,14 @@ const (
 	// Time to learn the policy, which no cycle waits for.
 	policyTimeout = 2 * time.Second
 
+	// How long a sidecar that answers may lack a resourceVersion before it is asked without. Its watch is behind by milliseconds, and by
+	// seconds where it begins anew; a version that is not there by then is of before a restore of etcd, or the watch does not work,
+	// which the sidecar says by itself: its answers are stale.
+	versionPatience = 30 * time.Second
+	// Answers in a row that have to say so: with the pause of the breaker they take seconds, in which a sidecar that goes on after a halt
+	// catches up.
+	versionAnswers = 5
+
 	// Failed calls in a row after which the sidecar is not called, and for how long. Then one call tries again.
 	breakerFailures = 3
 	breakerPause    = time.Second
@@ -25,12 +33,26 @@ const (
 	placementLifetime = time.Hour
 	// Age after which a placement that is still waiting, for volumes or for its group, is reported again.
 	placementRenewal = 30 * time.Minute
-	// Changes in one request; the sidecar takes 1,000.
-	maxChanges = 1000
-	// Changes that a question takes along, at some 10 µs each a small part of its time. More are told beside the cycles.
-	maxChangesWithQuestion = 100
-	// Time for a request with changes beside the cycles: that of the sidecar for a request.
-	catchUpTimeout = 2 * time.Second
+	// Changes that a question takes along: where each takes 2 ms, which is 200 times as long as usual, they take 8 ms of its 20 ms.
+	// More are told beside the cycles.
+	maxChangesWithQuestion = 4
+	// Changes of the first request beside the cycles, and of the largest. Where each takes 2 ms they take 100 ms and 0.4 s, within the
+	// time for a request; at the usual 10 µs this is more placements a second than any scheduler makes.
+	firstBatch = 50
+	maxBatch   = 200
+	// Time for a request with changes beside the cycles: longer than that of the sidecar for a request, 2 s, so that it says itself that
+	// it was too slow, and the stream goes on.
+	catchUpTimeout = 3 * time.Second
+	// Time for a question that ends a stream on which a request has had no answer: the least that a request can have.
+	endTimeout = time.Millisecond
+
+	// How long a placement that the sidecar does not take in keeps answers from counting. By then its watch has shown it the node, or
+	// room that it lacked has become free.
+	refusalPatience = 5 * time.Second
+	// Pause between two attempts to tell a placement that was set aside: one call a second costs nothing.
+	refusalPause = time.Second
+	// Placements set aside that are told in one turn, a call each, so that one that has no answer holds few others up.
+	maxSetAsideAtOnce = 16
 
 	// kube-scheduler's own defaults, of DefaultPreemptionArgs.
 	defaultMinCandidateNodesPercentage = 10

@@ -136,31 +136,31 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 	for _, option := range c.situation() {
 		options = append(options, option)
 	}
-	if wait := p.args.ConsistencyTimeout.Duration; wait > 0 {
-		if nodes, pods := p.observed.versions(c.pod); nodes != "" || pods != "" {
-			options = append(options, nodesift.AtLeast(nodes, pods), nodesift.Patience(wait))
-		}
-	}
 	// By UID where the sidecar has the same version, or else whole.
 	c.known = c.pod.UID != "" && c.pod.ResourceVersion != ""
 	c.named = nodesift.PodUID(string(c.pod.UID)).At(c.pod.ResourceVersion)
+	p.sidecar.tellSetAside()
 	var stream uint64
 	for {
 		if !c.known {
 			c.named = nodesift.WholePod(c.pod)
 		}
-		if p.sidecar.catchingUp.Load() || p.sidecar.ledger.owed(stream) > maxChangesWithQuestion {
-			p.sidecar.catchUp(stream)
-			return nodesift.Set{}, errCatchingUp
+		if p.sidecar.manyOwed(stream) {
+			return nodesift.Set{}, p.sidecar.whyHeld()
 		}
-		changes, sent := p.sidecar.ledger.unsent(stream)
-		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, changes)...)
+		required, overdue := p.required(c.pod)
+		changes, sent := p.sidecar.ledger.unsent(stream, maxChangesWithQuestion)
+		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, p.atLeast(required, overdue), changes)...)
 		p.sidecar.ledger.settle(sent, nodesift.Changes{Assumed: set.Assumed(), Forgotten: set.Forgotten(), Stream: set.Stream()}, err)
+		p.sidecar.rode(len(sent), err)
 		switch {
 		case c.known && (errors.Is(err, nodesift.ErrChanged) || errors.Is(err, nodesift.ErrNotFound)):
 			c.known = false
 		case err != nil:
+			p.noteUnanswered(ctx, err, required, overdue)
 			return nodesift.Set{}, err
+		case !p.observed.answered(set.Version(), required, overdue):
+			// It has what it lacked for long, and lacks what is new, which is required of the next answer.
 		case p.sidecar.ledger.placed(set.Stream()):
 			return set, rejectingFaults(set)
 		case stream == set.Stream() && len(sent) == 0:
@@ -171,6 +171,39 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 			// Another process than the one that has taken in the placements before, or one that has refused some.
 			stream = set.Stream()
 		}
+	}
+}
+
+// required are the versions that an answer about a pod must have, and whether the sidecar has lacked some for too long.
+func (p *Plugin) required(pod *v1.Pod) (versions, bool) {
+	if p.args.ConsistencyTimeout.Duration == 0 {
+		return versions{}, false
+	}
+	return p.observed.required(pod)
+}
+
+// atLeast are the options of a question that requires versions, unless it asks which ones the sidecar has.
+func (p *Plugin) atLeast(required versions, overdue bool) []nodesift.FeasibleOption {
+	if required.none() || overdue {
+		return nil
+	}
+	return []nodesift.FeasibleOption{
+		nodesift.AtLeast(text(required[nodesKind]), text(required[podsKind])), nodesift.Patience(p.args.ConsistencyTimeout.Duration),
+	}
+}
+
+// noteUnanswered notes whether the sidecar lacks versions or says nothing. Where a question that required some has time left, an end
+// of its time is the sidecar's word.
+func (p *Plugin) noteUnanswered(ctx context.Context, err error, required versions, overdue bool) {
+	switch {
+	case !silent(err):
+	case ctx.Err() == nil && errors.Is(err, nodesift.ErrDeadline):
+		if !required.none() && !overdue {
+			p.observed.lacks(required)
+		}
+	default:
+		p.observed.silent()
+		p.sidecar.ledger.silent()
 	}
 }
 

@@ -31,12 +31,16 @@ func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _
 	}
 }
 
-// send sends what the sidecar has not been told. While it does not answer, the ledger keeps it.
+// send sends what the sidecar has not been told, where that is so little that the next question does not wait for long behind it. While
+// it does not answer, the ledger keeps it.
 func (p *Plugin) send(ctx context.Context) {
 	if p.sidecar.breaker.open() {
 		return
 	}
-	options, changes := p.sidecar.ledger.unsent(0)
+	if p.sidecar.manyOwed(0) {
+		return
+	}
+	options, changes := p.sidecar.ledger.unsent(0, maxChangesWithQuestion)
 	if len(changes) == 0 {
 		return
 	}

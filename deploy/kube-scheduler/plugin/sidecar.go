@@ -18,8 +18,16 @@ type sidecar struct {
 	ledger  ledger
 	breaker breaker
 	users   int
-	// Whether placements are being told beside the cycles.
-	catchingUp atomic.Bool
+	// Whether placements are being told beside the cycles, and those that were set aside beside that.
+	catchingUp, tellingSetAside atomic.Bool
+	// Why the last catching up had no answer, until a question says so.
+	unanswered atomic.Pointer[error]
+	// Changes that a question takes along: fewer where such questions have failed.
+	riding atomic.Int64
+	// Changes of the next request beside the cycles; whoever catches up has it.
+	batch int
+	// Time for a request with changes beside the cycles.
+	timeout time.Duration
 }
 
 var (
@@ -37,7 +45,8 @@ func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
 		if err != nil {
 			return nil, err
 		}
-		shared = &sidecar{client: client, stream: client.Stream()}
+		shared = &sidecar{client: client, stream: client.Stream(), batch: firstBatch, timeout: catchUpTimeout}
+		shared.riding.Store(maxChangesWithQuestion)
 		sidecars[address] = shared
 	}
 	shared.users++
@@ -75,11 +84,15 @@ func (b *breaker) allows() bool {
 	return true
 }
 
-// retry lets the next call through, because the sidecar has answered otherwise.
-func (b *breaker) retry() {
+// progressed lets the next call through, because the sidecar has answered otherwise. Failures before do not count any more, but an
+// open breaker closes by an answer about a pod only.
+func (b *breaker) progressed() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.until = time.Time{}
+	if b.failures < breakerFailures {
+		b.failures = 0
+	}
 }
 
 // open tells whether calls are held back.
