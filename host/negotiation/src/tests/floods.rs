@@ -187,6 +187,8 @@ fn negotiations_that_begin_while_others_are_told_of_a_stream_hide_none_of_these(
         effects.push(world.core.step(Event::Tick, world.now));
         assert!(pod < 40 * MANY, "it never ends");
     }
+    // Each step tells some, those that begin a negotiation as well.
+    effects.push(std::mem::take(&mut world.effects));
     let asked = |effects: &[Effect], id: NegotiationId| {
         let is_about = |effect: &Effect| match effect {
             Effect::Call(to, Call::Ask(ask)) => **to == *"a" && ask.negotiation == id,
