@@ -205,7 +205,10 @@ impl Negotiation {
         let places = candidates * (self.seats.len() + 1);
         let called = self.seats.iter().filter_map(|seat| seat.call.as_ref()).map(|call| call.nodes.len());
         let rechecked = self.seats.iter().flat_map(|seat| &seat.asks).map(|ask| ask.recheck.len());
-        let names = self.order.len() + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len();
+        // A selection may name nodes that are no candidates yet.
+        let selected = self.selection.as_ref().map_or(0, |selection| selection.nodes.len()).saturating_sub(candidates);
+        let names =
+            self.order.len() + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len() + selected;
         let own = self.pod_bytes.saturating_add(self.foreign_bytes);
         own.saturating_add(candidates * CANDIDATE_BYTES + names * NAME_BYTES)
     }
