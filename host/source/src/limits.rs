@@ -23,6 +23,10 @@ pub const YAML_NODES: usize = 1 << 30;
 /// Time between two audits. Up to half of it is added as jitter, so that many sidecars do not list at the same time.
 pub const AUDIT_PERIOD: Duration = Duration::from_secs(300);
 
+/// Shortest outage after which the server may have another history: to restore etcd and start a server takes longer, and a watch that
+/// was silent goes on sooner.
+pub const AWAY_LEAST: Duration = Duration::from_secs(2);
+
 /// Longest time from the end of an outage to an audit, drawn evenly: sidecars of one cluster do not list all objects together while its
 /// server has just come back.
 pub const AUDIT_AFTER_OUTAGE: Duration = Duration::from_secs(30);

@@ -93,7 +93,8 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
     let last = held.iter().rev().take(quarter).min().copied().unwrap();
     println!("MiB by step: {:?}", held.iter().map(|bytes| bytes / MIB).collect::<Vec<_>>());
     println!("{:.1} MiB warm, {:.1} MiB after {events} events", mib(warm), mib(last));
-    assert_eq!(world.lists("Pod"), 1);
+    // A self-check may list as well where this takes minutes.
+    assert_eq!(world.sidecar.output().matches("listed kind=Pod ").count(), 1);
     assert!(last * 10 <= warm * 11, "{:.1} MiB after {:.1} MiB", mib(last), mib(warm));
 }
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::failure::Failure;
 use super::kinds::{self, Resource};
-use crate::limits::{HEALTH_KINDS_NAMED, OUTAGE_FAILURES, RESTORED_AFTER, RESTORED_LOG_PERIOD};
+use crate::limits::{AWAY_LEAST, HEALTH_KINDS_NAMED, OUTAGE_FAILURES, RESTORED_AFTER, RESTORED_LOG_PERIOD};
 
 /// The health of all kinds; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -145,7 +145,6 @@ impl Health {
         let since = failing.since;
         if is_outage && !state.outages.contains_key(&outage) {
             state.outages.insert(outage, since);
-            state.was_away |= cause.is_away();
             drop(state);
             log_begin(cause, resource, &text);
         }
@@ -229,7 +228,9 @@ impl State {
         }
         if let Some(since) = self.outages.remove(&outage) {
             let (cause, resource) = outage;
-            let lasted_s = now.saturating_duration_since(since).as_secs();
+            let lasted = now.saturating_duration_since(since);
+            self.was_away |= cause.is_away() && lasted >= AWAY_LEAST;
+            let lasted_s = lasted.as_secs();
             match resource {
                 Some(Resource { kind, .. }) => {
                     tracing::info!(%kind, %cause, lasted_s, "outage over: listed and watched again")
@@ -327,7 +328,7 @@ mod tests {
         assert_eq!(health.report(), None);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_outage_begins_with_the_third_failure_in_a_row_and_is_one_for_all_kinds() {
         let health = Health::default();
         let down = Failure::Transport("connection refused".to_owned());
@@ -341,18 +342,26 @@ mod tests {
         health.recovered(Kind::Node);
         assert_eq!(outages(&health), [(Cause::Unreachable, None)], "pods are not followed yet");
         let over = health.over();
+        advance(AWAY_LEAST).await;
         assert!(over.notified().now_or_never().is_none());
         health.recovered(Kind::Pod);
         assert_eq!(outages(&health), []);
         assert!(over.notified().now_or_never().is_some());
+        // A watch that was silent and goes on at once was no restart of the server.
+        health.failed(Kind::Pod, &Failure::Silent(Duration::from_secs(20)));
+        assert_eq!(outages(&health), [(Cause::Unreachable, None)]);
+        health.recovered(Kind::Pod);
+        assert!(over.notified().now_or_never().is_none());
         // What concerns one kind says nothing about the server, and one that is overloaded is asked for no more.
         for status in [403, 429, 500, 410] {
             (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &failure(status)));
+            advance(AWAY_LEAST).await;
             health.recovered(Kind::Pod);
             assert!(over.notified().now_or_never().is_none(), "{status}");
         }
         // It comes back overloaded: it is followed once it answers.
         (0..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &down));
+        advance(AWAY_LEAST).await;
         health.failed(Kind::Pod, &failure(429));
         assert!(over.notified().now_or_never().is_none());
         health.recovered(Kind::Pod);
