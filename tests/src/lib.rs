@@ -3,6 +3,7 @@
 //!
 //! - [`guest`]: predicates written in WebAssembly text, correct except for the part that a test replaces.
 //! - [`sidecar`]: the real binary, started on new sockets and stopped at the end of the test.
+//! - [`compiled`]: the built-in predicates, compiled once for all of them.
 //! - [`http`]: requests to it; [`wire`]: raw connections, for requests that no client sends.
 //! - [`process`]: memory, files, threads and processor time of a process.
 //! - [`apiserver`]: an API server with scripted faults.
@@ -14,6 +15,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step fails the test")]
 
 pub mod apiserver;
+pub mod compiled;
 pub mod data;
 pub mod guest;
 pub mod http;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::compiled;
 use crate::http::{self, Endpoint};
 use crate::timeout;
 
@@ -27,9 +28,16 @@ pub struct Output {
 /// The sidecar's default of `--request-timeout`.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 
-/// A command for the binary at `binary`, without this process's environment, with compiled predicates cached in `cache`.
+/// A command for the binary at `binary`, without this process's environment, with compiled predicates cached in `cache`: those of the
+/// default policy are there already.
 pub fn command(binary: &Path, cache: &Path) -> Command {
-    let mut command = Command::new(binary);
+    compiled::folder(binary, cache);
+    plain(binary, cache)
+}
+
+/// The same for any program: nothing is compiled for it.
+pub fn plain(program: &Path, cache: &Path) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("NODESIFT_") || name == "RUST_LOG" {
             command.env_remove(name);

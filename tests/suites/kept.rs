@@ -27,6 +27,7 @@ use nodesift_object::Pod;
 use nodesift_policy::Policy;
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::{Grants, Runtime};
+use nodesift_tests::compiled;
 use nodesift_tests::guest::Guest;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -101,8 +102,7 @@ fn random_histories_stay_within_the_limit() {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
-        let runtime =
-            Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap().without_spares();
+        let runtime = runtime();
         let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(mirror.reader(), active, runtime);
@@ -125,6 +125,13 @@ fn random_histories_stay_within_the_limit() {
         assert!(counted > LIMIT / 4, "seed {seed}: {counted} bytes are too few to test the limit");
     }
     assert!(evicted > 0, "nothing was evicted");
+}
+
+/// A runtime that finds the predicates of the default policy compiled.
+fn runtime() -> Runtime {
+    let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
+    let folder = compiled::folder(binary, Path::new(env!("CARGO_TARGET_TMPDIR")));
+    Runtime::start(Some(&folder)).unwrap().without_spares()
 }
 
 fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
@@ -209,8 +216,7 @@ fn what_a_template_takes_is_said() {
             writer.apply_node(&metadata::node(&serde_json::from_str(&node).unwrap()));
         }
         writer.publish();
-        let runtime =
-            Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap().without_spares();
+        let runtime = runtime();
         let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(reader, active, runtime).counting(Metrics::register(&mut registry));

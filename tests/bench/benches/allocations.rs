@@ -63,7 +63,7 @@ fn cluster(shape: Shape) -> (Writer, Reader) {
 }
 
 fn engine(reader: &Reader) -> Engine {
-    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
+    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("nodesift/modules"))).unwrap();
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", "".as_ref(), &builtins).unwrap();
     let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();

@@ -57,7 +57,7 @@ const CASES: [Case; 8] = [
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
+    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("nodesift/modules"))).unwrap();
     for (nodes, pods_per_node) in SIZES {
         // Built lazily, for the selected cases only.
         let snapshot = LazyCell::new(|| cluster(nodes, pods_per_node));

@@ -14,6 +14,7 @@ use nodesift_sandbox::Runtime;
 use nodesift_source::Loader;
 use nodesift_source::change::{Change, Compiler, Identity, ObjectChange};
 use nodesift_source::feed::{Feed, Metrics};
+use nodesift_tests::compiled;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -50,7 +51,8 @@ pub(super) fn granting(extra: &Value) -> Value {
 }
 
 pub(super) fn runtime() -> Runtime {
-    Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap()
+    let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
+    Runtime::start(Some(&compiled::folder(binary, Path::new(env!("CARGO_TARGET_TMPDIR"))))).unwrap()
 }
 
 pub(super) fn activate(runtime: &Runtime, accounting: Option<&Value>) -> Result<ActivePolicy, ActivateErrors> {

@@ -6,7 +6,6 @@
 //! cluster or history, a run reproduces it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -16,7 +15,6 @@ use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_policy::Policy;
 use nodesift_reference::claims::{Selectors, World, judge};
 use nodesift_reference::{Explanation, Filter, filters};
-use nodesift_sandbox::Runtime;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
@@ -24,7 +22,7 @@ use crate::cases::{self, Tally};
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
-use crate::{SHOWN, default_policy, from_environment};
+use crate::{SHOWN, default_policy, from_environment, runtime};
 
 /// Default numbers of clusters and of long histories: half a minute of two cores.
 const CLUSTERS: u64 = 800;
@@ -230,7 +228,7 @@ fn policy(predicates: &[&str]) -> Policy {
 
 fn engine(policy: &Policy, mirror: &Mirror, reuse: Reuse, time: &Arc<AtomicI64>) -> (Engine, Registry) {
     let mut registry = Registry::default();
-    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
+    let runtime = runtime();
     let active = nodesift_policy::activate(policy, 1, &runtime).expect("the policy can be loaded");
     let time = Arc::clone(time);
     let clock = Clock::new(move || time.load(Ordering::Relaxed));

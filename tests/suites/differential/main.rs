@@ -40,6 +40,7 @@ use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;
 use nodesift_reference::{Explanation, Filter, explain, filters};
 use nodesift_sandbox::Runtime;
+use nodesift_tests::compiled;
 use serde_json::Value;
 
 use comparison::Answered;
@@ -214,9 +215,15 @@ fn default_policy() -> Policy {
     policy
 }
 
-/// A separate engine per cluster, so that clusters are independent. Modules are compiled once.
+/// A runtime that finds the predicates of the default policy compiled.
+fn runtime() -> Runtime {
+    let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
+    Runtime::start(Some(&compiled::folder(binary, Path::new(env!("CARGO_TARGET_TMPDIR"))))).expect("a runtime")
+}
+
+/// A separate engine per cluster, so that clusters are independent.
 fn engine(policy: &Policy, mirror: &Mirror) -> Engine {
-    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
+    let runtime = runtime();
     let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
     Engine::new(mirror.reader(), active, runtime)
 }

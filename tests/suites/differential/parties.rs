@@ -14,7 +14,6 @@ use nodesift_fixtures::json::{is_set, key, label, list, name, text};
 use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_negotiation::{Subject, Suitability};
 use nodesift_policy::Policy;
-use nodesift_sandbox::Runtime;
 use nodesift_sandbox::fault::FaultKind;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 use crate::cases::{self, Tally};
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
-use crate::{CALL_TIME, from_environment};
+use crate::{CALL_TIME, from_environment, runtime};
 
 /// Default number of histories: some seconds of two cores.
 const HISTORIES: u64 = 120;
@@ -134,7 +133,7 @@ fn apply(mirror: &mut Mirror, changes: &[Change]) {
 
 fn engine(mirror: &Mirror) -> (Engine, Registry) {
     let mut registry = Registry::default();
-    let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
+    let runtime = runtime();
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let mut policy = Policy::read(POLICY, "parties", Path::new(""), &builtins).expect("a policy");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));

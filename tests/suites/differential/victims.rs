@@ -7,11 +7,10 @@ use nodesift_cache::metadata::{self, PodRecord};
 use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
 use nodesift_engine::{Candidate, Engine, Error, OverlaySpec, PodRef, Preemption};
 use nodesift_object::Pod;
-use nodesift_sandbox::Runtime;
 use nodesift_tests::timing;
 use serde_json::json;
 
-use crate::default_policy;
+use crate::{default_policy, runtime};
 
 /// The largest number of victims in one query.
 const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
@@ -20,7 +19,7 @@ const VICTIMS: usize = nodesift_api::limits::REQUEST_VICTIMS;
 const VICTIMS_TIME: Duration = Duration::from_secs(5);
 
 fn engine(reader: Reader) -> Engine {
-    let runtime = Runtime::start(Some(&std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).unwrap();
+    let runtime = runtime();
     let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
     Engine::new(reader, active, runtime)
 }

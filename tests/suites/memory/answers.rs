@@ -11,6 +11,7 @@ use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;
 use nodesift_sandbox::Runtime;
+use nodesift_tests::compiled;
 
 /// Queries before a measured one: guests grow their memory, columns and counts are built, verdicts cached.
 const WARM_UP: usize = 5;
@@ -50,7 +51,8 @@ impl Cluster {
     }
 
     pub(crate) fn engine(&self, reuse: Reuse) -> Engine {
-        let runtime = Runtime::start(Some(Path::new(env!("CARGO_TARGET_TMPDIR")))).unwrap();
+        let binary = Path::new(env!("CARGO_BIN_EXE_nodesift"));
+        let runtime = Runtime::start(Some(&compiled::folder(binary, Path::new(env!("CARGO_TARGET_TMPDIR"))))).unwrap();
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let mut policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", Path::new(""), &builtins).unwrap();
         policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));

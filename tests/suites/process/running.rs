@@ -17,7 +17,7 @@ pub(crate) fn command() -> Command {
 
 /// A command for the binary under a limit that the shell sets, such as `-n 64`.
 pub(crate) fn limited(limit: &str) -> Command {
-    let mut command = sidecar::command(Path::new("sh"), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let mut command = sidecar::plain(Path::new("sh"), Path::new(env!("CARGO_TARGET_TMPDIR")));
     command.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\""), BINARY]);
     command
 }

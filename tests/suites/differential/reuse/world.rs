@@ -3,7 +3,6 @@
 //! controllers, whose selectors default spread constraints use, are added and removed.
 
 use std::num::NonZero;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nodesift_engine::{Answer, Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse, Sample};
@@ -12,14 +11,13 @@ use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::{Event, History};
 use nodesift_policy::Policy;
 use nodesift_reference::{explain, filters};
-use nodesift_sandbox::Runtime;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::comparison::{self, Answered};
-use crate::default_policy;
 use crate::mirror::{self, Mirror};
+use crate::{default_policy, runtime};
 
 /// Pods of the pool; in every round one of them is replaced.
 const POOL: usize = 10;
@@ -84,7 +82,7 @@ impl World {
     /// cached verdicts.
     pub(super) fn engine(&self, policy: &Policy, bytes: Option<usize>) -> (Engine, Registry) {
         let mut registry = Registry::default();
-        let runtime = Runtime::start(Some(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules"))).expect("a runtime");
+        let runtime = runtime();
         let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
         let engine = Engine::new(self.mirror.reader(), active, runtime).reusing(Reuse::Verified);
         let engine = engine.counting(Metrics::register(&mut registry));
