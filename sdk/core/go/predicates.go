@@ -6,14 +6,35 @@ import (
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
+// Policy is which predicates a sidecar evaluates.
+type Policy struct {
+	// Of the process, as in [Set.Epoch], and of its policy, as in Version.PolicyGeneration.
+	Epoch, Generation uint64
+	// The names of those that decide, in the order of the policy.
+	Predicates []string
+}
+
 // Predicates returns the names of the predicates of the policy of this generation, which an answer of the process of this epoch has
-// named ([Set.Epoch], Version.PolicyGeneration), in the order of the policy. The API names predicates in explanations alone, so this
-// asks for that of a pod on one node: pod is a Kubernetes Pod as JSON, of a scheduler whose pods the policy is for, and need not exist.
-// The error is [ErrChanged] where another process or policy has answered.
+// named ([Set.Epoch], Version.PolicyGeneration), as [Client.Policy] does. The error is [ErrChanged] where another process or policy has
+// answered.
 func (c *Client) Predicates(ctx context.Context, pod string, epoch, generation uint64) ([]string, error) {
+	policy, err := c.Policy(ctx, pod)
+	switch {
+	case err != nil:
+		return nil, err
+	case policy.Epoch != epoch || policy.Generation != generation:
+		return nil, ErrChanged
+	default:
+		return policy.Predicates, nil
+	}
+}
+
+// Policy returns the policy that is active. The API names predicates in explanations alone, so this asks for that of a pod on one node:
+// pod is a Kubernetes Pod as JSON, of a scheduler whose pods the policy is for, and need not exist.
+func (c *Client) Policy(ctx context.Context, pod string) (Policy, error) {
 	index, err := c.Index().Wait(ctx)
 	if err != nil {
-		return nil, err
+		return Policy{}, err
 	}
 	request := &nodesiftv1.ExplainRequest{Pods: []*nodesiftv1.Pod{{Pod: &nodesiftv1.Pod_Json{Json: pod}}}}
 	for row := range index.Len() {
@@ -25,16 +46,13 @@ func (c *Client) Predicates(ctx context.Context, pod string, epoch, generation u
 	}
 	response, err := c.Stub().Explain(ctx, request)
 	if err != nil {
-		return nil, err
+		return Policy{}, err
 	}
-	if index.Known().GetEpoch() != epoch || response.GetVersion().GetPolicyGeneration() != generation {
-		return nil, ErrChanged
-	}
-	var predicates []string
+	policy := Policy{Epoch: index.Known().GetEpoch(), Generation: response.GetVersion().GetPolicyGeneration()}
 	for _, explanation := range response.GetPods() {
 		for _, predicate := range explanation.GetPredicates() {
-			predicates = append(predicates, predicate.GetPredicate())
+			policy.Predicates = append(policy.Predicates, predicate.GetPredicate())
 		}
 	}
-	return predicates, nil
+	return policy, nil
 }

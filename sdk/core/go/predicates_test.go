@@ -20,6 +20,10 @@ func TestThePredicatesOfAPolicyAreThoseOfTheAnswersProcessAndGeneration(t *testi
 	if err != nil || !slices.Contains(predicates, "NodeName") || !slices.Contains(predicates, "NodeResourcesFit") {
 		t.Errorf("%v, %v", predicates, err)
 	}
+	policy, err := client.Policy(t.Context(), some)
+	if err != nil || policy.Epoch != epoch || policy.Generation != generation || !slices.Equal(policy.Predicates, predicates) {
+		t.Errorf("%+v, %v", policy, err)
+	}
 	for _, other := range [][2]uint64{{epoch + 1, generation}, {epoch, generation + 1}} {
 		if predicates, err := client.Predicates(t.Context(), some, other[0], other[1]); !errors.Is(err, nodesift.ErrChanged) {
 			t.Errorf("%v: %v, %v", other, predicates, err)
