@@ -26,6 +26,9 @@ const (
 type Unavailable string
 
 const (
+	// ByPolicy: Fail where the policy has predicates that kube-scheduler lacks, and InTree otherwise. The last policy that was learned
+	// counts; before one was, it is Fail.
+	ByPolicy Unavailable = "ByPolicy"
 	// InTree: the filters of kube-scheduler decide, in this process. Predicates that kube-scheduler does not have are not
 	// evaluated meanwhile.
 	InTree Unavailable = "InTree"
@@ -41,7 +44,7 @@ type Args struct {
 	Address string `json:"address,omitempty"`
 	// Additive unless given.
 	Mode Mode `json:"mode,omitempty"`
-	// Fail unless given, in mode Full InTree.
+	// ByPolicy unless given.
 	OnUnavailable Unavailable `json:"onUnavailable,omitempty"`
 	// The time for one call; 20ms unless given.
 	CallTimeout metav1.Duration `json:"callTimeout,omitempty"`
@@ -99,10 +102,7 @@ func (a *Args) setDefaults() {
 		a.Mode = Additive
 	}
 	if a.OnUnavailable == "" {
-		a.OnUnavailable = Fail
-		if a.Mode == Full {
-			a.OnUnavailable = InTree
-		}
+		a.OnUnavailable = ByPolicy
 	}
 	if a.CallTimeout.Duration == 0 {
 		a.CallTimeout.Duration = defaultCallTimeout
@@ -129,8 +129,8 @@ func (a *Args) validate() error {
 	if a.Mode != Additive && a.Mode != Full {
 		refuse("mode", "%q is neither %s nor %s", a.Mode, Additive, Full)
 	}
-	if a.OnUnavailable != InTree && a.OnUnavailable != Fail {
-		refuse("onUnavailable", "%q is neither %s nor %s", a.OnUnavailable, InTree, Fail)
+	if a.OnUnavailable != ByPolicy && a.OnUnavailable != InTree && a.OnUnavailable != Fail {
+		refuse("onUnavailable", "%q is none of %s, %s and %s", a.OnUnavailable, ByPolicy, InTree, Fail)
 	}
 	if a.CallTimeout.Duration < time.Millisecond || a.CallTimeout.Duration > maxCallTimeout {
 		refuse("callTimeout", "%s is not between 1ms and %s", a.CallTimeout.Duration, maxCallTimeout)

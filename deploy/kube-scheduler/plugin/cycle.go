@@ -27,6 +27,8 @@ type cycle struct {
 	nominated nominated
 	// Set where kube-scheduler's own filters decide.
 	inTree *inTreeCycle
+	// Whether that is because the sidecar gave no answer, so that the pod is judged later.
+	unanswered bool
 }
 
 // cycleState is a cycle, and what has hypothetically changed since.

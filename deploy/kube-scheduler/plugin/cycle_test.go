@@ -29,6 +29,8 @@ func patient(address string, edits ...func(*Args)) func(*Args) {
 
 func failing(args *Args) { args.OnUnavailable = Fail }
 
+func inTreeDecides(args *Args) { args.OnUnavailable = InTree }
+
 func hasty(args *Args) { args.CallTimeout = metav1.Duration{Duration: 50 * time.Millisecond} }
 
 func TestAPodIsAskedAboutOnceAndNodesAreLookedUp(t *testing.T) {
@@ -65,7 +67,7 @@ func TestANodeThatTheAnswerLacksDoesNotFit(t *testing.T) {
 func TestKubeSchedulersFiltersDecideWhereTheAnswerLacksANode(t *testing.T) {
 	fake := startFake(t, "a")
 	fake.rejects["a"] = failure("NodeResourcesFit", unschedulable, "not asked")
-	w := newWorld(t, full, patient(fake.address()), node("a"), node("new"))
+	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), node("new"))
 	_, statuses, _ := w.cycle(ours, pod("web").NodeSelector(map[string]string{"kubernetes.io/hostname": "new"}).Obj())
 	if !statuses["new"].IsSuccess() || statuses["a"].Message() != "node(s) didn't match Pod's node affinity/selector" {
 		t.Errorf("%v", statuses)
@@ -288,6 +290,8 @@ func TestLookingUpAFittingNodeAllocatesNothing(t *testing.T) {
 	w := newWorld(t, full, patient(fake.address()), node("a"), node("b"))
 	_, _, state := w.cycle(ours, pod("web").Obj())
 	plugin, web, a := w.plugin(), pod("web").Obj(), w.node("a")
+	// That allocates, in the background.
+	w.untilPolicyKnown()
 	if allocations := testing.AllocsPerRun(1000, func() {
 		if !plugin.Filter(w.ctx, state, web, a).IsSuccess() {
 			t.Fatal("a does not fit")

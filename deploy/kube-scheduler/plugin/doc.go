@@ -8,6 +8,8 @@
 //	cycle.go         what a cycle knows, and hypothetical changes of it: Filter, AddPod, RemovePod
 //	reserve.go       placements: Reserve, Unreserve
 //	ledger.go        placements that the API server has not shown yet
+//	unavailable.go   who decides while the sidecar does not answer
+//	outage.go        pods placed meanwhile, which are judged afterwards
 //	sidecar.go       the connection, shared by all profiles of a process, and its breaker
 //	observed.go      what informers have shown: resourceVersions, bound and deleted pods
 //	nominations.go   nominations that the API server has not shown yet

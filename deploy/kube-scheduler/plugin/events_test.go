@@ -81,7 +81,7 @@ func TestAPodComesBackWithEventsThatThePredicatesWaitFor(t *testing.T) {
 }
 
 func TestAPodThatKubeSchedulersFiltersHaveRejectedComesBackAsWithThem(t *testing.T) {
-	w := newWorld(t, full, patient("unix:///nowhere/nodesift.sock"), node("a"))
+	w := newWorld(t, full, patient("unix:///nowhere/nodesift.sock", inTreeDecides), node("a"))
 	web := pod("web").NodeSelector(map[string]string{"disk": "ssd"}).Obj()
 	if _, statuses, _ := w.cycle(ours, web); statuses["a"].IsSuccess() {
 		t.Fatalf("%v", statuses)
@@ -97,11 +97,13 @@ func TestAPodThatKubeSchedulersFiltersHaveRejectedComesBackAsWithThem(t *testing
 func TestPodsAreSignedAsByTheFiltersOfThePolicy(t *testing.T) {
 	fake := startFake(t, "a")
 	fake.predicates = []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "VolumeRestrictions", "InterPodAffinity"}
+	fake.unexplained = true
 	w := newWorld(t, full, patient(fake.address()), node("a"))
 	plain := pod("plain").HostPort(80).Obj()
 	if _, status := w.plugin().SignPod(w.ctx, plain); status.Code() != fwk.Unschedulable {
 		t.Errorf("before the policy is known: %v", status)
 	}
+	fake.set(func(f *fakeSidecar) { f.unexplained = false })
 	until(t, "the policy is known", func() bool {
 		w.cycle(ours, plain)
 		_, known := w.plugin().policy.evaluates()

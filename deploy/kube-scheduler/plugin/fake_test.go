@@ -46,6 +46,8 @@ type fakeSidecar struct {
 	takes      int
 	told       map[string]int
 	predicates []string
+	// Whether it fails to explain itself, so that its policy cannot be learned.
+	unexplained bool
 	// Placements of the largest request that was taken in, and of the largest one with a question.
 	most, mostWithQuestion int
 	reprieve               func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
@@ -269,6 +271,9 @@ func (f *fakeSidecar) NodeIndex(_ *nodesiftv1.NodeIndexRequest, stream nodesiftv
 func (f *fakeSidecar) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nodesiftv1.ExplainResponse, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if f.unexplained {
+		return nil, status.Error(codes.Unavailable, "not explained in the test")
+	}
 	explanation := &nodesiftv1.PodExplanation{}
 	for _, name := range f.predicates {
 		explanation.Predicates = append(explanation.Predicates, &nodesiftv1.PredicateAnswer{Predicate: name})

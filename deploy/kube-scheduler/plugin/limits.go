@@ -16,6 +16,8 @@ const (
 	preemptionTimeout = 2 * time.Second
 	// Time to learn the policy, which no cycle waits for.
 	policyTimeout = 2 * time.Second
+	// Pause between two attempts to learn it at first: one call a second costs nothing.
+	policyPause = time.Second
 
 	// How long a sidecar that answers may lack a resourceVersion before it is asked without. Its watch is behind by milliseconds, and by
 	// seconds where it begins anew; a version that is not there by then is of before a restore of etcd, or the watch does not work,
@@ -53,6 +55,14 @@ const (
 	refusalPause = time.Second
 	// Placements set aside that are told in one turn, a call each, so that one that has no answer holds few others up.
 	maxSetAsideAtOnce = 16
+
+	// Pods placed without an answer that are judged once there are answers, at half a millisecond each, and those that a log line names.
+	maxJudged = 1000
+	maxNamed  = 20
+	// Time to judge one of them, which no cycle waits for.
+	judgeTimeout = 500 * time.Millisecond
+	// Bytes of the reasons in an event: the API takes 1,024 with all that is around them.
+	maxWhy = 512
 
 	// kube-scheduler's own defaults, of DefaultPreemptionArgs.
 	defaultMinCandidateNodesPercentage = 10

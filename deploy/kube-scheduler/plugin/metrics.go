@@ -19,6 +19,9 @@ const (
 	resultPlacement   = "placement"
 	resultBreaker     = "breaker"
 	resultOther       = "other"
+
+	verdictFits   = "fits"
+	verdictMisfit = "misfit"
 )
 
 var (
@@ -35,6 +38,14 @@ var (
 		Subsystem: "scheduler_nodesift", Name: "in_tree_cycles_total", StabilityLevel: metrics.ALPHA,
 		Help: "Scheduling cycles in which the filters of kube-scheduler have decided in the place of the sidecar.",
 	})
+	unansweredPlacements = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "unanswered_placements_total", StabilityLevel: metrics.ALPHA,
+		Help: "Pods that the filters of kube-scheduler have placed while the sidecar gave no answers.",
+	})
+	judgedPlacements = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "judged_placements_total", StabilityLevel: metrics.ALPHA,
+		Help: "Pods that were placed while the sidecar gave no answers, by what it has said since of them and their nodes.",
+	}, []string{"verdict"})
 	whatIfs = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: "scheduler_nodesift", Name: "what_if_calls_total", StabilityLevel: metrics.ALPHA,
 		Help: "Calls about one node with pods hypothetically added or removed.",
@@ -47,7 +58,7 @@ var (
 
 // registerMetrics registers them in the registry of the scheduler.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(calls, callSeconds, fallbacks, whatIfs, dryRunCalls)
+	legacyregistry.MustRegister(calls, callSeconds, fallbacks, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls)
 })
 
 func resultOf(err error) string {

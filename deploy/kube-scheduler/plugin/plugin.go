@@ -64,6 +64,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	if p.observed, err = observe(ctx, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
+	go p.policy.begin(ctx, p.sidecar.client, handle.ProfileName())
 	return p, nil
 }
 

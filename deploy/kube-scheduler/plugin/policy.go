@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,8 +14,8 @@ import (
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
 
-// policy is which predicates the sidecar evaluates. It is learned beside the cycles, whenever an answer is of another
-// generation, and only signatures depend on it.
+// policy is which predicates the sidecar evaluates. It is learned beside the cycles: once the plugin is made, and whenever an answer is of
+// another generation. Signatures depend on it, and who decides while the sidecar does not answer.
 type policy struct {
 	mutex sync.Mutex
 	// Of which process and generation the predicates are, and which ones are being learned.
@@ -23,6 +24,27 @@ type policy struct {
 }
 
 type policyVersion struct{ epoch, generation uint64 }
+
+// begin learns the policy before the first cycle, which can be long after the plugin is made: the scheduler has to lead. So one that
+// begins to lead while its sidecar does not answer knows who decides.
+func (p *policy) begin(ctx context.Context, client *nodesift.Client, schedulerName string) {
+	for {
+		first, err := explain(ctx, client, schedulerName)
+		if err == nil {
+			p.mutex.Lock()
+			defer p.mutex.Unlock()
+			if p.known == (policyVersion{}) {
+				p.known, p.predicates = policyVersion{first.Epoch, first.Generation}, first.Predicates
+			}
+			return
+		}
+		select {
+		case <-time.After(policyPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // follow learns the policy of an answer, where it is another one.
 func (p *policy) follow(client *nodesift.Client, set nodesift.Set, schedulerName string) {
@@ -37,7 +59,7 @@ func (p *policy) follow(client *nodesift.Client, set nodesift.Set, schedulerName
 }
 
 func (p *policy) learn(client *nodesift.Client, version policyVersion, schedulerName string) {
-	predicates, err := explain(client, version, schedulerName)
+	next, err := explain(context.Background(), client, schedulerName)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.asked != version {
@@ -49,21 +71,23 @@ func (p *policy) learn(client *nodesift.Client, version policyVersion, scheduler
 		klog.V(4).InfoS("policy of nodesift is not known yet", "err", err)
 		return
 	}
-	p.known, p.predicates = version, predicates
+	if (policyVersion{next.Epoch, next.Generation}) == version {
+		p.known, p.predicates = version, next.Predicates
+	}
 }
 
-// explain asks for the predicates, by a pod of the scheduler.
-func explain(client *nodesift.Client, version policyVersion, schedulerName string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), policyTimeout)
+// explain asks for the policy, by a pod of the scheduler.
+func explain(ctx context.Context, client *nodesift.Client, schedulerName string) (nodesift.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, policyTimeout)
 	defer cancel()
 	pod, err := json.Marshal(&v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nodesift-policy", UID: "nodesift-policy"},
 		Spec:       v1.PodSpec{SchedulerName: schedulerName},
 	})
 	if err != nil {
-		return nil, err
+		return nodesift.Policy{}, err
 	}
-	return client.Predicates(ctx, string(pod), version.epoch, version.generation)
+	return client.Policy(ctx, string(pod))
 }
 
 // evaluates tells which predicates the sidecar evaluates, and whether that is known.

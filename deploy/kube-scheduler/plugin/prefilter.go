@@ -29,17 +29,21 @@ var (
 func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	cycle := &cycle{plugin: p, pod: pod}
 	err := cycle.ask(ctx)
-	if err == nil && p.args.OnUnavailable == InTree && cycle.lacks(nodes) {
+	decides, why := p.onUnavailable()
+	if err == nil && decides == InTree && cycle.lacks(nodes) {
 		err = errNodes
 	}
-	p.say(ctx, pod, err)
+	p.say(ctx, pod, err, decides)
 	if err != nil {
-		if p.args.OnUnavailable == Fail {
-			return nil, fwk.AsStatus(fmt.Errorf("%s does not answer: %w", p.args.Address, err))
+		if decides == Fail {
+			return nil, fwk.AsStatus(fmt.Errorf("%s does not answer%s: %w", p.args.Address, why, err))
 		}
 		fallbacks.Inc()
+		// Where a predicate has failed, the sidecar has answered: there is nothing to judge later.
+		cycle.unanswered = !errors.Is(err, errFault)
 		return p.preFilterInTree(ctx, cycle, state, pod, nodes)
 	}
+	p.sidecar.judgePlaced(klog.FromContext(ctx))
 	state.Write(Name, &cycleState{cycle: cycle})
 	failures := cycle.set.Failures()
 	p.rejections.note(pod.UID, failures)
@@ -88,7 +92,7 @@ func (p *Plugin) preFilterInTree(
 }
 
 // say logs when the sidecar begins or ceases to answer, and at a higher level every pod for which it does not.
-func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error) {
+func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error, decides Unavailable) {
 	logger := klog.FromContext(ctx)
 	opened, closed := false, false
 	// Neither says whether the sidecar answers.
@@ -98,11 +102,11 @@ func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error) {
 	}
 	switch {
 	case opened:
-		logger.Error(err, "nodesift does not answer", "address", p.args.Address, "onUnavailable", p.args.OnUnavailable)
+		logger.Error(err, "nodesift does not answer", "address", p.args.Address, "onUnavailable", decides)
 	case closed:
 		logger.Info("nodesift answers again", "address", p.args.Address)
 	case err != nil && !silent(err) && !held:
-		logger.Error(err, "nodesift has no answer for this pod", "pod", klog.KObj(pod), "onUnavailable", p.args.OnUnavailable)
+		logger.Error(err, "nodesift has no answer for this pod", "pod", klog.KObj(pod), "onUnavailable", decides)
 	case err != nil:
 		logger.V(4).Info("nodesift has no answer for this pod", "pod", klog.KObj(pod), "err", err)
 	}

@@ -16,6 +16,9 @@ func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	if s, err := stateOf(state); err == nil {
 		// The pod as it was asked about: the other one has the node in its spec already.
 		pod, known = s.pod, s.known && s.inTree == nil
+		if s.unanswered {
+			p.sidecar.outage.note(placement{p, pod, node})
+		}
 	}
 	p.rejections.drop(pod.UID)
 	p.nominations.drop(pod.UID)
@@ -26,6 +29,7 @@ func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 
 // Unreserve notes that the pod does not count on the node any more.
 func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
+	p.sidecar.outage.drop(pod.UID)
 	if p.sidecar.ledger.unreserve(pod.UID) {
 		p.send(ctx)
 	}

@@ -96,7 +96,7 @@ func TestAProcessThatHasRestartedIsToldOfAllPlacementsBeforeItsAnswerCounts(t *t
 // All of them take ten times as long as a question may.
 func TestMorePlacementsThanAQuestionCanCarryAreToldBesideTheCycles(t *testing.T) {
 	fake := startFake(t, "a")
-	w := newWorld(t, full, patient(fake.address(), hasty), node("a"))
+	w := newWorld(t, full, patient(fake.address(), hasty, inTreeDecides), node("a"))
 	const placements = 5 * maxChangesWithQuestion
 	fake.perPlacement.Store(int64(10 * w.plugin().args.CallTimeout.Duration / placements))
 	wanted := map[string]string{}

@@ -17,6 +17,7 @@ type sidecar struct {
 	stream  *nodesift.Stream
 	ledger  ledger
 	breaker breaker
+	outage  outage
 	users   int
 	// Whether placements are being told beside the cycles, and those that were set aside beside that.
 	catchingUp, tellingSetAside atomic.Bool

@@ -39,7 +39,7 @@ func TestWorthlessAnswersFailThePodOrAreKubeSchedulersOwn(t *testing.T) {
 		if status, _, _ := w.cycle(ours, pod("web").Obj()); status.Code() != fwk.Error || !strings.Contains(status.Message(), fake.address()) {
 			t.Errorf("%s: %v", what, status)
 		}
-		w = newWorld(t, full, patient(fake.address()), node("a"), node("b"))
+		w = newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), node("b"))
 		_, statuses, _ := w.cycle(ours, pod("web").NodeSelector(map[string]string{"kubernetes.io/hostname": "b"}).Obj())
 		if statuses["a"].Code() != fwk.UnschedulableAndUnresolvable || !statuses["b"].IsSuccess() {
 			t.Errorf("%s: %v", what, statuses)
@@ -60,7 +60,7 @@ func TestAFaultThatThePolicyIgnoresIsNone(t *testing.T) {
 
 func TestKubeSchedulersFiltersSayTheSameHereAsInTheirOwnProfile(t *testing.T) {
 	// Nobody listens at this address.
-	w := newWorld(t, full, patient("unix:///nowhere/nodesift.sock"),
+	w := newWorld(t, full, patient("unix:///nowhere/nodesift.sock", inTreeDecides),
 		node("a"), st.MakeNode().Name("b").Unschedulable(true).Obj(), node("c"),
 		pod("there").Node("a").Label("app", "web").Req(map[v1.ResourceName]string{v1.ResourceCPU: "3"}).Obj())
 	for _, web := range []*v1.Pod{
@@ -86,7 +86,7 @@ func TestKubeSchedulersFiltersSayTheSameHereAsInTheirOwnProfile(t *testing.T) {
 
 func TestASidecarThatHangsIsCalledNowAndThenOnly(t *testing.T) {
 	fake := startFake(t, "a")
-	w := newWorld(t, full, patient(fake.address(), hasty), node("a"))
+	w := newWorld(t, full, patient(fake.address(), hasty, inTreeDecides), node("a"))
 	w.reserve(pod("before").Obj(), "a")
 	fake.paused.Store(true)
 	before := fake.begun.Load()
@@ -120,7 +120,7 @@ func TestASidecarThatIsNeverThereFailsThePodWhereThatIsWanted(t *testing.T) {
 	if status, _, _ := w.cycle(ours, pod("web").Obj()); status.Code() != fwk.Error {
 		t.Errorf("%v", status)
 	}
-	w = newWorld(t, additive, patient("unix:///nowhere/nodesift.sock", func(args *Args) { args.OnUnavailable = InTree }), node("a"))
+	w = newWorld(t, additive, patient("unix:///nowhere/nodesift.sock", inTreeDecides), node("a"))
 	if status, statuses, _ := w.cycle(ours, pod("web").Obj()); !status.IsSuccess() || !statuses["a"].IsSuccess() {
 		t.Errorf("%v, %v", status, statuses)
 	}
@@ -152,11 +152,11 @@ func TestArgsAreCheckedAllAtOnce(t *testing.T) {
 		return decodeArgs(unknown(text))
 	}
 	args, err := decode("mode: Full")
-	if err != nil || args.OnUnavailable != InTree || args.Address != defaultAddress || args.CallTimeout.Duration != defaultCallTimeout ||
+	if err != nil || args.OnUnavailable != ByPolicy || args.Address != defaultAddress || args.CallTimeout.Duration != defaultCallTimeout ||
 		args.ConsistencyTimeout.Duration != defaultConsistencyTimeout || *args.Preemption.MinCandidateNodesAbsolute != 100 {
 		t.Errorf("%v, %v", args, err)
 	}
-	if args, err = decode(""); err != nil || args.Mode != Additive || args.OnUnavailable != Fail {
+	if args, err = decode(""); err != nil || args.Mode != Additive || args.OnUnavailable != ByPolicy {
 		t.Errorf("%v, %v", args, err)
 	}
 	if args, err = decode("consistencyTimeout: 0s"); err != nil || *args.ConsistencyTimeout != (metav1.Duration{}) {

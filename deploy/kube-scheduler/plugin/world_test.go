@@ -42,6 +42,7 @@ type world struct {
 	factory   informers.SharedInformerFactory
 	scheduler *scheduler.Scheduler
 	snapshot  *cache.Snapshot
+	recorder  *events.FakeRecorder
 }
 
 // newWorld starts kube-scheduler with a shipped configuration, whose arguments are changed.
@@ -50,10 +51,11 @@ func newWorld(t testing.TB, file string, edit func(*Args), objects ...runtime.Ob
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	t.Cleanup(cancel)
 	client := fake.NewClientset(objects...)
-	w := &world{t: t, ctx: ctx, cancel: cancel, client: client, factory: scheduler.NewInformerFactory(client, 0)}
+	w := &world{t: t, ctx: ctx, cancel: cancel, client: client, factory: scheduler.NewInformerFactory(client, 0),
+		recorder: events.NewFakeRecorder(1000)}
 	all := int32(100)
 	made, err := scheduler.New(ctx, client, w.factory, nil,
-		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
+		func(string) events.EventRecorderLogger { return w.recorder },
 		scheduler.WithProfiles(profileFrom(t, "", stock, nil), profileFrom(t, file, ours, edit)),
 		scheduler.WithPercentageOfNodesToScore(&all),
 		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{Name: New}))
