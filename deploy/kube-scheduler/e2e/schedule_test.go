@@ -258,17 +258,23 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
+	const judged = "scheduler_nodesift_judged_placements_total"
 	answers := func(after string) {
-		// One pod at a time until the sidecar is asked again: the plugin pauses after failures.
-		before := counter(t, "scheduler_nodesift_calls_total", "ok")
-		for tick := time.NewTicker(askAgain); counter(t, "scheduler_nodesift_calls_total", "ok") == before; <-tick.C {
+		// One pod at a time until the sidecar is asked again, as the plugin pauses after failures, and pods of the outage are judged.
+		answered, judgedBefore := counter(t, "scheduler_nodesift_calls_total", "ok"), counter(t, judged)
+		waits := func() bool {
+			return counter(t, "scheduler_nodesift_calls_total", "ok") == answered || counter(t, judged) == judgedBefore
+		}
+		for tick := time.NewTicker(askAgain); waits(); <-tick.C {
 			if created > 5*batch {
-				t.Fatalf("the sidecar is not asked again after it was %s", after)
+				t.Fatalf("the sidecar is not asked again, or judges nothing, after it was %s", after)
 			}
 			api.put(t, kindOfPod(created))
 			created++
 			api.bound(t, created)
 		}
+		fmt.Printf("%s: after it was %s, %d pods were placed without an answer so far, %d are judged, and %d do not fit\n", t.Name(), after,
+			counter(t, "scheduler_nodesift_unanswered_placements_total"), counter(t, judged), counter(t, judged, "misfit"))
 	}
 	place("running")
 	w.sidecar.pause(t)

@@ -206,3 +206,25 @@ func TestTheReasonsOfAnEventAreBounded(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(told), told)
 	}
 }
+
+func TestPodsOfOneOutageAreJudgedBeforeThoseOfTheNext(t *testing.T) {
+	var of outage
+	place := func(name string) { of.note(placement{pod: pod(name).Obj(), node: "a"}) }
+	place("first")
+	place("second")
+	_, _, firsts := of.take()
+	if len(firsts) != 2 {
+		t.Fatalf("%v", firsts)
+	}
+	place("third")
+	if placed, first, next := of.take(); placed != 0 || first != nil || next != nil {
+		t.Errorf("taken while others are judged: %d, %v, %v", placed, first, next)
+	}
+	of.judged(firsts)
+	// It is not placed after all, though its outage has been named.
+	of.drop("uid-first")
+	placed, first, next := of.take()
+	if got := fmt.Sprint(placed, first, next); got != "1 [default/third on a] [default/second on a default/third on a]" {
+		t.Error(got)
+	}
+}
