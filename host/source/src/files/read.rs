@@ -224,9 +224,13 @@ pub fn read_pods(files: &[PathBuf]) -> Result<(Vec<WholePod>, Summary), Error> {
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, Some(&mut places), (&mut summary, &mut heard), &mut |item| match item.object {
+        let read = parse(&name, input, Some(&mut places), (&mut summary, &mut heard), &mut |item| match item.object {
             Object::Pod(pod) => pods.push((pod, item.json.to_owned())),
             other => *others.entry(other.kind().to_string()).or_default() += 1,
+        });
+        read.map_err(|error| match error {
+            Error::NothingOfUse { file, kinds } => Error::NoPods { file, kinds },
+            other => other,
         })?;
     }
     heard.any_of(&[Kind::Pod]).map_err(|kinds| Error::NoPods { file: names(files), kinds })?;
@@ -249,10 +253,14 @@ pub fn read_claims(files: &[PathBuf]) -> Result<Vec<ResourceClaim>, Error> {
     for file in files {
         let name = display_name(file);
         let input = open(file, &name)?;
-        parse(&name, input, None, (&mut Summary::default(), &mut heard), &mut |item| {
+        let read = parse(&name, input, None, (&mut Summary::default(), &mut heard), &mut |item| {
             if let Object::ResourceClaim(claim) = item.object {
                 claims.push(*claim);
             }
+        });
+        read.map_err(|error| match error {
+            Error::NothingOfUse { file, kinds } => Error::NoClaims { file, kinds },
+            other => other,
         })?;
     }
     heard.any_of(&[Kind::ResourceClaim]).map_err(|kinds| Error::NoClaims { file: names(files), kinds })?;

@@ -118,6 +118,10 @@ fn files_that_hold_something_and_nothing_of_what_is_asked_for_are_refused() {
             assert!(claims.unwrap_err().ends_with(&format!(" of a version that is read, only {kinds}")));
         }
     }
+    let [cluster, pods, claims] = read_files(&[&deployment]);
+    assert!(cluster.unwrap_err().starts_with("f0: holds only Deployment: a cluster consists of"));
+    assert!(pods.unwrap_err().starts_with("f0: holds no pod, only Deployment: "));
+    assert!(claims.unwrap_err().ends_with(" of a version that is read, only Deployment"));
     for alone in [
         of("argoproj.io/v1alpha1", "Rollout"),
         of("v1", "Config"),
