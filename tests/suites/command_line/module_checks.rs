@@ -142,6 +142,14 @@ fn a_benchmark_has_figures_of_every_size() {
     assert!(output.stderr.contains("every node fits"), "{}", output.stderr);
     let document: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((&document["question"], &document["sizes"][0]["nodes"]), (&json!("pod default/new"), &json!(3)));
+    // A pod that no API server has seen, and the note about it.
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "written"},
+        "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "1"}}}]}});
+    workshop.write("pod.json", pod.to_string());
+    let files = ["--cluster", "cluster.json", "--pods", "pod.json"];
+    let output = workshop.run(&[&["module", "bench", "predicate.wasm"][..], &files].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(output.stderr.contains("1 Pod (requests from limits)"), "{}", output.stderr);
 }
 
 #[test]

@@ -123,7 +123,8 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
 /// The first pod of files, else the first pending pod of a cluster.
 fn pod(files: &[PathBuf], objects: &[Object]) -> anyhow::Result<Pod> {
     if !files.is_empty() {
-        let (pods, _) = files::read_pods(files).map_err(|error| Failure::Data(error.into()))?;
+        let (pods, summary) = files::read_pods(files).map_err(|error| Failure::Data(error.into()))?;
+        cluster::note_summary(&summary);
         let first = pods.into_iter().next().map(|(pod, _)| *pod);
         return first.ok_or_else(|| Failure::Data(anyhow!("the files of --pods hold no pod")).into());
     }
