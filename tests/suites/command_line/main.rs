@@ -11,6 +11,7 @@ mod contract;
 mod default_spread;
 mod diff;
 mod formats;
+mod inputs;
 mod module_checks;
 mod modules;
 mod policies;

@@ -1,4 +1,4 @@
-//! Tokens and kubeconfigs that change while the sidecar runs.
+//! Tokens and kubeconfigs as people write them, and what changes of them while the sidecar runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,18 @@ use std::time::{Duration, Instant};
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::get;
 use nodesift_tests::machine::beside_others;
-use nodesift_tests::sidecar::Sidecar;
+use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::{timeout, timing};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::oracle;
 use crate::world::{command, fill, pod};
+
+/// A kubeconfig whose token was pasted with the line break at its end, for [`PASTED_SERVER`].
+const PASTED: &str = include_str!("../../data/inputs/token-with-line-break.yaml");
+
+const PASTED_SERVER: &str = "http://127.0.0.1:28123";
 
 /// Limit on the time until a replaced token or kubeconfig is used.
 const IN_USE: Duration = Duration::from_secs(15);
@@ -60,6 +65,36 @@ fn filled() -> ApiServer {
     let server = ApiServer::start();
     fill(&server, 3, 2);
     server
+}
+
+#[test]
+fn a_token_of_the_kubeconfig_with_a_line_break_at_its_end_is_sent_without_it() {
+    let _beside = beside_others();
+    let server = filled();
+    server.require_token("tok");
+    let configured = Configured::new(&server, &json!({}));
+    let known: Value = serde_json::from_slice(&fs::read(server.kubeconfig()).unwrap()).unwrap();
+    let address = known["clusters"][0]["cluster"]["server"].as_str().unwrap();
+    configured.replace("kubeconfig", &PASTED.replace(PASTED_SERVER, address));
+    let sidecar = configured.launch();
+    sidecar.wait_until_ready();
+    oracle::converges(&server, &sidecar);
+    assert_eq!(server.count(|request| request.token != "tok"), 0);
+}
+
+#[test]
+fn a_token_of_the_kubeconfig_with_a_line_break_inside_is_refused_by_name() {
+    let _beside = beside_others();
+    let folder = tempfile::tempdir().unwrap();
+    let (config, socket) = (folder.path().join("kubeconfig"), folder.path().join("nodesift.sock"));
+    let broken = PASTED.replace(r"tok\n", r"to\nk");
+    fs::write(&config, broken).unwrap();
+    let arguments = ["serve", "--kubeconfig", text(&config), "--no-tcp", "--socket", text(&socket)];
+    let output = sidecar::run(command().args(arguments));
+    assert_eq!((output.code, output.stdout.as_str()), (Some(65), ""), "{}", output.stderr);
+    let said = "nodesift: kubeconfig: the token of the user holds a character that no header may have, such as a line break: \
+         write it again\n";
+    assert_eq!(output.stderr, said);
 }
 
 #[test]

@@ -26,7 +26,7 @@
 //! | P-03 killed and restarted | [`restart`] | |
 //!
 //! [`control_plane`] has what a live control plane does to assumed pods, readiness and the log; [`credentials`] tokens and
-//! kubeconfigs that change. [`replay`] plays the recorded streams of a real API server.
+//! kubeconfigs, and their changes. [`replay`] plays the recorded streams of a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
