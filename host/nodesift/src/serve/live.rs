@@ -28,7 +28,7 @@ use nodesift_source::kube::{Deliver, Following, Health, Lease, Listed, Lister, M
 /// [`Failure::Usage`] without a kubeconfig, [`Failure::Data`] if it is invalid.
 pub(super) async fn connect(origin: &Origin) -> Result<Connection, Failure> {
     connection::open(origin).await.map_err(|error| match error {
-        ConnectError::Nowhere(_) => Failure::Usage(format!("{error}; use --kubeconfig FILE")),
+        ConnectError::Nowhere { .. } => Failure::Usage(format!("{error}; use --kubeconfig FILE or --context NAME")),
         error => Failure::Data(error.into()),
     })
 }

@@ -21,9 +21,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use kube::config::{
-    Cluster, Context, InClusterError, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError,
-};
+use kube::config::{Cluster, Context, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -52,8 +50,13 @@ pub struct Origin {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No configuration was found.
-    #[error("no cluster is configured: {0}")]
-    Nowhere(#[source] Box<InferConfigError>),
+    #[error("no cluster is configured: kubeconfig: {kubeconfig}; service account of a pod: {service_account}")]
+    Nowhere {
+        /// Why there is no kubeconfig.
+        kubeconfig: KubeconfigError,
+        /// Why there is no service account.
+        service_account: Box<InClusterError>,
+    },
     /// The kubeconfig cannot be read or used.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[source] KubeconfigError),
@@ -140,21 +143,26 @@ enum Source {
 impl Pinned {
     async fn of(origin: &Origin) -> Result<Self, ConnectError> {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
-        let is_kubeconfig = || async {
-            let read = read_kubeconfig(&Origin::default()).await;
-            let unusable = |error: &ConnectError| {
-                matches!(error, ConnectError::Malformed { .. } | ConnectError::Proxy(_) | ConnectError::Server(_))
-            };
-            read.as_ref().map_or_else(unusable, |_| true)
-        };
-        let source = if is_named || is_kubeconfig().await {
-            Source::Kubeconfig
-        } else {
-            Config::infer().await.map_err(|error| ConnectError::Nowhere(Box::new(error)))?;
-            Source::ServiceAccount
+        let read = if is_named { Ok(()) } else { read_kubeconfig(&Origin::default()).await.map(drop) };
+        let source = match read {
+            // As in client-go, one that is there and cannot be used is an error, and never a reason to follow another cluster.
+            Err(ConnectError::Kubeconfig(kubeconfig)) if is_absent(&kubeconfig) => {
+                Config::incluster().map_err(|error| {
+                    let service_account = Box::new(error);
+                    ConnectError::Nowhere { kubeconfig, service_account }
+                })?;
+                Source::ServiceAccount
+            }
+            _ => Source::Kubeconfig,
         };
         Ok(Self { origin: with_context(origin, source), source, environment: Environment::of_process() })
     }
+}
+
+/// Whether there is no kubeconfig, or none that this process may read, or none with a context to use.
+fn is_absent(error: &KubeconfigError) -> bool {
+    use KubeconfigError::{CurrentContextNotSet, FindPath, ReadConfig};
+    matches!(error, ReadConfig(..) | FindPath | CurrentContextNotSet)
 }
 
 impl Pinned {
@@ -169,10 +177,9 @@ impl Pinned {
 
 /// The same origin, with the context that is current now.
 fn with_context(origin: &Origin, source: Source) -> Origin {
-    let kubeconfig = || match &origin.kubeconfig {
-        _ if source == Source::ServiceAccount => None,
-        Some(file) => Kubeconfig::read_from(file).ok(),
-        None => Kubeconfig::read().ok(),
+    let kubeconfig = || match source {
+        Source::ServiceAccount => None,
+        Source::Kubeconfig => files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).ok(),
     };
     let context = origin.context.clone().or_else(|| kubeconfig()?.current_context);
     Origin { context, ..origin.clone() }
@@ -335,8 +342,7 @@ async fn prepare_here(pinned: &Pinned) -> Result<Prepared, ConnectError> {
 /// Reads what a kubeconfig says, and the proxy that it names.
 async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), ConnectError> {
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
-    let read = origin.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-    let mut kubeconfig = read.map_err(unread)?;
+    let mut kubeconfig = files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).map_err(unread)?;
     complete_server(&mut kubeconfig, &options)?;
     let proxy = take_proxy(&mut kubeconfig, &options);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;

@@ -2,10 +2,11 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use kube::config::{AuthInfo, Kubeconfig};
+use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
 
 /// Files, and what they were when they were looked at.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ pub(super) const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/service
 impl Files {
     /// A kubeconfig, or those that are read where none is given, and what they name.
     pub(super) fn of_kubeconfig(file: Option<&Path>) -> Self {
-        let kubeconfigs = file.map_or_else(kubeconfigs, |file| vec![file.to_owned()]);
+        let kubeconfigs = kubeconfigs(file);
         let mut paths = kubeconfigs.clone();
         for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
             let clusters = kubeconfig.clusters.into_iter().filter_map(|named| named.cluster);
@@ -67,12 +68,37 @@ fn named_by(auth: &AuthInfo) -> impl Iterator<Item = PathBuf> + use<> {
     paths.into_iter().flatten().map(PathBuf::from)
 }
 
-/// The kubeconfig files that are read where none is given.
-fn kubeconfigs() -> Vec<PathBuf> {
+/// The kubeconfig file that is given, or those that are read where none is.
+pub(super) fn kubeconfigs(given: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(file) = given {
+        return vec![file.to_owned()];
+    }
     match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
         Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
         None => env::var_os("HOME").map(|home| Path::new(&home).join(".kube/config")).into_iter().collect(),
     }
+}
+
+/// Reads kubeconfig files as one, as client-go does and the library does not: those that do not exist are passed over as long as one
+/// does, and an empty `current-context`, which `kubectl config unset` leaves behind, is none.
+pub(super) fn merged(files: &[PathBuf]) -> Result<Kubeconfig, KubeconfigError> {
+    let mut merged: Option<Kubeconfig> = None;
+    let mut missing = KubeconfigError::FindPath;
+    for file in files {
+        let next = match Kubeconfig::read_from(file) {
+            Err(KubeconfigError::ReadConfig(error, path)) if error.kind() == io::ErrorKind::NotFound => {
+                missing = KubeconfigError::ReadConfig(error, path);
+                continue;
+            }
+            read => read?,
+        };
+        let next = Kubeconfig { current_context: next.current_context.filter(|name| !name.is_empty()), ..next };
+        merged = Some(match merged {
+            Some(before) => before.merge(next)?,
+            None => next,
+        });
+    }
+    merged.ok_or(missing)
 }
 
 /// `None` where the file does not exist.

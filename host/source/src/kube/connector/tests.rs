@@ -7,7 +7,7 @@ use std::path::Path;
 use kube::config::AuthInfo;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::files::SERVICE_ACCOUNT;
+use super::files::{SERVICE_ACCOUNT, merged};
 use super::user::read_token;
 use super::*;
 
@@ -83,6 +83,37 @@ fn the_context_that_was_current_at_the_start_stays_the_one_that_is_used() {
     assert_eq!(pinned(&origin(Some("named"))).context.as_deref(), Some("named"));
     fs::remove_file(&file).unwrap();
     assert_eq!(pinned(&origin(None)).context, None);
+}
+
+#[test]
+fn files_of_a_list_that_are_missing_are_passed_over_and_the_first_that_says_something_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let write = |name: &str, context: &str, server: &str| {
+        let config = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": context,
+            "clusters": [{"name": "k", "cluster": {"server": server}}], "users": null, "contexts": null,
+        });
+        fs::write(path(name), config.to_string()).unwrap();
+    };
+    // As `kubectl config unset current-context` leaves it.
+    write("unset", "", "http://first");
+    write("set", "c", "http://second");
+    fs::write(path("empty"), "").unwrap();
+    let files = |names: &[&str]| names.iter().map(|name| path(name)).collect::<Vec<_>>();
+    let read = merged(&files(&["gone", "empty", "unset", "set", "gone too"])).unwrap();
+    assert_eq!(read.current_context.as_deref(), Some("c"));
+    let servers =
+        read.clusters.iter().map(|named| named.cluster.as_ref().and_then(|cluster| cluster.server.as_deref()));
+    assert_eq!(servers.collect::<Vec<_>>(), [Some("http://first")]);
+    assert_eq!(merged(&files(&["unset"])).unwrap().current_context, None);
+
+    for names in [["gone", "gone too"].as_slice(), &[]] {
+        let error = merged(&files(names)).unwrap_err();
+        assert!(is_absent(&error) && error.to_string().contains(names.last().unwrap_or(&"the path")), "{error}");
+    }
+    // A folder is there, and is no kubeconfig.
+    assert!(merged(&files(&[".", "set"])).is_err());
 }
 
 #[tokio::test]
