@@ -67,8 +67,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if requested { exit::OK } else { exit::USAGE });
         }
     };
-    // The sidecar logs failed requests to the API server itself, with what it does next; kube's own lines would repeat them.
-    let serving = "warn,kube_client=off,nodesift=info";
+    // The sidecar logs failed requests to the API server itself, with what it does next; the lines of kube, and of the verifier of
+    // certificates, would repeat them.
+    let serving = "warn,kube_client=off,rustls_platform_verifier=off,nodesift=info";
     let default_log = if matches!(args.command, Command::Serve(_)) { serving } else { "warn" };
     log::start(&args.log, default_log);
     let outcome = match args.command {

@@ -211,6 +211,9 @@ pub const KUBE_REFRESH_WAIT: Duration = Duration::from_secs(1);
 /// Timeout of connecting to an API server, TLS included.
 pub const KUBE_CONNECT: Duration = Duration::from_secs(10);
 
+/// Bytes of the head of a proxy's answer to `CONNECT`; most have a hundred.
+pub const KUBE_PROXY_ANSWER_BYTES: usize = 8 << 10;
+
 /// Bytes read of the body of an error response; a `Status` has a few hundred.
 pub const KUBE_REFUSAL_BYTES: usize = 64 << 10;
 

@@ -53,6 +53,9 @@ pub enum Failure {
     /// The server cannot be reached, or the connection broke.
     #[error("{0}")]
     Transport(String),
+    /// No connection within its timeout.
+    #[error("{0}")]
+    Slow(String),
     /// No complete response within a timeout.
     #[error("timeout: no complete response within {} s", .0.as_secs())]
     Silent(Duration),
@@ -122,7 +125,7 @@ impl Failure {
             Self::NotServed { .. } => "not_served",
             Self::Refused { status: 500.., .. } => "server",
             Self::Refused { .. } => "client",
-            Self::Transport(_) => "transport",
+            Self::Transport(_) | Self::Slow(_) => "transport",
             Self::Silent(_) => "silent",
             Self::Lagging { .. } => "lagging",
             Self::Malformed(_) => "malformed",

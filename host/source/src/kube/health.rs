@@ -71,7 +71,7 @@ impl Cause {
             Failure::Denied { .. } => Self::Forbidden,
             Failure::NotServed { .. } => Self::NotServed,
             Failure::Lagging { .. } => Self::Lagging,
-            Failure::Transport(_) | Failure::Silent(_) => Self::Unreachable,
+            Failure::Transport(_) | Failure::Slow(_) | Failure::Silent(_) => Self::Unreachable,
             Failure::Expired { .. } | Failure::Refused { .. } | Failure::Malformed(_) => Self::Errors,
         }
     }
@@ -141,7 +141,8 @@ impl Health {
             }
         };
         // A timeout took so long that it needs no second.
-        let is_outage = failing.failures >= OUTAGE_FAILURES || matches!(failure, Failure::Silent(_));
+        let is_timeout = matches!(failure, Failure::Slow(_) | Failure::Silent(_));
+        let is_outage = failing.failures >= OUTAGE_FAILURES || is_timeout;
         let since = failing.since;
         if is_outage && !state.outages.contains_key(&outage) {
             state.outages.insert(outage, since);
@@ -302,6 +303,21 @@ mod tests {
     /// The outages that are logged.
     fn outages(health: &Health) -> Vec<Outage> {
         health.locked().outages.keys().copied().collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timeout_is_an_outage_at_once_and_other_failures_when_they_repeat() {
+        for failure in [Failure::Slow("late".to_owned()), Failure::Silent(Duration::from_secs(20))] {
+            let health = Health::default();
+            health.failed(Kind::Pod, &failure);
+            assert_eq!(outages(&health), [(Cause::Unreachable, None)], "{failure}");
+        }
+        let health = Health::default();
+        let down = Failure::Transport("connection refused".to_owned());
+        (1..OUTAGE_FAILURES).for_each(|_| health.failed(Kind::Pod, &down));
+        assert_eq!(outages(&health), []);
+        health.failed(Kind::Pod, &down);
+        assert_eq!(outages(&health), [(Cause::Unreachable, None)]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,6 +17,8 @@
 //! | `address` | the address of a server, as a kubeconfig has it |
 //! | `own_certificate` | a server's own certificate in the place of an authority |
 //! | `proxy` | which proxy leads to the server |
+//! | `tunnel` | the way through a proxy: `CONNECT`, SOCKS 5 |
+//! | `forward` | the same for a server without TLS |
 //! | `transport` | connections, directly or through a proxy, and the client above them |
 //! | `metrics` | counters of the reflectors |
 //!
@@ -30,6 +32,7 @@ mod connector;
 pub mod decode;
 mod failure;
 mod following;
+mod forward;
 mod health;
 pub mod kinds;
 mod list;
@@ -41,6 +44,7 @@ mod reflector;
 mod server;
 mod status;
 mod transport;
+mod tunnel;
 
 pub use failure::Failure;
 pub use following::{Following, Lease};

@@ -2,6 +2,7 @@
 //! implementation over kube's client, which brings configuration, credentials and TLS.
 
 use std::error::Error;
+use std::iter::successors;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 
 use super::connector::Connector;
 use super::failure::{Failure, plain};
+use super::transport;
 use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME, STATUS_ANSWER_BYTES};
 
 /// The two requests that read from an API server.
@@ -74,8 +76,8 @@ impl ApiServer {
             .map_err(|error| Failure::Transport(error.to_string()))?;
         let client = self.connector.client().await;
         let response = client.send(request).await.map_err(|error| match error {
-            kube::Error::Service(inner) => Failure::Transport(chain(&*inner)),
-            error => Failure::Transport(chain(&error)),
+            kube::Error::Service(inner) => unanswered(&*inner),
+            error => unanswered(&error),
         })?;
         if response.status() == StatusCode::UNAUTHORIZED {
             self.connector.refused();
@@ -129,6 +131,12 @@ async fn refusal(response: Response<Body>) -> Failure {
     let body = timeout(BODY_TIMEOUT, Limited::new(response.into_body(), KUBE_REFUSAL_BYTES).collect()).await;
     let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
     Failure::of_status(status, retry_after.as_deref(), &body)
+}
+
+/// The failure behind a request without a response.
+fn unanswered(error: &(dyn Error + 'static)) -> Failure {
+    let is_slow = successors(Some(error), |&error| error.source()).any(transport::is_slow);
+    if is_slow { Failure::Slow(chain(error)) } else { Failure::Transport(chain(error)) }
 }
 
 /// An error and its sources in one line, without sources whose text is quoted already.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::net::SocketAddr;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -203,6 +205,27 @@ async fn the_proxy_of_a_kubeconfig_comes_first_and_no_proxy_does_not_apply_to_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_proxy_of_a_server_without_tls_is_sent_the_requests_themselves() {
+    let served = Served::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let head = head(&mut stream).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await.unwrap();
+        head
+    });
+    let cluster = json!({"server": format!("http://{NAME}/prefix")});
+    let environment = Environment { http: format!("us:pass@{address}"), ..Environment::default() };
+    assert_eq!(served.answer(&cluster, &json!({}), environment).await.as_deref(), Ok("fine"));
+    let head = asked.await.unwrap();
+    assert!(head.starts_with(&format!("GET http://{NAME}/prefix/version HTTP/1.1\r\n")), "{head}");
+    assert!(head.to_lowercase().contains(&format!("\r\nhost: {NAME}\r\n")), "{head}");
+    // Base64 of `us:pass`.
+    assert!(head.contains("\r\nproxy-authorization: Basic dXM6cGFzcw==\r\n"), "{head}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_credential_plugin_is_told_the_proxy_of_the_kubeconfig() {
     let served = Served::start().await;
     let (address, _) = proxy(&served, connect).await;
@@ -286,6 +309,40 @@ async fn a_servers_own_certificate_must_be_the_listed_one_for_its_name_for_serve
     let served = of_unknown_authority(|params| params.extended_key_usages = clients).await;
     let error = refused(served, json!({})).await;
     assert!(error.contains("InvalidPurpose"), "{error}");
+}
+
+/// A certificate of version 1, as `openssl x509 -req` makes it without extensions.
+const OF_VERSION_1: &str = "-----BEGIN CERTIFICATE-----\n\
+    MIIBHjCBxQIUfRH6gjZ9plsWXnPrmHfGTwnzi5QwCgYIKoZIzj0EAwIwETEPMA0G\n\
+    A1UEAwwGY2xpZW50MCAXDTI2MTEyOTEwMjcyMFoYDzIxMjYxMTA1MTAyNzIwWjAR\n\
+    MQ8wDQYDVQQDDAZjbGllbnQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQiR/f/\n\
+    0zp9f1gvACNllmkU/Uohvpxp9wFOZHAJMaKxsTzfKw2KTRiP0zxtRSdfSu/RqM/+\n\
+    wClJ3S9v1R+Jccq7MAoGCCqGSM49BAMCA0gAMEUCIQDWs3GcINiPORScsZs7bYaU\n\
+    PmKOV/mbXmhbDy3sFW0GQAIgEMSoWlFJCJIQwlRrGL0DvXX71n52+81Jb7gIg4uf\n\
+    uuo=\n\
+    -----END CERTIFICATE-----\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_has_a_certificate_of_version_1_by_file_or_in_the_kubeconfig() {
+    let served = Served::start().await;
+    // Any key: that of such a certificate is not compared, and this server does not ask for it.
+    let key = KeyPair::generate().unwrap().serialize_pem();
+    fs::write(served.folder.path().join("cert"), OF_VERSION_1).unwrap();
+    fs::write(served.folder.path().join("key"), &key).unwrap();
+    let (certificate, key) = (STANDARD.encode(OF_VERSION_1), STANDARD.encode(key));
+    let cluster = json!({"server": served.by_address()});
+    for user in [
+        json!({"client-certificate": "cert", "client-key": "key"}),
+        json!({"client-certificate-data": certificate, "client-key-data": key}),
+    ] {
+        assert_eq!(served.answer(&cluster, &user, Environment::default()).await.as_deref(), Ok("fine"), "{user}");
+    }
+    // A key of another certificate is refused at once where it can be seen.
+    let (other, its_key) = (of_unknown_authority(|_| {}).await, KeyPair::generate().unwrap().serialize_pem());
+    let user =
+        json!({"client-certificate": other.folder.path().join("ca"), "client-key-data": STANDARD.encode(its_key)});
+    let error = served.answer(&cluster, &user, Environment::default()).await.unwrap_err();
+    assert!(error.contains("invalid private key"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -422,6 +422,7 @@ impl Reflector {
             | Failure::Denied { .. }
             | Failure::Refused { .. }
             | Failure::Transport(_)
+            | Failure::Slow(_)
             | Failure::Silent(_)
             | Failure::Lagging { .. }) => {
                 let is_refusal = matches!(failure, Failure::Refused { .. });
