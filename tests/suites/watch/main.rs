@@ -26,7 +26,8 @@
 //! | P-03 killed and restarted | [`restart`] | |
 //!
 //! [`control_plane`] has what a live control plane does to assumed pods, readiness and the log; [`credentials`] tokens and
-//! kubeconfigs, and their changes. [`replay`] plays the recorded streams of a real API server.
+//! kubeconfigs, and their changes; [`proxies`] proxies on the way to the server. [`replay`] plays the recorded streams of a real API
+//! server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -39,6 +40,7 @@ mod expiry;
 mod memory;
 mod oracle;
 mod outage;
+mod proxies;
 mod random;
 mod replay;
 mod restart;
