@@ -23,8 +23,9 @@ type ledger struct {
 	settled int
 	// When the sidecar has last answered anything on the stream.
 	answered time.Time
-	// Entries that it has not taken in when they were told.
+	// Entries that it has not taken in when they were told, and the run of such refusals.
 	refused int
+	run     run
 	// The time; the clock of the machine where it is nil.
 	clock func() time.Time
 }
@@ -56,9 +57,10 @@ type refusal struct {
 	// Whether a request that had nothing else has failed. It is told no more on the stream then.
 	alone bool
 	// When it is told beside the stream again.
-	next   time.Time
-	err    error
-	logged bool
+	next time.Time
+	err  error
+	// Whether answers count without it.
+	overdue bool
 }
 
 // sending is a change that is being sent.
@@ -199,8 +201,9 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 	if outcome.Stream > l.stream {
 		l.stream, l.settled = outcome.Stream, 0
 	}
+	now := l.now()
 	if err == nil {
-		l.answered = l.now()
+		l.answered = now
 	}
 	assumed, forgotten := outcome.Assumed, outcome.Forgotten
 	for _, change := range changes {
@@ -229,7 +232,7 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 			}
 			entry.stream = 0
 			if answered {
-				l.refuse(entry, refused)
+				l.refuse(entry, refused, now)
 			}
 			continue
 		}
@@ -242,7 +245,7 @@ func (l *ledger) settle(changes []sending, outcome nodesift.Changes, err error) 
 		if !entry.counts(l.stream) && outcome.Stream == l.stream {
 			l.settled++
 		}
-		entry.stream, entry.at = outcome.Stream, l.now()
+		entry.stream, entry.at = outcome.Stream, now
 	}
 }
 

@@ -49,7 +49,7 @@ const (
 	endTimeout = time.Millisecond
 
 	// How long a placement that the sidecar does not take in keeps answers from counting. By then its watch has shown it the node, or
-	// room that it lacked has become free.
+	// room that it lacked has become free. A run of refusals keeps them no longer, and ends with a pause of this length.
 	refusalPatience = 5 * time.Second
 	// Pause between two attempts to tell a placement that was set aside: one call a second costs nothing.
 	refusalPause = time.Second

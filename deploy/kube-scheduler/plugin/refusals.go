@@ -1,18 +1,47 @@
 package plugin
 
 import (
+	"time"
+
 	"k8s.io/klog/v2"
 
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
 
+// run is a run of refusals, between which no pause is as long as [refusalPatience]. Only placements are in it that answers may wait for:
+// one that is refused for good, and told again and again, makes no run.
+type run struct {
+	first, last time.Time
+	// Placements that answers count without because of it, as far as the log names them.
+	named int
+}
+
+func (r *run) note(now time.Time) {
+	if now.Sub(r.last) >= refusalPatience {
+		*r = run{first: now}
+	}
+	r.last = now
+}
+
+// isLong tells whether it goes on, and answers have waited for it for long enough.
+func (r *run) isLong(now time.Time) bool {
+	return now.Sub(r.last) < refusalPatience && r.last.Sub(r.first) >= refusalPatience
+}
+
+// isLong tells whether attempts to tell a placement have failed for so long that answers count without it.
+func (r *refusal) isLong() bool { return r.last.Sub(r.since) >= refusalPatience }
+
 // refuse notes that a placement was not taken in. It is called with the lock.
-func (l *ledger) refuse(e *entry, err error) {
+func (l *ledger) refuse(e *entry, err error, now time.Time) {
 	if e.refusal == nil {
-		e.refusal = &refusal{since: l.now()}
+		e.refusal = &refusal{since: now}
 		l.refused++
 	}
-	e.refusal.err, e.refusal.last = err, l.now()
+	e.refusal.err, e.refusal.last = err, now
+	// While the sidecar says nothing at all, it refuses nothing either.
+	if !e.refusal.isLong() && !l.answered.Before(e.refusal.since) {
+		l.run.note(now)
+	}
 }
 
 // takenIn ends a refusal, if there is one. It is called with the lock.
@@ -24,18 +53,35 @@ func (l *ledger) takenIn(e *entry) {
 	l.refused--
 }
 
-// isOverdue tells whether attempts to tell a placement have failed for so long that answers count without it, and logs that once.
-// Where requests with it failed as a whole, that is so only if the sidecar has answered others since. It is called with the lock.
+// isOverdue tells whether answers count without a placement, and logs that once: attempts to tell it have failed for long, or a
+// run of refusals goes on for long. Each placement of such a run is new, and with a patience of its own for each there would be no answers
+// for as long as it goes on. Where requests with it failed as a whole, that is so only if the sidecar has answered others since.
+// It is called with the lock.
 func (l *ledger) isOverdue(e *entry) bool {
 	of := e.refusal
-	if of == nil || of.last.Sub(of.since) < refusalPatience || of.alone && !l.answered.After(of.since) {
+	switch {
+	case of == nil:
+		return false
+	case of.overdue:
+		return true
+	case of.alone && !l.answered.After(of.since):
+		return false
+	case of.isLong():
+	case l.run.isLong(l.now()):
+		l.run.named++
+	default:
 		return false
 	}
+	of.overdue = true
 	// Where it is to count nowhere, no answer has waited for it.
-	if !of.logged && e.node != "" {
-		of.logged = true
-		klog.ErrorS(of.err, "nodesift does not take in a placement, and is asked without it", "pod", klog.KObj(e.pod), "node", e.node)
+	if e.node == "" {
+		return true
 	}
+	if l.run.named > maxNamed {
+		klog.V(4).InfoS("nodesift does not take in a further placement", "pod", klog.KObj(e.pod), "node", e.node, "err", of.err)
+		return true
+	}
+	klog.ErrorS(of.err, "nodesift does not take in a placement, and is asked without it", "pod", klog.KObj(e.pod), "node", e.node)
 	return true
 }
 
@@ -63,9 +109,10 @@ func (l *ledger) setAside(change sending, err error) {
 	if entry == nil || entry.change != change.change {
 		return
 	}
-	l.refuse(entry, err)
+	now := l.now()
+	l.refuse(entry, err, now)
 	entry.refusal.alone = true
-	entry.refusal.next = l.now().Add(refusalPause)
+	entry.refusal.next = now.Add(refusalPause)
 }
 
 // silent notes a question without an answer: that the sidecar has said nothing of a placement is not the fault of that one, so
@@ -125,6 +172,7 @@ func (l *ledger) told(change sending, err error) {
 		l.takenIn(entry)
 		return
 	}
-	l.refuse(entry, err)
-	entry.refusal.next = l.now().Add(refusalPause)
+	now := l.now()
+	l.refuse(entry, err, now)
+	entry.refusal.next = now.Add(refusalPause)
 }
