@@ -265,6 +265,14 @@ func (l *ledger) placed(stream uint64) bool {
 	return true
 }
 
+// has tells whether a pod is placed on a node, and not shown there yet.
+func (l *ledger) has(uid types.UID, node string) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	entry := l.entries[uid]
+	return entry != nil && entry.node == node
+}
+
 // now is called with the lock.
 func (l *ledger) now() time.Time {
 	if l.clock == nil {

@@ -104,6 +104,10 @@ func judge(logger klog.Logger, pods []placement) (left []placement) {
 			// The pod or the node has gone, or a predicate has failed.
 			continue
 		}
+		if why != "" && !of.isThere() {
+			// An event would be about a pod that has gone, or about another of its name.
+			continue
+		}
 		judged++
 		if why == "" {
 			judgedPlacements.WithLabelValues(verdictFits).Inc()
@@ -124,7 +128,7 @@ func judge(logger klog.Logger, pods []placement) (left []placement) {
 
 // judge asks about a pod on its node, without itself, and says why it does not fit.
 func (of placement) judge() (why string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), judgeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), of.plugin.sidecar.judgeTimeout)
 	defer cancel()
 	named := nodesift.PodUID(string(of.pod.UID))
 	without := nodesift.WithOverlay(nodesift.Overlay{RemovedPods: []nodesift.Pod{named}})
@@ -142,4 +146,23 @@ func (of placement) judge() (why string, err error) {
 	}
 	why = fmt.Sprintf("%s: %s", predicate, strings.Join(reasons, ", "))
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], ""), nil
+}
+
+// isThere tells whether a pod is still the one that was placed, and on its node or on the way there, as far as informers have shown.
+func (of placement) isThere() bool {
+	factory := of.plugin.handle.SharedInformerFactory()
+	if factory == nil {
+		return true
+	}
+	// First: what ends a placement is shown before it ends.
+	placed := of.plugin.sidecar.ledger.has(of.pod.UID, of.node)
+	shown, err := factory.Core().V1().Pods().Lister().Pods(of.pod.Namespace).Get(of.pod.Name)
+	switch {
+	case err != nil || shown.UID != of.pod.UID:
+		return false
+	case shown.Spec.NodeName == "":
+		return placed
+	default:
+		return shown.Spec.NodeName == of.node
+	}
 }

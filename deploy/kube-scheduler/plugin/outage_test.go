@@ -5,11 +5,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-logr/logr/funcr"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
@@ -92,7 +96,7 @@ func judges(request *nodesiftv1.FilterRequest) bool {
 
 func TestPodsThatWerePlacedInAnOutageAreNamedOnceAndJudgedAfterIt(t *testing.T) {
 	fake := startFake(t, "a", "b")
-	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), node("b"))
+	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), node("b"), pod("misfit").Obj())
 	log := w.logged()
 	counts := func() [3]int {
 		return [3]int{counted(t, "unanswered_placements_total", ""), counted(t, "judged_placements_total", "fits"),
@@ -195,7 +199,7 @@ func TestAPodWithAFaultIsNotJudgedLater(t *testing.T) {
 
 func TestTheReasonsOfAnEventAreBounded(t *testing.T) {
 	fake := startFake(t, "a")
-	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"))
+	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), pod("web").Node("a").Obj())
 	w.plugin().sidecar.outage.note(placement{w.plugin(), pod("web").Obj(), "a"})
 	fake.set(func(f *fakeSidecar) {
 		f.rejects["a"] = failure("TeamIsolation", unschedulable, strings.Repeat("ü", 1000))
@@ -226,5 +230,85 @@ func TestPodsOfOneOutageAreJudgedBeforeThoseOfTheNext(t *testing.T) {
 	placed, first, next := of.take()
 	if got := fmt.Sprint(placed, first, next); got != "1 [default/third on a] [default/second on a default/third on a]" {
 		t.Error(got)
+	}
+}
+
+func TestNoEventIsAboutAPodThatHasGoneWhileItWasJudged(t *testing.T) {
+	pods := func(w *world) typed.PodInterface { return w.client.CoreV1().Pods("default") }
+	shown := func(w *world) (*v1.Pod, error) {
+		return w.factory.Core().V1().Pods().Lister().Pods("default").Get("web")
+	}
+	update := func(w *world, to *v1.Pod) error {
+		_, err := pods(w).Update(w.ctx, to, metav1.UpdateOptions{})
+		return err
+	}
+	for what, test := range map[string]struct {
+		// What happens to the pod, and whether that has been shown.
+		change func(*world) error
+		done   func(*world) bool
+		event  bool
+	}{
+		"deleted": {
+			func(w *world) error { return pods(w).Delete(w.ctx, "web", metav1.DeleteOptions{}) },
+			func(w *world) bool { _, err := shown(w); return err != nil }, false,
+		},
+		"another of its name on the node": {
+			func(w *world) error { return update(w, pod("web").UID("uid-next").Node("a").Obj()) },
+			func(w *world) bool { of, err := shown(w); return err == nil && of.UID == "uid-next" }, false,
+		},
+		"on another node": {
+			func(w *world) error { return update(w, pod("web").Node("b").Obj()) },
+			func(w *world) bool { of, err := shown(w); return err == nil && of.Spec.NodeName == "b" }, false,
+		},
+		"not placed in the end": {
+			func(w *world) error { w.plugin().Unreserve(w.ctx, nil, pod("web").Obj(), "a"); return nil },
+			func(*world) bool { return true }, false,
+		},
+		"on its node": {
+			func(w *world) error { return update(w, pod("web").Node("a").Obj()) },
+			func(w *world) bool { of, err := shown(w); return err == nil && of.Spec.NodeName == "a" }, true,
+		},
+		"on the way there": {func(*world) error { return nil }, func(*world) bool { return true }, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			fake := startFake(t, "a", "b", "c")
+			w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"), node("b"), node("c"),
+				pod("web").Obj(), pod("other").Node("c").Obj())
+			log, shared := w.logged(), w.plugin().sidecar
+			shared.judgeTimeout = scaled(20 * time.Second)
+			shared.ledger.reserve(pod("web").Obj(), "a", false)
+			shared.outage.note(placement{w.plugin(), pod("web").Obj(), "a"})
+			shared.outage.note(placement{w.plugin(), pod("other").Obj(), "c"})
+			judging, changed := make(chan struct{}), make(chan struct{})
+			t.Cleanup(sync.OnceFunc(func() { close(changed) }))
+			fake.set(func(f *fakeSidecar) {
+				for _, node := range f.nodes {
+					f.rejects[node] = failure("TeamIsolation", unschedulable, "another team")
+				}
+				f.edit = func(request *nodesiftv1.FilterRequest, _ *nodesiftv1.FilterResponse) error {
+					if judges(request) && request.GetPods()[0].GetUid() == "uid-web" {
+						close(judging)
+						<-changed
+					}
+					return nil
+				}
+			})
+			w.cycle(ours, pod("next").Obj())
+			<-judging
+			if err := test.change(w); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "it is shown", func() bool { return test.done(w) })
+			changed <- struct{}{}
+			until(t, "both are judged", func() bool { return log.with(judgedLine) != nil })
+			events := 1
+			if test.event {
+				events = 2
+			}
+			log.expect(t, judgedLine, fmt.Sprintf(`"pods"=2 "judged"=%d "misfits"=%d`, events, events), "default/other on c")
+			if len(w.recorder.Events) != events {
+				t.Errorf("%d events", len(w.recorder.Events))
+			}
+		})
 	}
 }

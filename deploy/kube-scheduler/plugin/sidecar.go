@@ -29,6 +29,8 @@ type sidecar struct {
 	batch int
 	// Time for a request with changes beside the cycles.
 	timeout time.Duration
+	// Time to judge a pod that was placed without an answer.
+	judgeTimeout time.Duration
 }
 
 var (
@@ -46,7 +48,7 @@ func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
 		if err != nil {
 			return nil, err
 		}
-		shared = &sidecar{client: client, stream: client.Stream(), batch: firstBatch, timeout: catchUpTimeout}
+		shared = &sidecar{client: client, stream: client.Stream(), batch: firstBatch, timeout: catchUpTimeout, judgeTimeout: judgeTimeout}
 		shared.riding.Store(maxChangesWithQuestion)
 		sidecars[address] = shared
 	}
