@@ -259,9 +259,10 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	const judged = "scheduler_nodesift_judged_placements_total"
-	answers := func(after string) {
-		// One pod at a time until the sidecar is asked again, as the plugin pauses after failures, and pods of the outage are judged.
-		answered, judgedBefore := counter(t, "scheduler_nodesift_calls_total", "ok"), counter(t, judged)
+	answers := func(after string, judgedBefore int) {
+		// One pod at a time until the sidecar is asked again, as the plugin pauses after failures, and pods of the outage are judged, which
+		// waits for no pod.
+		answered := counter(t, "scheduler_nodesift_calls_total", "ok")
 		waits := func() bool {
 			return counter(t, "scheduler_nodesift_calls_total", "ok") == answered || counter(t, judged) == judgedBefore
 		}
@@ -284,14 +285,16 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d pods took %s, longer than the pause", batch, during)
 	}
 	time.Sleep(time.Until(paused.Add(outage)))
+	judgedBefore := counter(t, judged)
 	w.sidecar.resume(t)
-	answers("paused")
+	answers("paused", judgedBefore)
 	place("resumed")
 	w.sidecar.kill()
 	place("killed")
+	judgedBefore = counter(t, judged)
 	w.sidecar.start(t)
 	w.sidecar.ready(t)
-	answers("killed")
+	answers("killed", judgedBefore)
 	place("restarted")
 	api.judge(t)
 	api.mutex.Lock()

@@ -61,6 +61,8 @@ const (
 	maxNamed  = 20
 	// Time to judge one of them, which no cycle waits for.
 	judgeTimeout = 500 * time.Millisecond
+	// Pause before each question whether the sidecar answers again, while pods wait to be judged: one call a second costs nothing.
+	judgePause = time.Second
 	// Bytes of the reasons in an event: the API takes 1,024 with all that is around them.
 	maxWhy = 512
 

@@ -25,6 +25,8 @@ type outage struct {
 	// Those of earlier outages that are not judged yet, and whether others are being judged.
 	left    []placement
 	judging bool
+	// Whether somebody waits beside the cycles for the sidecar to answer.
+	awaiting bool
 }
 
 // placement is a pod that was placed by a profile.
@@ -79,14 +81,18 @@ func (o *outage) judged(left []placement) {
 	o.left, o.judging = left[:min(len(left), maxJudged)], false
 }
 
-// judgePlaced is called with each answer. It names the pods that were placed since the one before, and has them judged.
+// judgePlaced is called with each answer, of a cycle or beside them. It names the pods that were placed since the one before, and has them
+// judged.
 func (s *sidecar) judgePlaced(logger klog.Logger) {
 	placed, first, toJudge := s.outage.take()
 	if placed > 0 {
 		logger.Info("pods were placed while nodesift gave no answers", "placed", placed, "first", first)
 	}
 	if len(toJudge) > 0 {
-		go func() { s.outage.judged(judge(logger, toJudge)) }()
+		go func() {
+			s.outage.judged(judge(logger, toJudge))
+			s.awaitAnswers()
+		}()
 	}
 }
 

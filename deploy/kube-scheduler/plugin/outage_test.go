@@ -34,6 +34,7 @@ func (w *world) logged() *lines {
 		defer l.mutex.Unlock()
 		l.all = append(l.all, line)
 	}, funcr.Options{}))
+	w.plugin().logger = klog.FromContext(w.ctx)
 	return l
 }
 

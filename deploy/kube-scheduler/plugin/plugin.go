@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -28,8 +29,10 @@ var (
 
 // Plugin is one profile's plugin.
 type Plugin struct {
-	args        *Args
-	handle      fwk.Handle
+	args   *Args
+	handle fwk.Handle
+	// For what is no cycle's.
+	logger      klog.Logger
 	sidecar     *sidecar
 	observed    *observed
 	nominations nominations
@@ -48,7 +51,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 		return nil, err
 	}
 	registerMetrics()
-	p := &Plugin{args: args, handle: handle}
+	p := &Plugin{args: args, handle: handle, logger: klog.FromContext(ctx)}
 	p.profile = sync.OnceValue(func() profile { return profileOf(handle) })
 	if args.Mode == Full {
 		if p.inTree, err = newInTree(ctx, handle, args.InTreeConfig); err != nil {

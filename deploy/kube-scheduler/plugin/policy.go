@@ -76,14 +76,22 @@ func (p *policy) learn(client *nodesift.Client, version policyVersion, scheduler
 	}
 }
 
+// nameOfNobody is the name and the UID of a pod that no cluster has.
+const nameOfNobody = "nodesift-policy"
+
+// podOfNobody is a pod of the scheduler that no cluster has, for questions that are about none.
+func podOfNobody(schedulerName string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: nameOfNobody, UID: nameOfNobody},
+		Spec:       v1.PodSpec{SchedulerName: schedulerName},
+	}
+}
+
 // explain asks for the policy, by a pod of the scheduler.
 func explain(ctx context.Context, client *nodesift.Client, schedulerName string) (nodesift.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, policyTimeout)
 	defer cancel()
-	pod, err := json.Marshal(&v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nodesift-policy", UID: "nodesift-policy"},
-		Spec:       v1.PodSpec{SchedulerName: schedulerName},
-	})
+	pod, err := json.Marshal(podOfNobody(schedulerName))
 	if err != nil {
 		return nodesift.Policy{}, err
 	}

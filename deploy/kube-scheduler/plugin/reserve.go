@@ -18,6 +18,7 @@ func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 		pod, known = s.pod, s.known && s.inTree == nil
 		if s.unanswered {
 			p.sidecar.outage.note(placement{p, pod, node})
+			p.sidecar.awaitAnswers()
 		}
 	}
 	p.rejections.drop(pod.UID)

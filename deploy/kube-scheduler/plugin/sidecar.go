@@ -31,6 +31,8 @@ type sidecar struct {
 	timeout time.Duration
 	// Time to judge a pod that was placed without an answer.
 	judgeTimeout time.Duration
+	// Pause before each question whether the sidecar answers again.
+	judgePause time.Duration
 }
 
 var (
@@ -48,7 +50,8 @@ func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
 		if err != nil {
 			return nil, err
 		}
-		shared = &sidecar{client: client, stream: client.Stream(), batch: firstBatch, timeout: catchUpTimeout, judgeTimeout: judgeTimeout}
+		shared = &sidecar{client: client, stream: client.Stream(), batch: firstBatch, timeout: catchUpTimeout,
+			judgeTimeout: judgeTimeout, judgePause: judgePause}
 		shared.riding.Store(maxChangesWithQuestion)
 		sidecars[address] = shared
 	}
