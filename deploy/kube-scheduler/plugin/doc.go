@@ -11,6 +11,7 @@
 //	unavailable.go   who decides while the sidecar does not answer
 //	outage.go        pods placed meanwhile, which are judged afterwards
 //	comeback.go      whether the sidecar answers again, where no cycle asks it
+//	slow.go          pods for which the sidecar needs more time than a call has
 //	sidecar.go       the connection, shared by all profiles of a process, and its breaker
 //	observed.go      what informers have shown: resourceVersions, bound and deleted pods
 //	nominations.go   nominations that the API server has not shown yet

@@ -50,8 +50,11 @@ type fakeSidecar struct {
 	unexplained bool
 	// Placements of the largest request that was taken in, and of the largest one with a question.
 	most, mostWithQuestion int
-	reprieve               func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
-	reprieves              int
+	// Requests that have no answer, and how many there were.
+	hangs     func(*nodesiftv1.FilterRequest) bool
+	hanging   atomic.Int64
+	reprieve  func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
+	reprieves int
 	// Calls that have begun, answered or not.
 	begun  atomic.Int64
 	paused atomic.Bool
@@ -139,8 +142,13 @@ func uidOf(pod *nodesiftv1.Pod) string {
 // failure is what a request fails with as a whole, because of a pod in it.
 func (f *fakeSidecar) failure(ctx context.Context, request *nodesiftv1.FilterRequest) error {
 	f.mutex.Lock()
-	takes := f.takes
+	takes, hangs := f.takes, f.hangs
 	f.mutex.Unlock()
+	if hangs != nil && hangs(request) {
+		f.hanging.Add(1)
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if takes > 0 && len(request.GetAssume()) > takes {
 		return status.Error(codes.ResourceExhausted, "too many")
 	}

@@ -48,6 +48,14 @@ const (
 	// Time for a question that ends a stream on which a request has had no answer: the least that a request can have.
 	endTimeout = time.Millisecond
 
+	// Questions in a row without an answer about pods of one controller after which none is asked about them, fewer than open the breaker;
+	// and for how long first. Each further one doubles the time, up to the longest back-off of a pod.
+	slowQuestions = 2
+	slowPause     = time.Second
+	maxSlowPause  = 10 * time.Second
+	// Controllers with such pods that are remembered, 60 bytes each.
+	maxSlow = 1024
+
 	// How long a placement that the sidecar does not take in keeps answers from counting. By then its watch has shown it the node, or
 	// room that it lacked has become free. A run of refusals keeps them no longer, and ends with a pause of this length.
 	refusalPatience = 5 * time.Second

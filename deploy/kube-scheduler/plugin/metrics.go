@@ -18,6 +18,7 @@ const (
 	resultFault       = "fault"
 	resultPlacement   = "placement"
 	resultBreaker     = "breaker"
+	resultSlow        = "slow"
 	resultOther       = "other"
 
 	verdictFits   = "fits"

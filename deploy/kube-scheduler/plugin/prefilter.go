@@ -96,9 +96,12 @@ func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error, decides Unavai
 	logger := klog.FromContext(ctx)
 	opened, closed := false, false
 	// Neither says whether the sidecar answers.
-	held := errors.Is(err, errBreaker) || errors.Is(err, errCatchingUp)
+	held := errors.Is(err, errBreaker) || errors.Is(err, errCatchingUp) || errors.Is(err, errSlow)
 	if !held {
 		opened, closed = p.sidecar.breaker.note(err)
+	}
+	if closed {
+		p.sidecar.slow.clear()
 	}
 	switch {
 	case opened:
@@ -115,6 +118,10 @@ func (p *Plugin) say(ctx context.Context, pod *v1.Pod, err error, decides Unavai
 // ask asks about the pod of the cycle on all nodes. Without an error, a pod can be bound on the answer.
 func (c *cycle) ask(ctx context.Context) error {
 	p := c.plugin
+	if p.sidecar.slow.isAside(templateOf(c.pod)) {
+		calls.WithLabelValues(resultSlow).Inc()
+		return errSlow
+	}
 	if !p.sidecar.breaker.allows() {
 		calls.WithLabelValues(resultBreaker).Inc()
 		return errBreaker
@@ -157,6 +164,7 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, p.atLeast(required, overdue), changes)...)
 		p.sidecar.ledger.settle(sent, nodesift.Changes{Assumed: set.Assumed(), Forgotten: set.Forgotten(), Stream: set.Stream()}, err)
 		p.sidecar.rode(len(sent), err)
+		p.sidecar.slow.note(ctx, c.pod, len(sent), err)
 		switch {
 		case c.known && (errors.Is(err, nodesift.ErrChanged) || errors.Is(err, nodesift.ErrNotFound)):
 			c.known = false

@@ -18,6 +18,7 @@ type sidecar struct {
 	ledger  ledger
 	breaker breaker
 	outage  outage
+	slow    slow
 	users   int
 	// Whether placements are being told beside the cycles, and those that were set aside beside that.
 	catchingUp, tellingSetAside atomic.Bool

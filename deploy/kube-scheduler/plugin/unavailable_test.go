@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -91,8 +92,8 @@ func TestASidecarThatHangsIsCalledNowAndThenOnly(t *testing.T) {
 	fake.paused.Store(true)
 	before := fake.begun.Load()
 	const cycles = 50
-	for range cycles {
-		if status, statuses, _ := w.cycle(ours, pod("web").Obj()); !status.IsSuccess() || !statuses["a"].IsSuccess() {
+	for at := range cycles {
+		if status, statuses, _ := w.cycle(ours, pod(fmt.Sprint("web-", at)).Obj()); !status.IsSuccess() || !statuses["a"].IsSuccess() {
 			t.Fatalf("%v, %v", status, statuses)
 		}
 	}
