@@ -92,7 +92,7 @@ impl Behind {
         self.asked.lock().unwrap().clone()
     }
 
-    /// Asserts that the sidecar follows the server through the proxy, and that each of the two gets its own credentials alone.
+    /// Asserts that the sidecar follows the server through the proxy, and that the proxy gets its own credentials alone.
     fn is_followed_through_the_proxy(&self, sidecar: &Sidecar) {
         sidecar.wait_until_ready();
         oracle::converges(&self.server, sidecar);

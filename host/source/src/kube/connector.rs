@@ -159,10 +159,18 @@ impl Pinned {
     }
 }
 
-/// Whether there is no kubeconfig, or none that this process may read, or none with a context to use.
+/// Whether there is no kubeconfig, or none with a context to use, or none that this process may read in a home that is another user's.
 fn is_absent(error: &KubeconfigError) -> bool {
-    use KubeconfigError::{CurrentContextNotSet, FindPath, ReadConfig};
-    matches!(error, ReadConfig(..) | FindPath | CurrentContextNotSet)
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    match error {
+        KubeconfigError::FindPath | KubeconfigError::CurrentContextNotSet => true,
+        KubeconfigError::ReadConfig(error, _) => match error.kind() {
+            NotFound | NotADirectory => true,
+            PermissionDenied => !files::is_listed(),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 impl Pinned {

@@ -26,7 +26,7 @@ use crate::limits::KUBE_PROXY_ANSWER_BYTES;
 #[derive(Debug, thiserror::Error)]
 enum Blocked {
     /// There is no connection to it.
-    #[error("it cannot be reached")]
+    #[error("no connection to it")]
     Unreachable(#[source] BoxError),
     /// The connection to it broke.
     #[error("the connection to it broke")]
@@ -141,7 +141,9 @@ async fn connect(
 async fn status(stream: &mut (impl AsyncRead + Unpin)) -> Result<String, Blocked> {
     let mut head: Vec<u8> = Vec::new();
     let mut piece = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+    // Some end their lines as Go reads them, without a carriage return.
+    let is_whole = |head: &[u8]| head.windows(4).any(|end| end == b"\r\n\r\n" || end.ends_with(b"\n\n"));
+    while !is_whole(&head) {
         if head.len() >= KUBE_PROXY_ANSWER_BYTES {
             return Err(Blocked::Endless);
         }

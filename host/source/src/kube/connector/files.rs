@@ -1,6 +1,7 @@
 //! The files behind a connection, and whether they have changed. Start at [`Files`].
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -73,10 +74,19 @@ pub(super) fn kubeconfigs(given: Option<&Path>) -> Vec<PathBuf> {
     if let Some(file) = given {
         return vec![file.to_owned()];
     }
-    match env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
+    match listed() {
         Some(list) => env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
         None => env::var_os("HOME").map(|home| Path::new(&home).join(".kube/config")).into_iter().collect(),
     }
+}
+
+/// Whether the environment lists kubeconfig files.
+pub(super) fn is_listed() -> bool {
+    listed().is_some()
+}
+
+fn listed() -> Option<OsString> {
+    env::var_os("KUBECONFIG").filter(|list| !list.is_empty())
 }
 
 /// Reads kubeconfig files as one, as client-go does and the library does not: those that do not exist are passed over as long as one

@@ -165,7 +165,7 @@ async fn the_proxy_of_the_environment_leads_to_servers_that_are_not_on_loopback(
     assert!(head.contains("Proxy-Authorization: Basic dXM6ZXI6cGFzcw==\r\n"), "{head}");
     let request = served.asked.lock().pop().unwrap();
     assert!(request.to_lowercase().contains("authorization: bearer secret"), "{request}");
-    assert!(request.contains("nodesift/") && !request.contains("pass"), "{request}");
+    assert!(request.contains("nodesift/") && !request.to_lowercase().contains("proxy-authorization"), "{request}");
 
     let local = json!({"server": served.by_address()});
     assert_eq!(served.answer(&local, &user, environment("")).await.as_deref(), Ok("fine"));

@@ -112,8 +112,12 @@ fn files_of_a_list_that_are_missing_are_passed_over_and_the_first_that_says_some
         let error = merged(&files(names)).unwrap_err();
         assert!(is_absent(&error) && error.to_string().contains(names.last().unwrap_or(&"the path")), "{error}");
     }
-    // A folder is there, and is no kubeconfig.
-    assert!(merged(&files(&[".", "set"])).is_err());
+    // What is there and is no kubeconfig.
+    fs::write(path("binary"), [0xc3, 0x28]).unwrap();
+    for name in [".", "binary"] {
+        let error = merged(&files(&[name, "set"])).unwrap_err();
+        assert!(!is_absent(&error), "{error}");
+    }
 }
 
 #[tokio::test]
