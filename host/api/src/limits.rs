@@ -103,6 +103,20 @@ pub const UNSENT_SMALL_BYTES: usize = 4 << 20;
 /// The same of one connection: a frame of each stream.
 pub const CONNECTION_SMALL_BYTES: usize = H2_STREAMS as usize * SMALL_FRAME;
 
+/// Bytes that a response counts for beside its body, until it is sent: the task and the stream of its request.
+pub const RESPONSE_BYTES: usize = 2 << 10;
+
+/// Bytes of connections that are closed since others need their room, until they have ended, unless it is one with more: on a busy
+/// machine that takes a while, in which no more are closed.
+pub const UNSENT_CLOSING_BYTES: usize = 12 << 20;
+
+/// Bytes of a response or an event that, as the first of its connection, finds a place where there is no room: a question to a party
+/// about 256 nodes. With as many as there may be connections it is 16 MiB.
+pub const FIRST_BYTES: usize = 16 << 10;
+
+/// Bytes that the response of a decision counts for, taken before it is made: a version, and names of a pod.
+pub const DECISION_BYTES: usize = 4 << 10;
+
 /// Bytes of responses that were encoded while they are sent and that the clients of one listener have not read. More wait until
 /// some are read, or the connection that holds most is closed as in [`UNSENT_BYTES`].
 pub const UNSENT_PIECES_BYTES: usize = 8 << 20;

@@ -56,6 +56,7 @@ impl Middleware {
         let rights = CallerRights::new(Arc::clone(&self.access), caller);
         let budgets = self.intake.of(class).clone();
         let arrival = budgets.arriving.begin()?;
+        let unsent = parts.extensions.get::<Unsent>().cloned();
         let body = if grpc && paths::is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
             let (body, messages) = messages::bound(body, self.body_bytes, self.request_time, arrival, activity.clone());
@@ -65,6 +66,7 @@ impl Middleware {
                 peer: activity,
                 class,
                 rights,
+                unsent,
                 time: self.request_time,
             });
             body
@@ -72,7 +74,7 @@ impl Middleware {
             let deadline = Deadline::of(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
             let room = arrival.room();
             let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
-            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class, rights });
+            parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class, rights, unsent });
             body
         };
         Ok(Request::from_parts(parts, body))
@@ -93,12 +95,13 @@ pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request
     let unsent = Unsent::of(&request);
     let head = request_log::Head::of(&request);
     let response = answer(&middleware, request, next).await;
-    timed.end(&response);
-    head.log(&response);
-    match unsent {
+    let response = match unsent {
         Some(unsent) => unsent.watch(response),
         None => response,
-    }
+    };
+    timed.end(&response);
+    head.log(&response);
+    response
 }
 
 async fn answer(middleware: &Middleware, request: Request, next: Next) -> Response {

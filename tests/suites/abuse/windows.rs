@@ -11,10 +11,10 @@ use nodesift_proto::v1;
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::machine::{alone, beside_others};
 use nodesift_tests::wire::Wire;
-use nodesift_tests::{timeout, timing};
+use nodesift_tests::{process, timeout, timing};
 use prost::Message as _;
 
-use crate::arena::Arena;
+use crate::arena::{Arena, mib};
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, OPENING, PING, SETTINGS, WINDOW_UPDATE, frame, get, header,
     receive, request,
@@ -104,6 +104,33 @@ fn streams_behind_closed_windows_leave_their_places_to_newcomers() {
         assert_eq!(newcomer.head().unwrap().status, 200);
     }
     arena.goes_on();
+}
+
+#[test]
+fn answers_of_every_kind_behind_closed_windows_take_bounded_memory() {
+    const CONNECTIONS: usize = 200;
+    let _alone = alone();
+    for path in ["/metrics", "/v1/state", "/v1/negotiations", "/version", "/unknown"] {
+        let arena = Arena::new(&[]);
+        let (id, endpoint) = (arena.sidecar.id(), arena.sidecar.tcp());
+        let idle = process::resident_bytes(id);
+        process::forget_peak(id);
+        let requests: Vec<u8> = streams().take(H2_STREAMS as usize).flat_map(|stream| get(stream, path)).collect();
+        let connect = || {
+            let mut wire = closed(&endpoint);
+            // It may be closed already: others need its room.
+            let _sent = wire.send(&requests);
+            wire
+        };
+        let connections: Vec<Wire> = (0..CONNECTIONS).map(|_| connect()).collect();
+        arena.goes_on();
+        timeout::until(|| (arena.metric("nodesift_api_requests_in_flight") <= 1.0).then_some(()))
+            .expect("all are answered");
+        let peak = process::peak_resident_bytes(id);
+        println!("{path}: idle {}, at most {}", mib(idle), mib(peak));
+        assert!(peak <= idle + idle / 2 + (64 << 20), "{path}: idle {}, at most {}", mib(idle), mib(peak));
+        drop(connections);
+    }
 }
 
 #[test]

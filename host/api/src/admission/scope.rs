@@ -16,6 +16,7 @@ use crate::transport::budget::{ListenerClass, Taker};
 use crate::transport::intake::ClassBudgets;
 use crate::transport::messages::Messages;
 use crate::transport::places::Activity;
+use crate::transport::unsent::Unsent;
 use crate::{Error, limits};
 
 /// What travels with a request.
@@ -27,6 +28,8 @@ pub(crate) struct RequestScope {
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
     pub(crate) rights: CallerRights,
+    /// What its connection leaves unread; none in tests without one.
+    pub(crate) unsent: Option<Unsent>,
 }
 
 impl RequestScope {
@@ -89,6 +92,7 @@ impl RequestScope {
             peer: Activity::default(),
             class: ListenerClass::Unix,
             rights: CallerRights::new(Arc::default(), Caller::Socket { peer: None }),
+            unsent: None,
         }
     }
 }
@@ -101,6 +105,8 @@ pub(crate) struct StreamScope {
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
     pub(crate) rights: CallerRights,
+    /// As that of a request.
+    pub(crate) unsent: Option<Unsent>,
     /// For each message.
     pub(crate) time: Duration,
 }
@@ -125,6 +131,7 @@ impl StreamScope {
             peer: self.peer.clone(),
             class: self.class,
             rights: self.rights.clone(),
+            unsent: self.unsent.clone(),
         })
     }
 }

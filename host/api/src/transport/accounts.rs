@@ -2,9 +2,11 @@
 //!
 //! A connection that holds much gets no more than it leaves to others. Where one finds no room, the connection that holds most
 //! gives way, if it has held something for longer than [`limits::UNSENT_PATIENCE`]: its room is free at once, and it is closed,
-//! which frees the memory moments later. Start at [`Account::take`].
+//! which frees the memory moments later; until then not much more gives way than [`limits::UNSENT_CLOSING_BYTES`]. Start at
+//! [`Account::take`].
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ struct Shared {
     /// The most bytes of one account, unless they are taken at once.
     share: usize,
     accounts: Mutex<Accounts>,
+    /// Bytes of closed accounts that are in use yet.
+    closing: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +68,7 @@ pub(super) struct Entry {
 impl Ledger {
     /// A ledger without accounts, of which each may have `share` bytes.
     pub(super) fn new(budget: Budget, share: usize) -> Self {
-        Self(Arc::new(Shared { budget, share, accounts: Mutex::default() }))
+        Self(Arc::new(Shared { budget, share, accounts: Mutex::default(), closing: AtomicUsize::new(0) }))
     }
 
     /// The account of a new connection.
@@ -85,13 +89,16 @@ impl Ledger {
     }
 
     /// Closes the account that holds most, if more than `held`, and for long. False, and none is closed, where those that could be
-    /// have less than `needed` together.
+    /// have less than `needed` together, or too much is in use yet of others that were closed.
     fn close_greediest(&self, held: usize, needed: usize) -> bool {
         let open: Vec<Arc<Account>> = self.0.accounts.lock().open.values().filter_map(Weak::upgrade).collect();
         let greedy = |account: &&Arc<Account>| account.unread() >= limits::UNSENT_PATIENCE && account.held() > held;
         let all: usize = open.iter().filter(greedy).map(|account| account.held()).sum();
         let greediest = open.iter().filter(greedy).max_by_key(|account| (account.held(), account.unread()));
-        greediest.filter(|_| all >= needed).map(|account| account.close()).is_some()
+        let closing = self.0.closing.load(Ordering::Relaxed);
+        let has_room =
+            |account: &Arc<Account>| closing == 0 || closing + account.held() <= limits::UNSENT_CLOSING_BYTES;
+        greediest.filter(|account| all >= needed && has_room(account)).map(|account| account.close()).is_some()
     }
 }
 
@@ -150,8 +157,11 @@ impl Account {
 
     fn close(&self) {
         let mut holds = self.holds.lock();
-        holds.is_closed = true;
-        holds.room.shrink_to(0);
+        if !holds.is_closed {
+            holds.is_closed = true;
+            self.ledger.0.closing.fetch_add(holds.room.bytes(), Ordering::Relaxed);
+            holds.room.shrink_to(0);
+        }
         drop(holds);
         self.holder.end();
     }
@@ -167,6 +177,10 @@ impl Drop for Entry {
     fn drop(&mut self) {
         let mut holds = self.account.holds.lock();
         holds.entries.remove(&self.since);
+        if holds.is_closed {
+            self.account.ledger.0.closing.fetch_sub(self.bytes, Ordering::Relaxed);
+            return;
+        }
         let rest = holds.room.bytes().saturating_sub(self.bytes);
         holds.room.shrink_to(rest);
     }
@@ -217,6 +231,25 @@ mod tests {
         let (_, first) = accounts.first().unwrap();
         assert!(matches!(first.take(10, Taker::Large), Err(Error::Unread)));
         assert_eq!(ledger.held(), 80);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_much_is_in_use_of_those_that_gave_way_no_more_do() {
+        let part = limits::UNSENT_CLOSING_BYTES / 5 * 3;
+        let ledger = Ledger::new(Budget::new(3 * part, 0, BudgetMetrics::default()), part);
+        let accounts: Vec<_> = (0..3).map(|_| ledger.open(Activity::default())).collect();
+        let mut held: Vec<_> = accounts.iter().map(|account| account.take(part, Taker::Large).unwrap()).collect();
+        sleep(limits::UNSENT_PATIENCE).await;
+        let newcomer = || ledger.open(Activity::default());
+        let first = newcomer().take(part, Taker::Large).unwrap();
+        assert!(matches!(newcomer().take(part, Taker::Large), Err(Error::Overloaded)), "the memory is not free yet");
+        // It is with the one that has given way, the greediest.
+        held.retain(|entry| !entry.account.holds.lock().is_closed);
+        assert_eq!(held.len(), 2);
+        let second = newcomer().take(part, Taker::Large).unwrap();
+        assert_eq!(ledger.held(), 3 * part);
+        drop((first, second, held));
+        assert_eq!((ledger.held(), ledger.0.closing.load(Ordering::Relaxed)), (0, 0));
     }
 
     #[test]

@@ -19,8 +19,9 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
+use axum::http::header;
 use axum::response::Response;
-use hyper::body::{Frame, SizeHint};
+use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -173,8 +174,39 @@ impl Unsent {
     /// [`Error::Unread`], [`Error::Overloaded`].
     pub(crate) fn hold(&self, bytes: usize, encoded: usize) -> Result<Held, Error> {
         let taker = if bytes <= limits::STREAM_CHUNK { Taker::Small } else { Taker::Large };
-        let room = self.0.encoded.take(bytes, taker)?;
+        let room = self.0.encoded.take(bytes.saturating_add(limits::RESPONSE_BYTES), taker)?;
         Ok(Held { _room: room, _freed: Freed(self.clone()), encoded })
+    }
+
+    /// The same for a response that is made already; the first of a connection finds a place without room.
+    fn hold_first(&self, bytes: usize) -> Result<Held, Error> {
+        self.hold(bytes, 0).or_else(|error| {
+            let first = Some(bytes).filter(|bytes| *bytes <= limits::FIRST_BYTES);
+            let room = first.and_then(|_| self.0.encoded.take_first()).ok_or(error)?;
+            Ok(Held { _room: room, _freed: Freed(self.clone()), encoded: 0 })
+        })
+    }
+
+    /// The same for an event or a question, whose stream ends where there is no room: small ones have a budget that large responses of
+    /// others do not fill.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unread`], [`Error::Overloaded`].
+    pub(crate) fn hold_event(&self, bytes: usize) -> Result<Held, Error> {
+        self.hold_first(bytes).or_else(|error| {
+            let small = self.0.small.take(bytes.max(limits::SMALL_FRAME_LEAST), Taker::Small);
+            let room = small.ok().filter(|_| bytes <= limits::SMALL_FRAME).ok_or(error)?;
+            Ok(Held { _room: room, _freed: Freed(self.clone()), encoded: 0 })
+        })
+    }
+
+    /// Gives a stream of responses that has come to its end the time and the room of any other response, until this is dropped.
+    pub(crate) fn ending(&self) -> Ending {
+        let began = self.0.responses.begin();
+        self.0.started.notify_one();
+        // Without room it still ends in time.
+        Ending { connection: Arc::clone(&self.0), began, _held: self.hold(0, 0).ok() }
     }
 
     /// Waits until the client has read most of the responses that it has, so that a client which does not read waits before its
@@ -192,10 +224,18 @@ impl Unsent {
         }
     }
 
-    /// Counts the frames of a response until they are sent.
+    /// Counts the frames of a response until they are sent. One that has taken no room takes it now: the client may never ask for its
+    /// frames. Where there is none, its head alone says so.
     pub(crate) fn watch(&self, mut response: Response) -> Response {
         let is_endless = response.extensions_mut().remove::<Endless>().is_some();
-        let held = response.extensions_mut().remove::<Arc<Held>>();
+        let mut held = response.extensions_mut().remove::<Arc<Held>>();
+        if held.is_none() && !is_endless && !response.body().is_end_stream() {
+            let bytes = usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX);
+            match self.hold_first(bytes) {
+                Ok(room) => held = Some(Arc::new(room)),
+                Err(error) => response = head_of(error, &response),
+            }
+        }
         let covered = held.as_ref().map_or(0, |held| held.encoded);
         let sending = Arc::new(Sending::new(Arc::clone(&self.0), held, is_endless));
         response.map(|body| {
@@ -212,7 +252,7 @@ impl Unsent {
     }
 
     /// Ends once a response or a frame is past its time, which is shorter once `stop` is cancelled.
-    pub(super) async fn overdue(&self, stop: &CancellationToken) {
+    pub(crate) async fn overdue(&self, stop: &CancellationToken) {
         let Connection { frames, responses, started, .. } = &*self.0;
         loop {
             started.notified().await;
@@ -225,6 +265,29 @@ impl Unsent {
                 }
             }
         }
+    }
+}
+
+/// The head of an error in the place of a response.
+fn head_of(error: Error, response: &Response) -> Response {
+    let is_grpc =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"application/grpc"));
+    let mut head = error.into_response_for(is_grpc).map(|_| Body::empty());
+    head.headers_mut().remove(header::CONTENT_LENGTH);
+    head
+}
+
+/// A stream that has come to its end, until its client has read it.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    connection: Arc<Connection>,
+    began: Beginning,
+    _held: Option<Held>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.connection.responses.end(&self.began);
     }
 }
 

@@ -35,6 +35,7 @@ use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
+use crate::limits::DECISION_BYTES;
 use crate::paths::{CALLS, FILTER_STREAM};
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
@@ -96,9 +97,6 @@ fn answered<C: Call<Request: Message + Default>>(
         driver::run(&service, scope, Stage::<C>::Decoded(request), encode).await
     })
 }
-
-/// Bytes that the response of a decision counts for: a version, and names of a pod.
-const DECISION_BYTES: usize = 4 << 10;
 
 /// A call from one message to one message; `decides` says that it changes the cache.
 fn unary<Q, W, F>(max_message_bytes: usize, decides: bool, work: W) -> MethodRouter<Service>

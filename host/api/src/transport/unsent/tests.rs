@@ -3,7 +3,6 @@
 use super::*;
 use axum::response::IntoResponse as _;
 use http_body_util::BodyExt as _;
-use hyper::body::Body as _;
 
 fn connection() -> Unsent {
     Unsent::new(&UnsentBudget::new(BudgetMetrics::default()), &Activity::default())
@@ -61,11 +60,38 @@ async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits()
     while let Some(frame) = body.frame().await {
         frames.push(frame.unwrap());
     }
-    assert_eq!(unsent.0.encoded.held(), bytes);
+    assert_eq!(unsent.0.encoded.held(), bytes + limits::RESPONSE_BYTES);
     drop(body);
-    assert_eq!(unsent.0.encoded.held(), bytes, "the frames are not sent yet");
+    assert_eq!(unsent.0.encoded.held(), bytes + limits::RESPONSE_BYTES, "the frames are not sent yet");
     drop(frames);
     assert_eq!(unsent.0.encoded.held(), 0);
+}
+
+#[test]
+fn a_response_without_room_takes_it_when_it_begins_or_is_a_head_alone() {
+    let unsent = connection();
+    let json = || ([(header::CONTENT_TYPE, "application/json")], "{}").into_response();
+    let grpc = || ([(header::CONTENT_TYPE, "application/grpc")], "12345").into_response();
+    let (one, two) = (unsent.watch(json()), unsent.watch(grpc()));
+    assert_eq!(unsent.0.encoded.held(), 2 * limits::RESPONSE_BYTES + 2 + 5);
+    // What has no body needs nothing: its head is sent whatever the client reads.
+    let _empty = unsent.watch(().into_response());
+    drop((one, two));
+    assert_eq!(unsent.0.encoded.held(), 0);
+
+    let _all = unsent.hold(limits::CONNECTION_UNSENT_BYTES - limits::RESPONSE_BYTES, 0).unwrap();
+    let refused = unsent.watch(json());
+    assert_eq!(refused.status(), 429);
+    assert!(refused.body().is_end_stream() && !refused.headers().contains_key(header::CONTENT_LENGTH));
+    let refused = unsent.watch(grpc());
+    assert_eq!(refused.headers().get("grpc-status").unwrap(), "8");
+    assert!(refused.body().is_end_stream());
+    // The first of a connection is answered whatever others hold.
+    let listener = UnsentBudget::new(BudgetMetrics::default());
+    let full = Unsent::new(&listener, &Activity::default());
+    let _full = full.hold(limits::UNSENT_BYTES - limits::RESPONSE_BYTES, 0);
+    let first = Unsent::new(&listener, &Activity::default()).watch(json());
+    assert_eq!(first.status(), 200);
 }
 
 #[test]
@@ -223,7 +249,7 @@ async fn a_connection_that_does_not_read_gives_way_to_one_that_asks() {
     let _answer = next.hold(large, large).unwrap();
     assert_eq!(greedy.iter().filter(|activity| activity.is_ended()).count(), 1);
     drop(held);
-    assert_eq!(listener.encoded.held(), large);
+    assert_eq!(listener.encoded.held(), large + limits::RESPONSE_BYTES);
 }
 
 #[tokio::test(start_paused = true)]
@@ -279,7 +305,7 @@ async fn a_piece_waits_until_one_who_does_not_read_gives_way() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_has_left_most_of_its_share_unread_waits_until_it_has_read() {
     let unsent = connection();
-    let half = limits::CONNECTION_UNSENT_BYTES / 2;
+    let half = limits::CONNECTION_UNSENT_BYTES / 2 - limits::RESPONSE_BYTES;
     let (first, second) = (unsent.hold(1, 1).unwrap(), unsent.hold(half, half).unwrap());
     let waiting = tokio::spawn({
         let unsent = unsent.clone();
