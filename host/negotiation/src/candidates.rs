@@ -1,6 +1,9 @@
 //! The nodes that one negotiation considers, and what its parties say of them: one bit a party, and one word for explanations.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher as _;
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::limits::PARTIES;
 use crate::request::Node;
@@ -45,7 +48,12 @@ fn place(seat: Seats) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     list: Vec<Candidate>,
-    positions: FxHashMap<Node, usize>,
+    /// Where each is in the list, by the hash of its name: with the names, the table would take as much memory as the list.
+    positions: HashTable<u32>,
+}
+
+fn hash(node: &Node) -> u64 {
+    FxBuildHasher.hash_one(node)
 }
 
 impl Candidates {
@@ -54,12 +62,21 @@ impl Candidates {
     }
 
     pub(crate) fn contains(&self, node: &Node) -> bool {
-        self.positions.contains_key(node)
+        self.get(node).is_some()
     }
 
     /// The text of a candidate.
     pub(crate) fn text(&self, node: &Node) -> Option<&Node> {
-        self.positions.get_key_value(node).map(|(text, _)| text)
+        self.get(node).map(|it| &it.node)
+    }
+
+    fn get(&self, node: &Node) -> Option<&Candidate> {
+        self.position(node).and_then(|at| self.list.get(at))
+    }
+
+    fn position(&self, node: &Node) -> Option<usize> {
+        let is_it = |at: &u32| self.list.get(*at as usize).is_some_and(|it| it.node == *node);
+        self.positions.find(hash(node), is_it).map(|at| *at as usize)
     }
 
     /// The nodes, whatever has been said of them.
@@ -91,12 +108,18 @@ impl Candidates {
     /// Returns their number.
     pub(crate) fn add(&mut self, nodes: Vec<Node>, most: usize, order: &[Node], start: usize) -> usize {
         let before = self.list.len();
+        // No more than is counted: what a negotiation holds is mostly this.
+        self.list.reserve_exact(nodes.len().min(most));
         for node in nodes {
             if self.list.len() - before >= most {
                 break;
             }
-            if !self.contains(&node) {
-                self.positions.insert(node.clone(), self.list.len());
+            // There are fewer candidates than an order may have nodes.
+            if !self.contains(&node)
+                && let Ok(at) = u32::try_from(self.list.len())
+            {
+                let hash_at = |at: &u32| self.list.get(*at as usize).map_or(0, |it| hash(&it.node));
+                self.positions.insert_unique(hash(&node), at, hash_at);
                 self.list.push(Candidate {
                     node,
                     rank: usize::MAX,
@@ -121,7 +144,7 @@ impl Candidates {
     /// A seat has said whether a node suits. What is no candidate is passed over. Returns whether the node suits everybody heard
     /// so far, and did not before.
     pub(crate) fn decide(&mut self, node: &Node, seat: Seats, suits: bool, word: Word) -> bool {
-        let candidate = self.positions.get(node).copied().and_then(|at| self.list.get_mut(at));
+        let candidate = self.position(node).and_then(|at| self.list.get_mut(at));
         let Some(candidate) = candidate else { return false };
         let was_live = candidate.unsuitable == 0;
         candidate.set_word(seat, word);

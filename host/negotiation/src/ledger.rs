@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::limits::{CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS, SAID_BYTES};
+use crate::limits::{
+    CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_HELD_BYTES, REMOTE_NEGOTIATIONS, SAID_ALL_BYTES, SAID_BYTES,
+};
 use crate::request::{Class, Owner, Refusal};
 
 /// Negotiations and deallocations, and their bytes.
@@ -66,6 +68,14 @@ impl From<Full> for Refusal {
 
 const NUMBER: &str = "the number of negotiations";
 
+/// What all clients of a class may hold together.
+fn most(class: Class) -> Held {
+    match class {
+        Class::Local => Held { negotiations: NEGOTIATIONS, bytes: HELD_BYTES },
+        Class::Remote => Held { negotiations: REMOTE_NEGOTIATIONS, bytes: REMOTE_HELD_BYTES },
+    }
+}
+
 /// What is left to one client.
 fn share(most: usize) -> usize {
     most - most / CLIENT_SHARE
@@ -74,9 +84,9 @@ fn share(most: usize) -> usize {
 impl Ledger {
     pub(crate) const BYTES: &str = "the memory of pods, orders and candidates that are negotiated";
 
-    /// The most bytes of one client.
-    pub(crate) fn most_bytes() -> usize {
-        share(HELD_BYTES)
+    /// The most bytes of one client of a class.
+    pub(crate) fn most_bytes(class: Class) -> usize {
+        share(most(class).bytes)
     }
 
     /// What a class holds.
@@ -93,27 +103,24 @@ impl Ledger {
     pub(crate) fn greatest(&self, class: Class) -> Vec<(Owner, Held)> {
         let of_class = self.owners.iter().filter(|(owner, _)| owner.class == class);
         let mut owners: Vec<_> = of_class.map(|(owner, held)| (owner.clone(), *held)).collect();
-        owners.sort_by_key(|(_, held)| std::cmp::Reverse(held.share()));
+        owners.sort_by_key(|(_, held)| std::cmp::Reverse(held.share(class)));
         owners
     }
 
     /// Whether there is room for one more negotiation of so many bytes.
     pub(crate) fn room(&self, owner: &Owner, bytes: usize) -> Result<(), Full> {
-        let most = match owner.class {
-            Class::Local => NEGOTIATIONS,
-            Class::Remote => REMOTE_NEGOTIATIONS,
-        };
+        let most = most(owner.class);
         let (own, class) = (self.of(owner), self.of_class(owner.class));
-        if own.negotiations >= share(most) {
+        if own.negotiations >= share(most.negotiations) {
             return Err(Full::Client(NUMBER));
         }
-        if own.bytes.saturating_add(bytes) > Self::most_bytes() {
+        if own.bytes.saturating_add(bytes) > Self::most_bytes(owner.class) {
             return Err(Full::Client(Self::BYTES));
         }
-        if class.negotiations >= most {
+        if class.negotiations >= most.negotiations {
             return Err(Full::Class(NUMBER));
         }
-        if class.bytes.saturating_add(bytes) > HELD_BYTES {
+        if class.bytes.saturating_add(bytes) > most.bytes {
             return Err(Full::Class(Self::BYTES));
         }
         Ok(())
@@ -121,15 +128,16 @@ impl Ledger {
 
     /// Bytes that the negotiations of a client may come to hold beside what they hold.
     pub(crate) fn left(&self, owner: &Owner) -> usize {
-        let of_client = Self::most_bytes().saturating_sub(self.of(owner).bytes);
-        of_client.min(HELD_BYTES.saturating_sub(self.of_class(owner.class).bytes))
+        let of_client = Self::most_bytes(owner.class).saturating_sub(self.of(owner).bytes);
+        of_client.min(most(owner.class).bytes.saturating_sub(self.of_class(owner.class).bytes))
     }
 
     /// Bytes that a party may name in negotiations of a client, beside those that it has.
     pub(crate) fn left_to(&self, owner: &Owner, party: &Arc<str>) -> usize {
         let of_class = self.said.get(&(owner.class, party.clone())).copied().unwrap_or(0);
         let of_client = self.said_to.get(&(owner.clone(), party.clone())).copied().unwrap_or(0);
-        SAID_BYTES.saturating_sub(of_class).min(share(SAID_BYTES).saturating_sub(of_client))
+        let left = SAID_ALL_BYTES.saturating_sub(self.said(owner.class));
+        left.min(SAID_BYTES.saturating_sub(of_class)).min(share(SAID_BYTES).saturating_sub(of_client))
     }
 
     /// Bytes that parties have named in negotiations of a class.
@@ -189,9 +197,9 @@ impl Held {
         self.bytes -= bytes;
     }
 
-    /// The greater one of its shares of the number and of the bytes, in millionths.
-    pub(crate) fn share(&self) -> usize {
-        let of = |held: usize, most: usize| held.saturating_mul(1_000_000) / most;
-        of(self.negotiations, NEGOTIATIONS).max(of(self.bytes, HELD_BYTES))
+    /// The greater one of its shares of the number and of the bytes of a class, in millionths.
+    pub(crate) fn share(&self, class: Class) -> usize {
+        let (of, most) = (|held: usize, most: usize| held.saturating_mul(1_000_000) / most, most(class));
+        of(self.negotiations, most.negotiations).max(of(self.bytes, most.bytes))
     }
 }

@@ -2,24 +2,42 @@
 
 use std::time::Duration;
 
-/// Negotiations of local clients at a time, with the deallocations that are left of ended ones. A core has some thousand pods in
-/// flight; one negotiation takes some 10 kB beside [`HELD_BYTES`], and with 16 parties 30 kB.
-pub const NEGOTIATIONS: usize = 10_000;
+/// Negotiations of local clients at a time, with the deallocations that are left of ended ones. Of those that wait for one party with
+/// 128 candidates each, one client has some 600: then its share of [`HELD_BYTES`] is full.
+pub const NEGOTIATIONS: usize = 2_000;
 
 /// The same of remote clients, which are not the core beside the program.
-pub const REMOTE_NEGOTIATIONS: usize = 5_000;
+pub const REMOTE_NEGOTIATIONS: usize = 1_000;
 
-/// Bytes of pods, orders, candidates, questions and selections that the negotiations of one class of clients hold: as much as assumed pods
-/// may. A pod is some kilobytes, an order of 5,000 nodes 80 kB, and 5,000 candidates, where one party refuses them all, 800 kB.
-pub const HELD_BYTES: usize = 64 << 20;
+/// Bytes of pods, orders, candidates, questions and selections that the negotiations of local clients hold. A pod is some kilobytes, an
+/// order of its own of 5,000 nodes 80 kB, 128 candidates 12 kB, and 5,000 candidates, where one party refuses them all, 480 kB. With
+/// [`REMOTE_HELD_BYTES`] and [`KEPT_BYTES`] full as well, a process takes less than the 64 MiB that a container has to have beside what
+/// its cluster needs.
+pub const HELD_BYTES: usize = 16 << 20;
+
+/// The same of remote clients.
+pub const REMOTE_HELD_BYTES: usize = 12 << 20;
+
+/// Bytes of one negotiation whatever it is about: what is known of its pod, its places in tables, and the stream on which its client hears
+/// of it.
+pub const NEGOTIATION_BYTES: usize = 5 << 10;
+
+/// Bytes of a party in one negotiation, beside what it is asked and has said: its open questions, and places of its words.
+pub const SEAT_BYTES: usize = 1_800;
 
 /// One part of so many of what a class may hold is out of the reach of each single client, so that another finds room.
 pub const CLIENT_SHARE: usize = 4;
 
 /// Bytes of alternatives, by name or by selector, that one party has named for negotiations of one class of clients, and that no round has
-/// taken up yet: 60,000 names, those of some hundred negotiations at a time. They do not take the room of what cores bring, and those of one
+/// taken up yet: 30,000 names, those of some hundred negotiations at a time. They do not take the room of what cores bring, and those of one
 /// party not that of another's.
-pub const SAID_BYTES: usize = 4 << 20;
+pub const SAID_BYTES: usize = 2 << 20;
+
+/// The same of all parties: two of them may have all that one may, and leave something to others.
+pub const SAID_ALL_BYTES: usize = 6 << 20;
+
+/// Bytes of a claim of a pod that is negotiated: in the negotiation, and among all claims.
+pub const CLAIM_BYTES: usize = 200;
 
 /// Parties of a policy. Decisions about a node are one bit a party.
 pub const PARTIES: usize = 16;
@@ -39,9 +57,9 @@ pub const NAME_BYTES: usize = 16;
 /// Bytes of a text as it came, beside its letters: its place in a list, which may be twice as large as what it holds, and its counts.
 pub const TEXT_BYTES: usize = 48;
 
-/// Bytes of one candidate: what has been said of it, and its places in a list and in a table, which may be twice as large as what they
-/// hold.
-pub const CANDIDATE_BYTES: usize = 128;
+/// Bytes of one candidate: what has been said of it, and its places in a list and in a table, which may be twice as large as what it
+/// holds.
+pub const CANDIDATE_BYTES: usize = 64;
 
 /// Nodes that one negotiation considers, alternatives included: as many as its order may have.
 pub const SEEN_NODES: usize = 16_384;
@@ -82,9 +100,9 @@ pub const SWEPT: usize = 64;
 /// Subjects that a party takes back, told apart until all its negotiations have been looked at. With more, all counts as taken back.
 pub const SWEPT_SUBJECTS: usize = 64;
 
-/// Bytes of answers about nodes that are kept, over all parties and subjects: some half a million nodes. Beyond it, those of the subject
+/// Bytes of answers about nodes that are kept, over all parties and subjects: some 130,000 nodes. Beyond it, those of the subject
 /// that expires first are dropped, which makes its nodes unknown.
-pub const KEPT_BYTES: usize = 64 << 20;
+pub const KEPT_BYTES: usize = 16 << 20;
 
 /// Bytes of one node of which an answer is kept: two times, a name and a reason that are shared, and its place in a tree.
 pub const KEPT_NODE_BYTES: usize = 120;

@@ -8,7 +8,9 @@ use rustc_hash::FxHashSet;
 
 use crate::candidates::{Candidates, Seats};
 use crate::kept::Key;
-use crate::limits::{CANDIDATE_BYTES, DEADLINE, NAME_BYTES, ROUND, TEXT_BYTES};
+use crate::limits::{
+    CANDIDATE_BYTES, CLAIM_BYTES, DEADLINE, NAME_BYTES, NEGOTIATION_BYTES, ROUND, SEAT_BYTES, TEXT_BYTES,
+};
 use crate::message::CallId;
 use crate::request::{Claim, ClaimState, ClaimUid, NegotiationId, Node, OnSilence, Owner, Party, Pod, Request};
 use crate::words::Words;
@@ -115,6 +117,7 @@ pub(crate) struct Negotiation {
     pub(crate) pod: Pod,
     pub(crate) selected_by: Vec<Arc<str>>,
     pub(crate) order: Arc<[Node]>,
+    pub(crate) is_order_shared: bool,
     /// Most candidates of a round.
     pub(crate) most: usize,
     /// Time of a round.
@@ -178,6 +181,7 @@ impl Negotiation {
             pod: request.pod,
             selected_by: request.selected_by,
             order: request.order,
+            is_order_shared: request.is_order_shared,
             round_time: or(request.round, ROUND),
             deadline: now + or(request.deadline, DEADLINE),
             round: 0,
@@ -207,9 +211,12 @@ impl Negotiation {
         let rechecked = self.seats.iter().flat_map(|seat| &seat.asks).map(|ask| ask.recheck.len());
         // A selection may name nodes that are no candidates yet.
         let selected = self.selection.as_ref().map_or(0, |selection| selection.nodes.len()).saturating_sub(candidates);
-        let names =
-            self.order.len() + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len() + selected;
-        let own = self.pod_bytes.saturating_add(self.foreign_bytes);
+        let order = if self.is_order_shared { 0 } else { self.order.len() };
+        let names = order + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len() + selected;
+        // A seat has those of its claims once more.
+        let claims = self.pod.claims.len() * (CLAIM_BYTES + self.seats.len() * NAME_BYTES);
+        let fixed = NEGOTIATION_BYTES + self.seats.len() * SEAT_BYTES + claims;
+        let own = self.pod_bytes.saturating_add(self.foreign_bytes).saturating_add(fixed);
         own.saturating_add(candidates * CANDIDATE_BYTES + names * NAME_BYTES)
     }
 
@@ -253,6 +260,8 @@ impl Negotiation {
         for party in parties {
             let Some((subject, claims)) = party.seat(&self.pod, &self.selected_by) else { continue };
             let bit = 1_u16.checked_shl(u32::try_from(self.seats.len()).unwrap_or(u32::MAX)).unwrap_or(0);
+            // Most pods have one, and a list that grows has four places.
+            self.seats.reserve_exact(1);
             self.seats.push(Seat {
                 party: party.name.clone(),
                 on_silence: party.on_silence,

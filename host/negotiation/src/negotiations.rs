@@ -420,16 +420,16 @@ impl Negotiations {
     /// Makes room for a negotiation of so many bytes. Agreements go for it that nobody has selected yet, for whose ends no stream waits:
     /// the client's own, and those of clients of its class that hold no less; the oldest first.
     fn make_room(&mut self, owner: &Owner, bytes: usize, now: Instant) -> Result<(), Refusal> {
-        if bytes > Ledger::most_bytes() {
+        if bytes > Ledger::most_bytes(owner.class) {
             // For this nobody gives way.
             return Err(Refusal::Full(Ledger::BYTES));
         }
         while let Err(full) = self.desk.ledger.room(owner, bytes) {
-            let own = self.desk.ledger.of(owner).share();
+            let own = self.desk.ledger.of(owner).share(owner.class);
             let from = match full {
                 Full::Client(_) => Some(owner.clone()).filter(|owner| self.agreed.contains_key(owner)),
                 Full::Class(_) => self.desk.ledger.greatest(owner.class).into_iter().find_map(|(other, held)| {
-                    let gives_way = other == *owner || held.share() >= own;
+                    let gives_way = other == *owner || held.share(owner.class) >= own;
                     (gives_way && self.agreed.contains_key(&other)).then_some(other)
                 }),
             };

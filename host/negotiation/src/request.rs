@@ -140,6 +140,8 @@ pub struct Request {
     /// Nodes, the preferred ones first, without duplicates; at most [`ORDER_NODES`](crate::limits::ORDER_NODES). For a request
     /// without an order, the nodes of the snapshot by row.
     pub order: Arc<[Node]>,
+    /// Whether another negotiation that has begun before counts for the order, which both have.
+    pub is_order_shared: bool,
     /// Candidates of a round, 1 to [`CANDIDATES_MOST`](crate::limits::CANDIDATES_MOST). 0:
     /// [`CANDIDATES`](crate::limits::CANDIDATES).
     pub candidates: usize,

@@ -16,6 +16,7 @@ mod grpc;
 mod http2;
 mod leaving;
 mod malformed;
+mod negotiations;
 mod overload;
 mod protobuf;
 mod series;

@@ -16,7 +16,6 @@ use nodesift_negotiation::{
     Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, Select,
 };
 use nodesift_proto::v1;
-use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
@@ -31,6 +30,7 @@ use super::{Command, Departure, Look, Opening, message};
 use crate::access::Caller;
 use crate::admission::negotiations::Negotiations as Metrics;
 use crate::admission::scope::RequestScope;
+use crate::transport::unsent::Unsent;
 use crate::{Error, Service, limits};
 
 /// The task, with all that belongs to it.
@@ -59,8 +59,8 @@ struct Live {
     scope: RequestScope,
     version: v1::Version,
     began: Instant,
-    negotiate: Option<Outbox<v1::NegotiationEvent>>,
-    select: Option<Outbox<v1::NegotiationEvent>>,
+    negotiate: Option<Outbox>,
+    select: Option<Outbox>,
     evaluating: Option<AbortHandle>,
     is_assumed: bool,
 }
@@ -70,7 +70,7 @@ pub(super) struct Attending {
     pub(super) session: u64,
     /// Who is at its other end.
     pub(super) peer: Caller,
-    pub(super) calls: Outbox<v1::PartyCall>,
+    pub(super) calls: Outbox,
     pub(super) called: Called,
     /// What it has said.
     pub(super) heard: mpsc::Receiver<Event>,
@@ -175,8 +175,8 @@ impl Broker {
                 // A reply that nobody waits for is that of a client that has left: its stream is dropped, and says so.
                 let _left = reply.send(self.negotiate(*opening));
             }
-            Command::Select(select, owner, reply) => {
-                let _left = reply.send(self.select(select, &owner));
+            Command::Select(select, owner, unsent, reply) => {
+                let _left = reply.send(self.select(select, &owner, unsent));
             }
             Command::Release(id, owner, reply) => {
                 let released = self.core.release(id, &owner, Instant::now()).map_err(Error::from);
@@ -205,12 +205,12 @@ impl Broker {
         }
     }
 
-    fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox<v1::NegotiationEvent>), Error> {
+    fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox), Error> {
         self.follow_policy();
-        let Opening { request, subject, claims, scope, version } = opening;
+        let Opening { request, subject, claims, mut scope, version } = opening;
         let owner = request.owner.clone();
         let (id, effects) = self.core.negotiate(request, Instant::now())?;
-        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
+        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, scope.unsent.take());
         let live = Live {
             owner,
             subject,
@@ -231,10 +231,10 @@ impl Broker {
         Ok((id, inbox))
     }
 
-    fn select(&mut self, select: Select, owner: &Owner) -> Result<Inbox<v1::NegotiationEvent>, Error> {
+    fn select(&mut self, select: Select, owner: &Owner, unsent: Option<Unsent>) -> Result<Inbox, Error> {
         let id = select.negotiation;
         let effects = self.core.select(select, owner, Instant::now())?;
-        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES);
+        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, unsent);
         if let Some(live) = self.live.get_mut(&id) {
             live.select = Some(outbox);
         }
@@ -364,8 +364,7 @@ impl Broker {
                 let Some(attending) = self.attending.get(&party) else { return };
                 self.metrics.called(&party, &call);
                 attending.called.note();
-                let bytes = call.encoded_len();
-                if !attending.calls.push(call, bytes) {
+                if !attending.calls.push(&call) {
                     let session = attending.session;
                     tracing::warn!(party = &*party, session, "party does not read its calls: its stream is cut off");
                     self.attending.remove(&party);
@@ -406,7 +405,7 @@ impl Broker {
         let mut is_cut = false;
         for (stream, ends) in [(&mut live.negotiate, ends_negotiate), (&mut live.select, ends_select)] {
             let Some(outbox) = stream else { continue };
-            let is_pushed = outbox.push(event.clone(), event.encoded_len());
+            let is_pushed = outbox.push(&event);
             is_cut |= !is_pushed;
             if ends {
                 outbox.end(Status::ok(""));

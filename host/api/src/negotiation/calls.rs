@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use super::broker::Attending;
-use super::outbox::{self, Inbox};
+use super::outbox::{self, Inbox, Unread};
 use super::pace::{Called, Pace};
 use super::works::Subject;
 use super::{Command, Departure, Handle, Opening, message, rules};
@@ -25,23 +25,25 @@ use nodesift_engine::{self as engine, PodRef};
 
 /// Events of a negotiation. Dropped before its end, it says so to the broker.
 pub(crate) struct Events {
-    inbox: Inbox<v1::NegotiationEvent>,
+    inbox: Inbox,
     _leaving: Option<Leaving>,
 }
 
 /// Calls of a party. Dropped, the party has left.
 pub(crate) struct Calls {
-    inbox: Inbox<v1::PartyCall>,
+    inbox: Inbox,
 }
 
 impl Events {
-    pub(crate) async fn next(&mut self) -> Option<Result<v1::NegotiationEvent, Status>> {
+    /// The next `NegotiationEvent`.
+    pub(crate) async fn next(&mut self) -> Option<Result<Unread, Status>> {
         self.inbox.next().await
     }
 }
 
 impl Calls {
-    pub(crate) async fn next(&mut self) -> Option<Result<v1::PartyCall, Status>> {
+    /// The next `PartyCall`.
+    pub(crate) async fn next(&mut self) -> Option<Result<Unread, Status>> {
         self.inbox.next().await
     }
 }
@@ -104,10 +106,15 @@ fn opening(
         return Err(Refusal::NotInCache.into());
     }
     let version = response::version(&snapshot, policy.generation, service.staleness().age());
+    let (order, is_order_shared) = match order.is_empty() {
+        true => service.negotiating().order(&snapshot),
+        false => (self::order(&snapshot, order), false),
+    };
     let request = Request {
         pod,
         selected_by,
-        order: self::order(&snapshot, order),
+        order,
+        is_order_shared,
         candidates: usize::try_from(candidates).unwrap_or(CANDIDATES_MOST + 1),
         deadline: Duration::from_millis(deadline_ms.into()),
         round: Duration::from_millis(round_ms.into()),
@@ -118,13 +125,9 @@ fn opening(
     Ok(Opening { request, subject, claims, scope, version })
 }
 
-/// The nodes of an order that the cache knows, with its texts; without one, its nodes by row.
+/// The nodes of an order that the cache knows, with its texts.
 fn order(snapshot: &Snapshot, names: Vec<String>) -> Arc<[Node]> {
     let of_row = |row: Row| snapshot.names().get(row).map(Arc::clone);
-    if names.is_empty() {
-        let rows = u32::try_from(snapshot.node_count().min(ORDER_NODES)).unwrap_or(u32::MAX);
-        return (0..rows).map(Row).filter_map(of_row).collect();
-    }
     // A node that is not known is no candidate, and its name would be kept as it came.
     names.into_iter().filter_map(|name| snapshot.node_row(&name).and_then(of_row)).collect()
 }
@@ -192,7 +195,7 @@ pub(crate) async fn select(
     };
     let broker = service.negotiating().broker(service);
     let owner = scope.rights.owner();
-    let inbox = broker.ask(|reply| Command::Select(select, owner, reply)).await?;
+    let inbox = broker.ask(|reply| Command::Select(select, owner, scope.unsent.clone(), reply)).await?;
     scope.room.shrink_to(0);
     Ok(Events { inbox, _leaving: None })
 }
@@ -215,7 +218,7 @@ pub(crate) async fn release(
 
 /// A party's stream: what it is told, and a function that takes what it says, in its order, until it fails.
 pub(crate) fn attend(service: &Service, scope: StreamScope) -> (Calls, Attendance) {
-    let (outbox, inbox) = outbox::channel(limits::PARTY_UNREAD_BYTES);
+    let (outbox, inbox) = outbox::channel(limits::PARTY_UNREAD_BYTES, scope.unsent.clone());
     let broker = service.negotiating().broker(service);
     let session = service.negotiating().new_session();
     let leaving = Leaving { broker, departure: None };
@@ -229,7 +232,7 @@ pub(crate) struct Attendance {
     /// Once it has said who it is, with the way on which the broker hears it.
     party: Option<(Arc<str>, mpsc::Sender<Event>)>,
     session: u64,
-    outbox: outbox::Outbox<v1::PartyCall>,
+    outbox: outbox::Outbox,
     scope: StreamScope,
     /// Of the nodes that it names.
     reader: Reader,

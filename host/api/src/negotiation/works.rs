@@ -120,7 +120,8 @@ impl Works {
     pub(super) fn evaluate(&self, subject: Subject, asked: Evaluate, scope: &RequestScope) -> AbortHandle {
         let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.of(scope.class)));
         let (scope, rows) = (scope.clone(), Arc::clone(&self.rows));
-        self.spawn(async move {
+        // In a box: the handle keeps the memory of its task until the negotiation ends, and that of the work goes when it is done.
+        self.spawn(Box::pin(async move {
             let id = asked.negotiation;
             let work = Arc::new(Evaluation { subject, asked });
             loop {
@@ -138,7 +139,7 @@ impl Works {
                     }
                 }
             }
-        })
+        }))
     }
 
     /// Assumes a pod on a node where predicates allow it, and holds its claims.

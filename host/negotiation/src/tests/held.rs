@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::*;
 use super::world::*;
-use crate::limits::{ALTERNATIVES, CANDIDATE_BYTES, KEPT_REASONS, NAME_BYTES, SAID_BYTES, TEXT_BYTES};
+use crate::limits::{
+    ALTERNATIVES, CANDIDATE_BYTES, CLAIM_BYTES, KEPT_REASONS, NAME_BYTES, NEGOTIATION_BYTES, SAID_BYTES, SEAT_BYTES,
+    TEXT_BYTES,
+};
 use crate::negotiation::{Negotiation, Phase};
 use OnSilence::{Ignore, Wait};
 
@@ -58,7 +61,8 @@ fn recounted(it: &Negotiation) -> usize {
     let calls = || it.seats.iter().filter_map(|seat| seat.call.as_ref()).flat_map(|call| &call.nodes);
     let selection = || it.selection.iter().flat_map(|selection| &selection.nodes);
     let asked = asks().flat_map(|ask| ask.nodes.iter().chain(&ask.recheck)).count();
-    let names = it.order.len() + asked + selected.len() + calls().count() + selection().count() + it.named.len();
+    let order = if it.is_order_shared { 0 } else { it.order.len() };
+    let names = order + asked + selected.len() + calls().count() + selection().count() + it.named.len();
     let known: BTreeSet<&Node> = it.order.iter().chain(it.candidates.nodes()).collect();
     let own: BTreeSet<&Node> = selected.iter().chain(calls()).chain(selection()).collect();
     let texts = own.difference(&known).filter(|_| !matches!(it.phase, Phase::Allocated { .. }));
@@ -202,8 +206,9 @@ fn an_allocated_negotiation_counts_for_its_pod_and_the_nodes_of_its_calls() {
     let ask = world.ask("a");
     world.answer_with("a", Answer { alternatives: nodes(2_000..2_100), ..answer(&ask, [0]) });
     world.select(id, nodes([1, 2]), false).unwrap();
-    assert!(world.core.usage().local_bytes > 5_000 + 1_000 * NAME_BYTES);
+    let own = 5_000 + NEGOTIATION_BYTES + SEAT_BYTES + CLAIM_BYTES + NAME_BYTES;
+    assert!(world.core.usage().local_bytes > own + 1_000 * NAME_BYTES);
     let allocate = world.allocate("a");
     world.allocated("a", &allocate);
-    assert_eq!(world.core.usage().local_bytes, 5_000 + 2 * NAME_BYTES);
+    assert_eq!(world.core.usage().local_bytes, own + 2 * NAME_BYTES);
 }

@@ -2,8 +2,10 @@
 
 use super::super::*;
 use super::world::*;
+use crate::ledger::Ledger;
 use crate::limits::{
-    CANDIDATE_BYTES, CANDIDATES_MOST, CLIENT_SHARE, HELD_BYTES, NAME_BYTES, NEGOTIATIONS, REMOTE_NEGOTIATIONS,
+    CANDIDATE_BYTES, CANDIDATES_MOST, CLAIM_BYTES, CLIENT_SHARE, HELD_BYTES, NAME_BYTES, NEGOTIATION_BYTES,
+    NEGOTIATIONS, REMOTE_HELD_BYTES, REMOTE_NEGOTIATIONS, SAID_ALL_BYTES, SAID_BYTES, SEAT_BYTES,
 };
 
 fn asked(pod: usize, owner: &Owner, bytes: usize) -> Request {
@@ -94,14 +96,14 @@ fn remote_clients_leave_local_ones_their_places_and_each_client_leaves_some() {
 fn bytes_are_counted_by_class_and_client_until_the_end() {
     let mut world = World::new(vec![party("a", OnSilence::Wait)]);
     let whole = 1 << 20;
-    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
+    let share = |most: usize| most - most / CLIENT_SHARE;
     // Each has one node in its order.
-    assert_eq!(fill(&mut world, 0, &remote("a"), whole), most / whole - 1);
+    assert_eq!(fill(&mut world, 0, &remote("a"), whole), share(REMOTE_HELD_BYTES) / whole - 1);
     let usage = world.core.usage();
-    assert!(usage.remote_bytes > most - 2 * whole && usage.local_bytes == 0, "{usage:?}");
-    assert!(fill(&mut world, 10_000, &remote("b"), whole) > 10);
-    assert!(world.core.usage().remote_bytes <= HELD_BYTES);
-    assert_eq!(fill(&mut world, 20_000, &local("a"), whole), most / whole - 1);
+    assert!(usage.remote_bytes > share(REMOTE_HELD_BYTES) - 2 * whole && usage.local_bytes == 0, "{usage:?}");
+    assert!(fill(&mut world, 10_000, &remote("b"), whole) > 1);
+    assert!(world.core.usage().remote_bytes <= REMOTE_HELD_BYTES);
+    assert_eq!(fill(&mut world, 20_000, &local("a"), whole), share(HELD_BYTES) / whole - 1);
     assert_eq!(fill(&mut world, 30_000, &local("b"), HELD_BYTES), 0);
     world.pass(ms(700_000));
     let usage = world.core.usage();
@@ -177,7 +179,7 @@ fn exhaust(world: &mut World, ids: &[NegotiationId]) -> (usize, usize, usize) {
 fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room_is_refused() {
     const NODES: usize = 2_048;
     let order: Arc<[Node]> = nodes(0..NODES).into();
-    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
+    let most = REMOTE_HELD_BYTES - REMOTE_HELD_BYTES / CLIENT_SHARE;
     let count = most / (NODES * CANDIDATE_BYTES) * 3 / 2;
     // All rounds may begin before the first of them has its candidates.
     for late in [None, Some(Vec::new())] {
@@ -201,10 +203,33 @@ fn candidates_that_come_are_counted_and_a_negotiation_for_which_there_is_no_room
 #[test]
 fn a_negotiation_about_few_nodes_for_which_there_was_room_begins() {
     let mut world = World::new(vec![party("a", OnSilence::Wait)]);
-    let most = HELD_BYTES - HELD_BYTES / CLIENT_SHARE;
-    world.negotiate(asked(0, &remote("a"), most - 4 * (NAME_BYTES + CANDIDATE_BYTES)));
+    let most = REMOTE_HELD_BYTES - REMOTE_HELD_BYTES / CLIENT_SHARE;
+    world.negotiate(asked(
+        0,
+        &remote("a"),
+        most - 2 * (NEGOTIATION_BYTES + SEAT_BYTES + CLAIM_BYTES + NAME_BYTES) - 4 * (NAME_BYTES + CANDIDATE_BYTES),
+    ));
     // Of the 128 candidates that a round may have, there is one.
     let id = world.negotiate(asked(1, &remote("a"), 0));
     assert!(world.core.is_live(id));
     assert_eq!((world.calls("a").len(), world.refused()), (2, 0));
+}
+
+#[test]
+fn all_parties_name_no_more_together_than_fits_and_one_leaves_others_some() {
+    let mut ledger = Ledger::default();
+    let mut name = |owner: &Owner, party: &str| {
+        let left = ledger.left_to(owner, &text(party));
+        ledger.change_said(owner, &text(party), 0, left);
+        (left, ledger.said(owner.class))
+    };
+    for owner in ["a", "b"].map(remote) {
+        for party in 0..16 {
+            name(&owner, &format!("p{party}"));
+        }
+    }
+    let (left, all) = name(&remote("c"), "p16");
+    assert_eq!((left, all), (0, SAID_ALL_BYTES));
+    // Those of the socket have as much.
+    assert_eq!(name(&local(""), "p0").0, SAID_BYTES - SAID_BYTES / CLIENT_SHARE);
 }

@@ -147,7 +147,7 @@ fn r13_a_party_in_quarantine_is_not_asked_and_not_waited_for_where_it_may_be_ign
 }
 
 #[test]
-fn r13_sixteen_parties_ten_thousand_negotiations_1_26() {
+fn r13_sixteen_parties_and_so_many_negotiations_1_26() {
     let parties = |count: usize| (0..count).map(|number| party(&format!("{number}"), Wait)).collect::<Vec<_>>();
     let mut world = World::new(parties(16));
     assert_eq!(world.core.set_parties(parties(17), world.now), Err(Refusal::OutOfRange("parties")));

@@ -47,6 +47,7 @@ pub(super) fn request(pod: &str, claims: Vec<Claim>, order: impl IntoIterator<It
         pod: Pod { uid: text(pod), template: text("t"), claims },
         selected_by: Vec::new(),
         order: nodes(order).into(),
+        is_order_shared: false,
         candidates: 0,
         deadline: Duration::ZERO,
         round: Duration::ZERO,

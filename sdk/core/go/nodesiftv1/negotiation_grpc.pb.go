@@ -39,14 +39,16 @@ const (
 type NegotiationClient interface {
 	// Looks for nodes that predicates allow and that suit all parties of a pod. The stream ends with `ended`, or with
 	// `selected` where the pod is selected before. A pod has one negotiation at a time: another is refused with
-	// ALREADY_EXISTS, whose message contains the id of the first. RESOURCE_EXHAUSTED: 10,000 negotiations, or a stream whose
-	// events are not read. A stream that the core ends before `ended` or `selected` gives the negotiation up.
+	// ALREADY_EXISTS, whose message contains the id of the first. RESOURCE_EXHAUSTED: there is no room for another
+	// negotiation, for its next round, or for events that are not read. A stream that the core ends before `ended` or
+	// `selected` gives the negotiation up.
 	Negotiate(ctx context.Context, in *NegotiateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[NegotiationEvent], error)
 	// Assumes the pod on the first of the nodes that predicates still allow, and has all parties allocate. The stream ends
 	// with `allocated`, `failed` or `ended`. The core binds the pod only after `allocated`, to the node that it names, and
 	// writes nothing to claims: their drivers do. A stream that the core ends before changes nothing: it negotiates again with
 	// `supersedes`, or releases. NOT_FOUND: no such negotiation, for example after a restart.
 	// FAILED_PRECONDITION: a node that was not agreed on, or a negotiation that has been selected already.
+	// RESOURCE_EXHAUSTED at the end of the stream: its events were not read; what was allocated stays so.
 	Select(ctx context.Context, in *SelectRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[NegotiationEvent], error)
 	// Gives a negotiation up. What parties have allocated for this pod alone is deallocated, and the pod is assumed no
 	// more. NOT_FOUND as with Select.
@@ -117,14 +119,16 @@ func (c *negotiationClient) Release(ctx context.Context, in *ReleaseRequest, opt
 type NegotiationServer interface {
 	// Looks for nodes that predicates allow and that suit all parties of a pod. The stream ends with `ended`, or with
 	// `selected` where the pod is selected before. A pod has one negotiation at a time: another is refused with
-	// ALREADY_EXISTS, whose message contains the id of the first. RESOURCE_EXHAUSTED: 10,000 negotiations, or a stream whose
-	// events are not read. A stream that the core ends before `ended` or `selected` gives the negotiation up.
+	// ALREADY_EXISTS, whose message contains the id of the first. RESOURCE_EXHAUSTED: there is no room for another
+	// negotiation, for its next round, or for events that are not read. A stream that the core ends before `ended` or
+	// `selected` gives the negotiation up.
 	Negotiate(*NegotiateRequest, grpc.ServerStreamingServer[NegotiationEvent]) error
 	// Assumes the pod on the first of the nodes that predicates still allow, and has all parties allocate. The stream ends
 	// with `allocated`, `failed` or `ended`. The core binds the pod only after `allocated`, to the node that it names, and
 	// writes nothing to claims: their drivers do. A stream that the core ends before changes nothing: it negotiates again with
 	// `supersedes`, or releases. NOT_FOUND: no such negotiation, for example after a restart.
 	// FAILED_PRECONDITION: a node that was not agreed on, or a negotiation that has been selected already.
+	// RESOURCE_EXHAUSTED at the end of the stream: its events were not read; what was allocated stays so.
 	Select(*SelectRequest, grpc.ServerStreamingServer[NegotiationEvent]) error
 	// Gives a negotiation up. What parties have allocated for this pod alone is deallocated, and the pod is assumed no
 	// more. NOT_FOUND as with Select.

@@ -33,6 +33,14 @@ pub(super) fn finish(mut framed: Vec<u8>) -> Vec<u8> {
     framed
 }
 
+/// An encoded message after its head, in the room that it has.
+pub(super) fn framed(message: &[u8], held: Option<Held>) -> Bytes {
+    let mut framed = Vec::with_capacity(HEAD_BYTES + message.len());
+    framed.resize(HEAD_BYTES, 0);
+    framed.extend_from_slice(message);
+    Bytes::from_owner(HeldMessage { framed: finish(framed), _held: held })
+}
+
 /// Refuses compressed messages.
 pub(super) fn check_encoding(request: &Request) -> Result<(), Error> {
     let encoding = request.headers().get(ENCODING);
@@ -92,13 +100,13 @@ pub(super) fn reply_in(framed: Vec<u8>, held: Option<Held>) -> Response {
 pub(super) fn held(framed: Vec<u8>, unsent: Option<&Unsent>) -> Result<Bytes, Error> {
     let Some(unsent) = unsent else { return Ok(framed.into()) };
     let held = unsent.hold(framed.len(), 0)?;
-    Ok(Bytes::from_owner(HeldMessage { framed, _held: held }))
+    Ok(Bytes::from_owner(HeldMessage { framed, _held: Some(held) }))
 }
 
 /// A message and its room.
 struct HeldMessage {
     framed: Vec<u8>,
-    _held: Held,
+    _held: Option<Held>,
 }
 
 impl AsRef<[u8]> for HeldMessage {

@@ -66,7 +66,7 @@ fn replies(scope: &RequestScope, events: Events) -> Response {
     let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
     let events = stream::unfold((events, endless), |(mut events, endless)| async move {
         let event = events.next().await?;
-        Some((event.and_then(|event| Ok(message::message(&event)?.into())), (events, endless)))
+        Some((event.map(|event| frame::framed(&event.message, event.held)), (events, endless)))
     });
     frame::replies(events.take_until(closing))
 }
@@ -89,7 +89,7 @@ async fn attend(service: Service, request: Request) -> Result<Response, Status> 
     let calls = stream::unfold((calls, (place, endless, reading)), |(mut calls, held)| async move {
         let call = calls.next().await?;
         held.0.activity().touch();
-        Some((call.and_then(|call| Ok(message::message(&call)?.into())), (calls, held)))
+        Some((call.map(|call| frame::framed(&call.message, call.held)), (calls, held)))
     });
     Ok(frame::replies(calls.take_until(closing)))
 }
