@@ -22,6 +22,7 @@ use crate::admission::scope::{RequestScope, StreamScope};
 use crate::paths;
 use crate::transport::body::{self, BodyLimit};
 use crate::transport::intake::Intake;
+use crate::transport::is_grpc;
 use crate::transport::messages;
 use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
@@ -157,11 +158,6 @@ fn content_coding(headers: &HeaderMap) -> Option<String> {
 /// Whether a request gets its errors as gRPC: a path of JSON has them as JSON, whatever type its body claims to have.
 fn expects_grpc(request: &Request) -> bool {
     is_grpc(request.headers()) && !paths::is_json(request.uri().path())
-}
-
-/// Whether a request is gRPC.
-pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes().starts_with(b"application/grpc"))
 }
 
 #[cfg(test)]

@@ -18,8 +18,9 @@ use crate::admission::metrics::Metrics;
 use crate::calls::filter::Filter;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
-use crate::middleware::{Middleware, apply, is_grpc};
+use crate::middleware::{Middleware, apply};
 use crate::protocols::{extender, grpc, health, json, reflection};
+use crate::transport::is_grpc;
 use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.

@@ -16,7 +16,7 @@ use crate::transport::budget::{ListenerClass, Taker};
 use crate::transport::intake::ClassBudgets;
 use crate::transport::messages::Messages;
 use crate::transport::places::Activity;
-use crate::transport::unsent::Unsent;
+use crate::transport::unsent::{Held, Unsent};
 use crate::{Error, limits};
 
 /// What travels with a request.
@@ -66,7 +66,17 @@ impl RequestScope {
         self.room.cover(limits::VERSION_WAITER_BYTES)
     }
 
-    /// The same for work that goes on after the request: with a deadline of its own, and without room.
+    /// Room for the response of a decision, taken before it is made: it must not be refused once it is made.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unread`], [`Error::Overloaded`].
+    pub(crate) fn room_of_decision(&self) -> Result<Option<Held>, Error> {
+        let hold = |unsent: &Unsent| unsent.hold(limits::DECISION_BYTES, limits::DECISION_BYTES);
+        self.unsent.as_ref().map(hold).transpose()
+    }
+
+    /// This scope for work that goes on after the request: with a deadline of its own, and without room.
     pub(crate) fn renewed(&self, time: Duration) -> Self {
         let deadline = Deadline::after(Instant::now(), time);
         Self { deadline, room: RequestRoom::default(), ..self.clone() }

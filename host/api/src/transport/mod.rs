@@ -22,6 +22,8 @@
 //!
 //! Start with [`server`].
 
+use axum::http::{HeaderMap, header};
+
 mod accounts;
 pub(crate) mod arrivals;
 mod authority;
@@ -39,3 +41,8 @@ pub mod server;
 pub(crate) mod spawned;
 pub mod tls;
 pub(crate) mod unsent;
+
+/// Whether the headers of a request or a response say that it is gRPC.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes().starts_with(b"application/grpc"))
+}

@@ -29,6 +29,7 @@ use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::accounts::{Account, Entry, Ledger};
 use super::budget::{Budget, BudgetMetrics, Taker};
+use super::is_grpc;
 use super::places::Activity;
 use crate::{Error, limits};
 
@@ -195,8 +196,10 @@ impl Unsent {
     /// [`Error::Unread`], [`Error::Overloaded`].
     pub(crate) fn hold_event(&self, bytes: usize) -> Result<Held, Error> {
         self.hold_first(bytes).or_else(|error| {
-            let small = self.0.small.take(bytes.max(limits::SMALL_FRAME_LEAST), Taker::Small);
-            let room = small.ok().filter(|_| bytes <= limits::SMALL_FRAME).ok_or(error)?;
+            if bytes > limits::SMALL_FRAME {
+                return Err(error);
+            }
+            let room = self.0.small.take(bytes.max(limits::SMALL_FRAME_LEAST), Taker::Small)?;
             Ok(Held { _room: room, _freed: Freed(self.clone()), encoded: 0 })
         })
     }
@@ -270,9 +273,7 @@ impl Unsent {
 
 /// The head of an error in the place of a response.
 fn head_of(error: Error, response: &Response) -> Response {
-    let is_grpc =
-        response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"application/grpc"));
-    let mut head = error.into_response_for(is_grpc).map(|_| Body::empty());
+    let mut head = error.into_response_for(is_grpc(response.headers())).map(|_| Body::empty());
     head.headers_mut().remove(header::CONTENT_LENGTH);
     head
 }

@@ -35,7 +35,6 @@ use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
-use crate::limits::DECISION_BYTES;
 use crate::paths::{CALLS, FILTER_STREAM};
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
@@ -112,9 +111,7 @@ where
             unsent::until_read(unsent.as_ref()).await?;
             let request = frame::decode(request, max_message_bytes).await?;
             scope.pend()?;
-            // Room for the response of a decision is taken before it is made: it must not be refused once it is made.
-            let held = unsent.as_ref().filter(|_| decides).map(|unsent| unsent.hold(DECISION_BYTES, DECISION_BYTES));
-            let held = held.transpose()?;
+            let held = if decides { scope.room_of_decision()? } else { None };
             let framed = work(service, scope, request).await?;
             Ok::<_, Status>(match held {
                 Some(held) => frame::reply_in(framed, Some(held)),

@@ -18,7 +18,7 @@ use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain::{self, Explain};
 use crate::protocols::document::Encoded;
 use crate::transport::body_buffer;
-use crate::transport::unsent::{self, Held, Unsent};
+use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
 use answers::ToJson;
 pub(crate) use media_type::JSON;
@@ -75,7 +75,7 @@ pub(crate) async fn assume(
     body: Body,
 ) -> Result<Response, Error> {
     let request = decoded(&service, &scope, &headers, body).await?;
-    let held = room_of_decision(&scope)?;
+    let held = scope.room_of_decision()?;
     Ok(unsent::holding(codec::reply(codec::encode(&service.assume(&scope, request).await?)?), held))
 }
 
@@ -87,16 +87,10 @@ pub(crate) async fn forget(
     body: Body,
 ) -> Result<Response, Error> {
     let request = decoded(&service, &scope, &headers, body).await?;
-    let held = room_of_decision(&scope)?;
+    let held = scope.room_of_decision()?;
     let deadline = scope.deadline;
     let answer = service.write(&scope, move |service| service.forget_by(request, deadline)).await?;
     Ok(unsent::holding(codec::reply(codec::encode(&answer)?), held))
-}
-
-/// Room for the response of a decision, taken before it is made: it must not be refused once it is made.
-fn room_of_decision(scope: &RequestScope) -> Result<Option<Held>, Error> {
-    let hold = |unsent: &Unsent| unsent.hold(limits::DECISION_BYTES, limits::DECISION_BYTES);
-    scope.unsent.as_ref().map(hold).transpose()
 }
 
 /// Decodes a request that changes the cache, off the I/O threads where it is long.
