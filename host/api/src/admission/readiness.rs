@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,8 @@ use crate::{Error, limits};
 pub struct Readiness {
     state: Arc<Mutex<State>>,
     drain: CancellationToken,
+    /// Notified whenever a latch is dropped.
+    dropped: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -204,6 +207,22 @@ impl Readiness {
     }
 }
 
+impl Latch {
+    /// Ends once readiness waits for nothing but this latch: what it stands for needs all other steps. Of latches of one process only one
+    /// may wait so.
+    pub async fn until_last(&self) {
+        loop {
+            // Before the look: it is told of every drop from here on.
+            let dropped = self.readiness.dropped.notified();
+            let is_own = |what: &Arc<str>| Arc::ptr_eq(what, &self.what);
+            if self.readiness.locked(|state| state.waiting.iter().all(is_own)) {
+                return;
+            }
+            dropped.await;
+        }
+    }
+}
+
 impl Drop for Latch {
     fn drop(&mut self) {
         self.readiness.locked(|state| {
@@ -211,6 +230,7 @@ impl Drop for Latch {
                 state.waiting.remove(at);
             }
         });
+        self.readiness.dropped.notify_waiters();
     }
 }
 
@@ -248,6 +268,28 @@ mod tests {
         drop(nodes);
         assert_eq!(readiness.check().unwrap_err().text(), "not ready, waiting for the list of pods: try again");
         drop(pods);
+        assert_eq!(report(&readiness), (StatusCode::OK, "ok\n".into()));
+    }
+
+    #[tokio::test]
+    async fn a_latch_that_waits_to_be_the_last_waits_for_all_others_and_for_none_that_come_and_go_before() {
+        let readiness = Readiness::default();
+        let last = readiness.wait_for("the first evaluation");
+        last.until_last().await;
+        let others = ["the list of nodes", "the list of pods"].map(|what| readiness.wait_for(what));
+        let told = tokio::spawn(async move {
+            last.until_last().await;
+            last
+        });
+        for (other, left) in others.into_iter().zip(["waiting for the first evaluation, the list of pods\n", ""]) {
+            tokio::task::yield_now().await;
+            assert!(!told.is_finished());
+            drop(other);
+            assert!(report(&readiness).1.starts_with(left));
+        }
+        let last = told.await.unwrap();
+        assert_eq!(report(&readiness).1, "waiting for the first evaluation\n");
+        drop(last);
         assert_eq!(report(&readiness), (StatusCode::OK, "ok\n".into()));
     }
 
