@@ -17,7 +17,7 @@
 //! allocation  what a pod's claims get on a node, as it is written
 //! selectors   which devices the CEL of selectors matches, and what is kept of it
 //! shadow      policies that are evaluated beside the active one and decide nothing
-//! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy
+//! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy, the first evaluation
 //! ```
 //!
 //! Start with [`Engine::answer`]. Every query takes the same path, pod by pod: evaluate all rows, evaluate the nominated rows
@@ -81,6 +81,7 @@ pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, Preempt
 pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError};
 pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
+pub use scenarios::warm_up::WarmUp;
 pub use set_aside::Aside;
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,

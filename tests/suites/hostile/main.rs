@@ -21,3 +21,4 @@ mod row_sets;
 mod slots;
 mod time;
 mod traps;
+mod warm_up;

@@ -7,6 +7,7 @@
 //! preemption    how many victims must be removed until a pod fits; dry_run evaluates one node
 //! reprieve      which victims preemptions on many nodes need; reprieve_run evaluates them together
 //! trial         a policy tried on a sample of the cluster before it becomes active
+//! warm_up       the active policy evaluated before anybody asks
 //! ```
 
 mod dry_run;
@@ -18,3 +19,4 @@ pub(crate) mod reprieve;
 pub(crate) mod reprieve_run;
 pub(crate) mod sample;
 pub(crate) mod trial;
+pub(crate) mod warm_up;

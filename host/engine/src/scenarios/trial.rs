@@ -10,12 +10,14 @@ use std::time::Instant;
 use nodesift_cache::metadata::{PodFacts, PodRecord};
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::printable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::breaker::Blame;
 use crate::facts::{Batch, Context};
 use crate::limits::{
-    QUARANTINE_NAMESPACES, TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS, TRIAL_TIME, TRIAL_TRIES,
+    QUARANTINE_NAMESPACES, SET_ASIDE_NAME_BYTES, TRIAL_BOUND_PODS, TRIAL_NODES, TRIAL_PENDING_PODS, TRIAL_REMARKS,
+    TRIAL_TIME, TRIAL_TRIES,
 };
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::{Engine, Subject};
@@ -41,7 +43,7 @@ pub struct Trial {
 pub struct TrialFault {
     /// The predicate.
     pub predicate: Arc<str>,
-    /// `namespace/name`.
+    /// `namespace/name`, in one line: in files it may be anything.
     pub pod: String,
     /// What happened.
     pub fault: Fault,
@@ -104,7 +106,8 @@ impl Engine {
                         if predicate.blame(Some(&fault), &context) == Blame::Predicate {
                             record.count(&pod.namespace, true);
                         }
-                        let (predicate, pod) = (Arc::clone(&predicate.name), subject.name.clone());
+                        let predicate = Arc::clone(&predicate.name);
+                        let pod = printable(&subject.name, SET_ASIDE_NAME_BYTES);
                         record.faults.push(TrialFault { predicate, pod, fault });
                     }
                 }
@@ -131,6 +134,14 @@ impl Engine {
 
     /// Pods of different templates: up to [`TRIAL_PENDING_PODS`] pending ones, and [`TRIAL_BOUND_PODS`] others, namespaces in turn.
     fn sampled_pods(&self) -> Vec<Arc<PodRecord>> {
+        let [pending, bound] = self.templates();
+        let pods = pending.into_iter().take(TRIAL_PENDING_PODS).chain(bound.into_iter().take(TRIAL_BOUND_PODS));
+        // Once more, so that bound pods of other namespaces do not come after all pending ones.
+        in_turn(pods.collect())
+    }
+
+    /// One pod of each template: the pending ones, and templates of bound pods that none of these has. Namespaces are in turn.
+    pub(crate) fn templates(&self) -> [Vec<Arc<PodRecord>>; 2] {
         // Equal facts are one object.
         let mut seen: FxHashSet<*const PodFacts> = FxHashSet::default();
         let mut distinct = |mut pods: Vec<Arc<PodRecord>>| {
@@ -141,11 +152,7 @@ impl Engine {
         let mut bound = self.cache.pods().all();
         bound.retain(|pod| pod.node_name.is_some());
         bound.sort_unstable_by(|a, b| a.uid.cmp(&b.uid));
-        let bound = distinct(bound);
-        let pending = in_turn(pending).into_iter().take(TRIAL_PENDING_PODS);
-        let bound = in_turn(bound).into_iter().take(TRIAL_BOUND_PODS);
-        // Once more, so that bound pods of other namespaces do not come after all pending ones.
-        in_turn(pending.chain(bound).collect())
+        [in_turn(pending), in_turn(distinct(bound))]
     }
 }
 
