@@ -49,6 +49,13 @@ pub(crate) const POLICY_SYNC: Duration = Duration::from_secs(60);
 /// Interval at which a policy that waits looks whether a newer one has been written.
 pub(crate) const POLICY_SYNC_LOOK: Duration = Duration::from_millis(100);
 
+/// Time that a start waits for spare instances after its first evaluation: an interpreter takes some ten milliseconds for one. There may
+/// be more predicates than spares.
+pub(crate) const WARM_UP_SPARES: Duration = Duration::from_millis(200);
+
+/// Interval at which it looks whether they are there.
+pub(crate) const WARM_UP_LOOK: Duration = Duration::from_millis(1);
+
 /// Interval at which the watchdog looks at every heartbeat. It counts looks and not time, so that a process which was stopped
 /// as a whole is not taken for one with a stuck thread.
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);

@@ -6,6 +6,7 @@
 //! policy_object  the policy as an object of the watched cluster, and its status
 //! reload         follows the policy's files, or its object
 //! waiting        live and not ready, where there is no policy yet
+//! warm_up        the first evaluation, before the process is ready
 //! watchdog       heartbeats of threads; liveness
 //! starvation     whether a thread only waits for a processor
 //! banner         the startup text on stdout, and in the log
@@ -24,6 +25,7 @@ mod policy_object;
 mod reload;
 mod starvation;
 mod waiting;
+mod warm_up;
 mod watchdog;
 
 use std::net::SocketAddr;
@@ -215,6 +217,11 @@ async fn serve(
     let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);
     banner.log(&engine, &source, args);
+    let first_evaluation = warm_up::start(&engine, &readiness);
+    if !is_live {
+        // Whoever connects to a sidecar on files is answered and not told to try again. It ends soon, whatever predicates do.
+        let _ended = first_evaluation.await;
+    }
     let mut service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
     if let Some(followed) = &followed {
         service = service.noting_policy(followed.trouble());

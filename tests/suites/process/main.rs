@@ -17,4 +17,5 @@ mod signals;
 mod start;
 mod toolchain;
 mod two;
+mod warm_up;
 mod watchdog;
