@@ -21,3 +21,4 @@ mod running;
 mod schedulers;
 mod shadow;
 mod torn;
+mod trial;

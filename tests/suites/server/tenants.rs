@@ -4,6 +4,7 @@
 
 use nodesift_tests::http::{ask, get};
 use nodesift_tests::sidecar::{Sidecar, run};
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -159,13 +160,30 @@ fn whoever_is_set_aside_is_named_with_the_fault_and_the_time_of_the_next_call() 
 
 #[test]
 fn a_pending_pod_keeps_no_policy_from_becoming_active_and_is_named_as_a_remark() {
+    // With so little memory the pod fails for sure.
+    let document = |limits: &str| {
+        format!(
+            "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {{name: test}}\nspec:\n  \
+             schedulerNames: [default-scheduler]\n  predicates:\n  - {{name: NodeResourcesFit{limits}}}\n"
+        )
+    };
     let heavy = pod("tenant", "heavy", &heavy()[0].1);
-    let (_sidecar, folder) = serving(&[heavy, pod("honest", "p", &json!({}))], None);
+    let (sidecar, folder) = serving(&[heavy, pod("honest", "p", &json!({}))], Some(document("").as_str()));
     let policy = folder.path().join("policy.yaml");
-    // With so little memory the pod fails for sure, also under a policy of a custom module.
-    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: test}\nspec:\n  \
-                    schedulerNames: [default-scheduler]\n  predicates:\n  - {name: NodeResourcesFit, limits: {memory: 2Mi}}\n";
-    std::fs::write(&policy, document).unwrap();
+    std::fs::write(&policy, document(", limits: {memory: 2Mi}")).unwrap();
+    let is_over = || {
+        let status = get(&sidecar.unix(), "/v1/policy").unwrap().json();
+        Some(status).filter(|status| status["lastReload"].is_object())
+    };
+    let status = timeout::until(is_over).expect("a reload");
+    assert_eq!((&status["lastReload"]["result"], &status["generation"]), (&json!("active"), &json!("2")), "{status}");
+    let remark = &status["lastReload"]["remarks"][0];
+    assert_eq!(
+        (&remark["predicate"], &remark["pod"]),
+        (&json!("NodeResourcesFit"), &json!("tenant/heavy")),
+        "{status}"
+    );
+    // A check says the same without a sidecar.
     let mut check = command();
     check.args(["policy", "check"]).arg(&policy).arg("--cluster").arg(folder.path().join("cluster.json"));
     let output = run(&mut check);

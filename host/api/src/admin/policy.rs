@@ -14,7 +14,9 @@ use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
-use nodesift_engine::{ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Refusal, StepFailure};
+use nodesift_engine::{
+    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Refusal, StepFailure, TrialFault,
+};
 use nodesift_sandbox::{Interface, Lifetime};
 
 /// Answers `GET /v1/policy`, ready or not.
@@ -58,7 +60,7 @@ struct Status<'a> {
     /// As written; empty where the predicates were named on the command line.
     document: &'a str,
     /// None since the start of the process.
-    last_reload: Option<Reload>,
+    last_reload: Option<Reload<'a>>,
     /// The last document that was refused while this policy was active.
     last_failure: Option<Failure<'a>>,
     /// Why the status of the policy's object cannot be written at present.
@@ -115,7 +117,7 @@ struct Verdicts {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Reload {
+struct Reload<'a> {
     /// The generation that was active then.
     generation: String,
     time: String,
@@ -125,6 +127,18 @@ struct Reload {
     took_ms: u64,
     /// The exchange of the policies alone, in microseconds.
     swap_us: Option<u64>,
+    /// Whether the time for the trial of the active policy was over before all was tried.
+    trial_cut: bool,
+    /// Pods that failed in that trial, and kept the policy from nothing.
+    remarks: Vec<Remark<'a>>,
+}
+
+#[derive(Serialize)]
+struct Remark<'a> {
+    predicate: &'a str,
+    /// `namespace/name`.
+    pod: &'a str,
+    fault: String,
 }
 
 #[derive(Serialize)]
@@ -149,7 +163,7 @@ struct Step<'a> {
 }
 
 impl<'a> Status<'a> {
-    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&LastReload>) -> Self {
+    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&'a LastReload>) -> Self {
         Self {
             generation: policy.generation.to_string(),
             since: rfc3339(policy.origin.since),
@@ -221,14 +235,20 @@ impl Verdicts {
     }
 }
 
-impl Reload {
-    fn of(last: &LastReload) -> Self {
+impl<'a> Reload<'a> {
+    fn of(last: &'a LastReload) -> Self {
+        let remark = |TrialFault { predicate, pod, fault }: &'a TrialFault| {
+            let fault = fault.to_string();
+            Remark { predicate, pod, fault }
+        };
         Self {
             generation: last.generation.to_string(),
             time: rfc3339(last.at),
             result: last.outcome.name(),
             took_ms: microseconds(last.took) / 1_000,
             swap_us: last.swap.map(microseconds),
+            trial_cut: last.trial.as_ref().is_some_and(|trial| trial.is_cut),
+            remarks: last.trial.iter().flat_map(|trial| &trial.remarks).map(remark).collect(),
         }
     }
 }

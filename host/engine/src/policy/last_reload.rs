@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::Trial;
+
 /// A reload that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastReload {
@@ -15,6 +17,8 @@ pub struct LastReload {
     pub took: Duration,
     /// The part of it in which the active policy was exchanged for the next.
     pub swap: Option<Duration>,
+    /// The trial of the policy that has become active; none where there was none.
+    pub trial: Option<Trial>,
 }
 
 /// How a reload has ended.

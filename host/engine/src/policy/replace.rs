@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::{ActivePolicy, ActivePredicate, LastReload, Refusal, ReloadOutcome};
 use crate::limits::RETIRED_LEAST;
-use crate::{Engine, Running};
+use crate::{Engine, Running, Trial};
 
 /// Policies that are not active, and decide about snapshots in which other pods are foreign than in those of the active one.
 #[derive(Debug, Default)]
@@ -156,10 +156,10 @@ impl Engine {
         at
     }
 
-    /// Notes how a reload ended that took so long.
-    pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>) {
+    /// Notes how a reload ended that took so long, and the trial of its policy if that is active now.
+    pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>, trial: Option<Trial>) {
         let generation = self.policy().generation;
-        self.last_reload.store(Some(Arc::new(LastReload { generation, at: now(), outcome, took, swap })));
+        self.last_reload.store(Some(Arc::new(LastReload { generation, at: now(), outcome, took, swap, trial })));
     }
 
     /// The last reload; none since the start.

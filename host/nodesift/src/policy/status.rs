@@ -79,7 +79,13 @@ fn rendered(status: &Value) -> String {
     let reload = &status["lastReload"];
     if reload.is_object() {
         let (time, result, took) = (text(&reload["time"]), text(&reload["result"]), text(&reload["tookMs"]));
-        let _infallible = writeln!(out, "last reload at {time}: {result}, after {took} ms");
+        let cut = if reload["trialCut"] == true { "; the time for a trial ended it" } else { "" };
+        let _infallible = writeln!(out, "last reload at {time}: {result}, after {took} ms{cut}");
+        for remark in items(&reload["remarks"]) {
+            let [predicate, pod, fault] = ["predicate", "pod", "fault"].map(|field| text(&remark[field]));
+            let _infallible =
+                writeln!(out, "  in its trial, {predicate} failed for pod {pod}, set aside alone: {fault}");
+        }
     }
     out.push('\n');
     let columns = ["PREDICATE", "DIGEST", "PHASES", "ON ERROR", "CALLS", "P50", "P99", "REUSED", "FAULTS", "BREAKER"];
@@ -172,7 +178,8 @@ mod tests {
                            {"name": "NodePorts", "digest": "sha256:0", "phases": [], "onError": "Reject", "calls": 0,
                             "faults": {}, "latency": null, "verdicts": {"kept": 0, "patched": 0, "evaluated": 0},
                             "breaker": {"state": "closed", "opened": 0}}],
-            "lastReload": {"time": "2026-01-02T03:04:05Z", "result": "active", "tookMs": 45, "swapUs": 3},
+            "lastReload": {"time": "2026-01-02T03:04:05Z", "result": "active", "tookMs": 45, "swapUs": 3, "trialCut": true,
+                           "remarks": [{"predicate": "NodeAffinity", "pod": "ns/heavy", "fault": "Memory: too much"}]},
             "lastFailure": {"time": "2026-01-02T03:04:06Z", "source": "/p.yaml", "unlisted": 1,
                             "failures": [{"step": "trial", "predicate": "Own", "reason": "it trapped"}]},
             "statusTrouble": "403: forbidden",
@@ -185,7 +192,8 @@ mod tests {
             "2026-01-02T03:04:06Z",
             "trial of Own: it trapped",
             "1 more",
-            "active, after 45 ms",
+            "active, after 45 ms; the time for a trial ended it",
+            "in its trial, NodeAffinity failed for pod ns/heavy, set aside alone: Memory: too much",
             "NodeName is in quarantine",
             "Trap: unreachable",
             "next call in 2 s",

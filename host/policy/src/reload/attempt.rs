@@ -223,6 +223,18 @@ pub(super) fn replace(engine: &Engine, next: ActivePolicy, recount: &Recount) ->
     engine.replace_policy_and_recount(next, &mut || recount(&before, &counting))
 }
 
+/// Logs the pods that the trial names, a few at most: their names are in one line, as their faults are.
+pub(super) fn remark(trial: &Trial) {
+    for TrialFault { predicate, pod, fault } in &trial.remarks {
+        tracing::warn!(
+            predicate = &**predicate,
+            %pod,
+            %fault,
+            "this pod fails in the new policy's trial and is set aside alone"
+        );
+    }
+}
+
 /// The digests of all modules; each is read, and no two are in memory at once.
 fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>, ActivateErrors> {
     let digest = |spec| match Module::of(spec, pulled) {

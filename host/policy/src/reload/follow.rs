@@ -206,9 +206,9 @@ impl Follower {
                 let prepared = std::mem::replace(&mut self.follow.prepared, prepared);
                 self.predecessor = Predecessor::of(known, (Arc::clone(&before), Arc::clone(&prepared)), &active);
                 let is_before = self.predecessor.as_ref().is_some_and(|predecessor| predecessor.is(&before));
-                engine.note_reload(ReloadOutcome::Active, started.elapsed(), Some(retired.swap()));
                 self.follow.metrics.active(made, active.origin.since);
                 self.tell(AttemptOutcome::Active, active.origin.since);
+                attempt::remark(&trial);
                 tracing::info!(
                     policy_generation = active.generation,
                     policy = source,
@@ -217,10 +217,13 @@ impl Follower {
                     compiled = made.compiled,
                     tried_pods = trial.pods,
                     tried_nodes = trial.nodes,
+                    cut = trial.is_cut.then_some(true),
                     ms = milliseconds(started.elapsed()),
                     swap_us = u64::try_from(retired.swap().as_micros()).unwrap_or(u64::MAX),
                     "policy reloaded"
                 );
+                let (took, swap) = (started.elapsed(), Some(retired.swap()));
+                engine.note_reload(ReloadOutcome::Active, took, swap, Some(trial));
                 self.retired.push((retired, prepared));
                 if let Some(folder) = &mut self.follow.state_folder {
                     folder.remember(&policy, &active, is_before);
@@ -244,7 +247,7 @@ impl Follower {
                     self.settle.retry(Instant::now() + RELOAD_RETRY);
                 }
                 self.refuse(refusal, is_known);
-                engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None);
+                engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None, None);
             }
         }
     }
@@ -269,7 +272,7 @@ impl Follower {
         );
         let refusal = Refusal { generation, ..rollback.refusal };
         let at = engine.note_refusal(refusal.clone());
-        engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()));
+        engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()), None);
         self.follow.metrics.rolled_back(at);
         self.tell(AttemptOutcome::Refused(refusal), at);
         self.retired.push((retired, prepared));
