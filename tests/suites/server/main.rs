@@ -23,6 +23,7 @@ mod partial;
 mod placements;
 mod reprieve;
 mod running;
+mod set_aside;
 mod state;
 mod tenants;
 mod tls;
