@@ -24,7 +24,7 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{ACCOUNTING_BATCH, FILTER_TIME_WEIGHT};
 
 use crate::breaker::{Admitted, Blame, Breaker, Change, Quarantine, is_by_size};
-use crate::limits::{ACCOUNTING_FAULTS_IN_A_ROW, QUARANTINE_GOOD_CALLS};
+use crate::limits::ACCOUNTING_FAULTS_IN_A_ROW;
 use crate::reuse::size::Size as _;
 use crate::set_aside::Owner;
 use known::Known;
@@ -290,9 +290,7 @@ impl ActiveAccounting {
                 fault = fault.map(tracing::field::display),
                 "accounting component quarantined: it fails for everything, and is hardly called"
             ),
-            Change::Closed => {
-                tracing::info!(good_calls = QUARANTINE_GOOD_CALLS, "accounting component called again");
-            }
+            Change::Closed => tracing::info!("accounting component called again"),
         }
     }
 }

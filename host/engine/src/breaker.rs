@@ -2,9 +2,13 @@
 //!
 //! ```text
 //! closed ── QUARANTINE_FAULTS templates of QUARANTINE_NAMESPACES namespaces fail in a row ──► open: no call, the fault is `Quarantined`
-//!   ▲       within QUARANTINE_WINDOW, and no call about another pod is good                    │ after 1 s, 2 s, … 30 s: one call, a retry
-//!   └───────────────────── QUARANTINE_GOOD_CALLS good retries in a row ───────────────────────┘ a fault doubles the wait, a good one resets it
+//!   ▲       within QUARANTINE_WINDOW, and no call about another pod is good                    │ at once, after 1 s, 2 s, … 30 s: one call, a retry
+//!   └──── the first retry, or QUARANTINE_GOOD_CALLS in a row after one that failed: good ─────┘ a fault doubles the wait, a good one resets it
 //! ```
+//!
+//! The first retry is due at once, and is made for the next pod that has not failed: if it is good, the predicate fails for some pods only, and
+//! nobody else has noticed. A pod of a template that has failed waits longer for a retry than others do, so that a core that asks for it again
+//! and again neither takes the retries from others nor makes them wait; where there are no others it is retried as well.
 //!
 //! A fault has an owner: a predicate that fails for one pod is not called about pods of its template for a while
 //! ([`set_aside`](crate::set_aside)), and nobody else notices. So whoever may create pods in one namespace cannot open the breaker. A
@@ -23,11 +27,11 @@ use nodesift_sandbox::fault::{Fault, FaultKind};
 use parking_lot::Mutex;
 
 use crate::limits::{
-    QUARANTINE_FAULTS, QUARANTINE_FAULTS_KEPT, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES, QUARANTINE_RETRY_FIRST,
-    QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
+    QUARANTINE_FAILED_WAITS, QUARANTINE_FAULTS, QUARANTINE_FAULTS_KEPT, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES,
+    QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
 };
 use crate::policy::replace::now as wall_clock;
-use crate::set_aside::{Aside, Owner, SetAside};
+use crate::set_aside::{Aside, Earlier, Owner, SetAside};
 
 /// The breaker of one predicate.
 #[derive(Debug, Default)]
@@ -74,6 +78,7 @@ pub(crate) enum Change {
 pub(crate) struct Admitted<'a> {
     breaker: &'a Breaker,
     is_retry: bool,
+    earlier: Earlier,
 }
 
 /// Whose fault a fault is, beside the pod's.
@@ -100,16 +105,16 @@ impl Breaker {
     ///
     /// # Errors
     ///
-    /// [`FaultKind::Quarantined`] while pods of its template are set aside, and while the breaker is open and no retry is due.
+    /// [`FaultKind::Quarantined`] while pods of its template are set aside, and while the breaker is open and no retry is due about it.
     pub(crate) fn admit(&self, owner: &Owner<'_>) -> Result<Admitted<'_>, Fault> {
-        // First: so a retry is never about a pod that has failed before.
-        self.set_aside.admit(owner)?;
+        let earlier = self.set_aside.admit(owner)?;
         if !self.is_open.load(Ordering::Relaxed) {
-            return Ok(Admitted { breaker: self, is_retry: false });
+            return Ok(Admitted { breaker: self, is_retry: false, earlier });
         }
-        match self.state.lock().admit(Instant::now()) {
-            Admission::Call => Ok(Admitted { breaker: self, is_retry: false }),
-            Admission::Retry => Ok(Admitted { breaker: self, is_retry: true }),
+        let admission = self.state.lock().admit(Instant::now(), earlier.faults > 0);
+        match admission {
+            Admission::Call => Ok(Admitted { breaker: self, is_retry: false, earlier }),
+            Admission::Retry => Ok(Admitted { breaker: self, is_retry: true, earlier }),
             Admission::Refused(last_fault) => {
                 let detail =
                     format!("not called for now, because it has failed too often; its last fault: {last_fault}");
@@ -138,6 +143,11 @@ impl Admitted<'_> {
     /// Whether it is a call during a quarantine.
     pub(crate) fn is_retry(&self) -> bool {
         self.is_retry
+    }
+
+    /// What calls about pods of the template have come to before.
+    pub(crate) fn earlier(&self) -> Earlier {
+        self.earlier
     }
 
     /// The call about a pod has ended, with this fault if any.
@@ -223,8 +233,9 @@ struct FaultOf {
 struct Open {
     since: SystemTime,
     last_fault: Arc<str>,
-    /// Between the last retry and the next.
+    /// Between the last retry and the next; zero until a retry has failed or was good.
     wait: Duration,
+    /// When a retry is due about a pod that has not failed.
     next: Instant,
     /// A retry runs.
     is_retrying: bool,
@@ -248,14 +259,17 @@ enum Outcome<'a> {
 }
 
 impl State {
-    fn admit(&mut self, now: Instant) -> Admission {
+    /// `has_failed`: whether a call about a pod of the template has failed.
+    fn admit(&mut self, now: Instant, has_failed: bool) -> Admission {
         let Self::Open(open) = self else { return Admission::Call };
-        if open.is_retrying || now < open.next {
+        let wait = open.wait.max(QUARANTINE_RETRY_FIRST);
+        let due = if has_failed { open.next + wait * QUARANTINE_FAILED_WAITS } else { open.next };
+        if open.is_retrying || now < due {
             return Admission::Refused(Arc::clone(&open.last_fault));
         }
         open.is_retrying = true;
         // From its beginning on: a retry that ends at once is not followed by another.
-        open.next = now + open.wait;
+        open.next = now + wait;
         Admission::Retry
     }
 
@@ -291,8 +305,8 @@ impl State {
                 *self = Self::Open(Open {
                     since: wall_clock(),
                     last_fault: fault.to_string().into(),
-                    wait: QUARANTINE_RETRY_FIRST,
-                    next: now + QUARANTINE_RETRY_FIRST,
+                    wait: Duration::ZERO,
+                    next: now,
                     is_retrying: false,
                     good_calls: 0,
                 });
@@ -307,14 +321,15 @@ impl State {
                     Outcome::Fault(fault) => {
                         open.last_fault = fault.to_string().into();
                         open.good_calls = 0;
-                        open.wait = (open.wait * 2).min(QUARANTINE_RETRY_MOST);
+                        open.wait = (open.wait * 2).clamp(QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST);
                         open.next = now + open.wait;
                     }
                     Outcome::Good => {
                         open.good_calls += 1;
+                        let is_first = open.wait.is_zero();
                         open.wait = QUARANTINE_RETRY_FIRST;
                         open.next = open.next.min(now + open.wait);
-                        if open.good_calls >= QUARANTINE_GOOD_CALLS {
+                        if is_first || open.good_calls >= QUARANTINE_GOOD_CALLS {
                             *self = Self::default();
                             return Change::Closed;
                         }
@@ -342,148 +357,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn trap() -> Fault {
-        Fault::new(FaultKind::Trap, "unreachable")
-    }
-
-    /// A fault about a pod of the template with this number; two namespaces take turns.
-    fn fail(state: &mut State, now: Instant, template: u64) -> Change {
-        state.end(now, false, &Outcome::Fault(&trap()), Some((template, template % 2)))
-    }
-
-    /// Faults until it opens, which happens now.
-    fn opened(state: &mut State, now: Instant) {
-        let changes: Vec<Change> = (0..QUARANTINE_FAULTS as u64).map(|template| fail(state, now, template)).collect();
-        assert_eq!(changes.iter().filter(|change| **change == Change::Opened).count(), 1);
-        assert_eq!(changes.last(), Some(&Change::Opened));
-    }
-
-    fn is_refused(state: &mut State, now: Instant) -> bool {
-        matches!(state.admit(now), Admission::Refused(_))
-    }
-
-    #[test]
-    fn five_faults_within_ten_seconds_open_it_and_slower_ones_never_do() {
-        let (mut state, start) = (State::default(), Instant::now());
-        let interval = QUARANTINE_WINDOW / (u32::try_from(QUARANTINE_FAULTS).unwrap_or(1) - 1);
-        for number in 0..100 {
-            let now = start + interval * number;
-            assert!(matches!(state.admit(now), Admission::Call));
-            assert_eq!(fail(&mut state, now, number.into()), Change::None, "fault {number}");
-        }
-        let now = start + interval * 100 + QUARANTINE_WINDOW;
-        opened(&mut state, now);
-        assert!(is_refused(&mut state, now));
-    }
-
-    #[test]
-    fn faults_about_one_template_or_of_one_namespace_never_open_it_and_a_good_call_starts_anew() {
-        let (mut state, now) = (State::default(), Instant::now());
-        let fault = trap();
-        for number in 0..1_000 {
-            let (one_template, one_namespace) = ((7, 7), (number, 7));
-            for about in [one_template, one_namespace] {
-                assert_eq!(state.end(now, false, &Outcome::Fault(&fault), Some(about)), Change::None, "fault {number}");
-            }
-        }
-        // They left no room for themselves alone: another namespace is enough.
-        assert_eq!(state.end(now, false, &Outcome::Good, None), Change::None);
-        for template in 0..QUARANTINE_FAULTS as u64 - 1 {
-            assert_eq!(fail(&mut state, now, template), Change::None);
-        }
-        assert_eq!(state.end(now, false, &Outcome::Good, None), Change::None);
-        opened(&mut state, now);
-    }
-
-    #[test]
-    fn an_open_one_is_retried_with_one_call_after_growing_waits() {
-        let (mut state, start) = (State::default(), Instant::now());
-        opened(&mut state, start);
-        let (mut now, fault) = (start, trap());
-        for wait in [1, 2, 4, 8, 16, 30, 30, 30] {
-            assert!(is_refused(&mut state, now + SECOND * wait - Duration::from_millis(1)), "before {wait} s");
-            now += SECOND * wait;
-            assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
-            assert!(is_refused(&mut state, now + SECOND * 100), "one call at a time");
-            assert_eq!(state.end(now, true, &Outcome::Fault(&fault), Some((1, 1))), Change::None);
-        }
-    }
-
-    #[test]
-    fn three_good_retries_close_it_and_a_fault_between_them_starts_anew() {
-        let (mut state, start) = (State::default(), Instant::now());
-        opened(&mut state, start);
-        let (mut now, fault) = (start, trap());
-        let mut retry = |state: &mut State, wait: u32, outcome: &Outcome<'_>| {
-            now += SECOND * wait;
-            assert!(matches!(state.admit(now), Admission::Retry), "after {wait} s");
-            (state.end(now, true, outcome, Some((1, 1))), state.quarantine(now).map(|open| open.good_calls))
-        };
-        assert_eq!(retry(&mut state, 1, &Outcome::Fault(&fault)), (Change::None, Some(0)));
-        assert_eq!(retry(&mut state, 2, &Outcome::Good), (Change::None, Some(1)));
-        assert_eq!(retry(&mut state, 1, &Outcome::Good), (Change::None, Some(2)));
-        assert_eq!(retry(&mut state, 1, &Outcome::Nothing), (Change::None, Some(2)));
-        assert_eq!(retry(&mut state, 1, &Outcome::Fault(&fault)), (Change::None, Some(0)));
-        for good in 1..QUARANTINE_GOOD_CALLS {
-            assert_eq!(retry(&mut state, if good == 1 { 2 } else { 1 }, &Outcome::Good), (Change::None, Some(good)));
-        }
-        assert_eq!(retry(&mut state, 1, &Outcome::Good), (Change::Closed, None));
-        // As many faults as at the first time.
-        opened(&mut state, now);
-    }
-
-    #[test]
-    fn calls_that_had_begun_before_it_opened_change_nothing() {
-        let (mut state, start) = (State::default(), Instant::now());
-        opened(&mut state, start);
-        let fault = trap();
-        for outcome in [Outcome::Good, Outcome::Nothing, Outcome::Fault(&fault)] {
-            assert_eq!(state.end(start, false, &outcome, Some((1, 1))), Change::None);
-        }
-        let open = state.quarantine(start);
-        assert_eq!(open.map(|open| (open.retry_in, open.good_calls)), Some((QUARANTINE_RETRY_FIRST, 0)));
-    }
-
-    #[test]
-    fn only_faults_of_the_predicate_count_and_a_retry_that_is_dropped_blocks_no_other() {
-        let breaker = Breaker::default();
-        let end = |fault: Option<&Fault>| {
-            let owner = Owner::object(None);
-            breaker.admit(&owner).map(|call| call.end(&owner, fault, Blame::Predicate)).ok()
-        };
-        for kind in [FaultKind::Overloaded, FaultKind::RequestDeadline, FaultKind::ClockStopped] {
-            for _ in 0..2 * QUARANTINE_FAULTS {
-                assert_eq!(end(Some(&Fault::new(kind, ""))), Some(Change::None));
-            }
-        }
-        assert!(breaker.quarantine().is_none());
-        for number in 1..=QUARANTINE_FAULTS {
-            let opens = if number == QUARANTINE_FAULTS { Change::Opened } else { Change::None };
-            assert_eq!(end(Some(&trap())), Some(opens));
-        }
-        assert_eq!(breaker.opened(), 1);
-        let refused = breaker
-            .admit(&Owner::object(None))
-            .map(drop)
-            .map_err(|fault| (fault.kind, fault.detail.contains("Trap: unreachable")));
-        assert_eq!(refused, Err((FaultKind::Quarantined, true)));
-        // Its time has come, and the call ends in a panic.
-        let is_due = || match &mut *breaker.state.lock() {
-            State::Open(open) => open.next = Instant::now(),
-            State::Closed { .. } => {}
-        };
-        is_due();
-        let owner = Owner::object(None);
-        let retry = breaker.admit(&owner);
-        is_due();
-        assert!(retry.is_ok() && breaker.admit(&owner).is_err());
-        drop(retry);
-        is_due();
-        assert!(breaker.admit(&owner).is_ok());
-    }
-}
+mod tests;

@@ -126,6 +126,16 @@ pub const SET_ASIDE_FIRST: Duration = Duration::from_secs(1);
 /// Longest time for which pods of a template are set aside. A call that ends by its deadline takes a core for as long as its budget.
 pub const SET_ASIDE_MOST: Duration = Duration::from_secs(60);
 
+/// How often the time of a call doubles with the faults about pods of its template, where a built-in had too little time or memory for
+/// them: kube-scheduler has no such limit, and answers them in the end.
+pub const SET_ASIDE_DOUBLINGS: u32 = 4;
+
+/// Longest time that such a call has, of a processor: eight times as long as the largest pod's first call. Only one runs at a time.
+pub const SET_ASIDE_TIME_MOST: Duration = Duration::from_secs(4);
+
+/// The part of the time that its request has left, as its inverse, which such a call has at most: the other predicates need some.
+pub const SET_ASIDE_PART: u32 = 2;
+
 /// Time after which a template that was set aside is forgotten, if no call about it has failed since it was due.
 pub const SET_ASIDE_FORGET: Duration = Duration::from_secs(600);
 
@@ -164,13 +174,18 @@ pub const QUARANTINE_WINDOW: Duration = Duration::from_secs(10);
 /// for its turn.
 pub const RETIRED_LEAST: Duration = Duration::from_secs(30);
 
-/// Time from the opening of a breaker to the first retry, and from one good retry to the next.
+/// Time from the first retry of an open breaker, which the next pod makes that has not failed, to the second, and from one good retry to the
+/// next.
 pub const QUARANTINE_RETRY_FIRST: Duration = Duration::from_secs(1);
 
 /// Longest time between two retries. Each failed one doubles it: a call that ends by its deadline takes a core for as long.
 pub const QUARANTINE_RETRY_MOST: Duration = Duration::from_secs(30);
 
-/// Good retries in a row that close a breaker.
+/// By how many such waits later a retry is due that is about a pod of a template that has failed: so that others come first, which say
+/// more, and a predicate that is asked about no other pods is retried as well.
+pub const QUARANTINE_FAILED_WAITS: u32 = 2;
+
+/// Good retries in a row that close a breaker. One is enough where no retry has failed.
 pub const QUARANTINE_GOOD_CALLS: u32 = 3;
 
 /// Unknown nodes that an answer names. Those of a query were removed since its core looked: a few at most. More are a mistake.

@@ -13,23 +13,23 @@ mod refusal;
 pub(crate) mod replace;
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use nodesift_cache::metadata::{Accountant, Selection};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::limits::{FILTER_TIME_WEIGHT, LOG_LINE_BYTES};
+use nodesift_sandbox::limits::{EXTRA_MEMORY_BYTES, FILTER_TIME_WEIGHT, GUEST_MEMORY_BYTES, LOG_LINE_BYTES};
 use nodesift_sandbox::wire::allocation::Allocation;
-use nodesift_sandbox::{Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
+use nodesift_sandbox::{Extra, Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
 
 use crate::Context;
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change, is_by_size};
-use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_GOOD_CALLS, QUARANTINE_WINDOW, THROTTLE_FROM};
+use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, THROTTLE_FROM};
 use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
-use crate::set_aside::Owner;
-use crate::throttle::{CallTimer, Throttle};
+use crate::set_aside::{Earlier, Owner};
+use crate::throttle::{CallTimer, Throttle, Turn};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
@@ -183,7 +183,9 @@ impl ActivePredicate {
             context.charge(&timer, timer.elapsed(), self.is_of_pod(verdict.as_ref().err(), context));
             return verdict;
         }
-        self.call(context, |lines| self.module.filter_logging(facts, context.rows(), context.deadline(), lines))
+        self.call(context, |lines, extra| {
+            self.module.filter_with(facts, context.rows(), context.deadline(), lines, extra)
+        })
     }
 
     /// Asks the module which devices the pod's claims get on the row at a place of the context's batch; `None` where it rejects the
@@ -198,26 +200,42 @@ impl ActivePredicate {
         context: &Context,
         place: u32,
     ) -> Result<Option<Allocation>, Fault> {
-        self.call(context, |_| self.module.allocate(facts, context.rows(), place, context.deadline()))
+        self.call(context, |_, extra| {
+            self.module.allocate_with(facts, context.rows(), place, context.deadline(), extra)
+        })
     }
 
     /// Makes a call about a context, unless the module is in quarantine, and counts, times and logs it.
-    fn call<T>(&self, context: &Context, call: impl FnOnce(&mut Vec<Line>) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn call<T>(
+        &self,
+        context: &Context,
+        call: impl FnOnce(&mut Vec<Line>, Extra) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let owner = Owner::pod(context);
         let admitted = self.breaker.admit(&owner).inspect_err(|fault| self.counts.refuse(fault.kind))?;
+        let extra = self.extra(admitted.earlier(), context);
+        // Held until the call has ended.
+        let turn = extra.map(|_| self.turn(context)).transpose()?;
         let timer = CallTimer::start();
         let mut lines = Vec::new();
-        let outcome = call(&mut lines).map_err(|fault| context.explain(fault));
+        let outcome = call(&mut lines, extra.unwrap_or_default()).map_err(|fault| context.explain(fault));
         let taken = timer.elapsed();
+        drop(turn);
         let fault = outcome.as_ref().err();
         self.counts.count(context.rows(), taken, fault.map(|fault| fault.kind));
-        context.charge(&timer, taken, self.is_of_pod(fault, context));
+        // One that has more time, and goes on until its request ends, has had too little again: else it would be made again at once.
+        let has_more_time = extra.is_some_and(|extra| !extra.time.is_zero());
+        let too_little = fault
+            .filter(|fault| has_more_time && fault.kind == FaultKind::RequestDeadline)
+            .map(|fault| Fault { kind: FaultKind::Deadline, detail: fault.detail.clone() });
+        let of_pod = too_little.as_ref().or(fault);
+        context.charge(&timer, taken, self.is_of_pod(of_pod, context));
         let mut set_aside = None;
         // A call that was ended at once says nothing about such pods: they are answered once the namespace has paid.
         let is_refused = context.is_throttled()
             && taken < THROTTLE_FROM
             && fault.is_some_and(|fault| fault.kind == FaultKind::Deadline);
-        let change = if is_refused { Change::None } else { admitted.end(&owner, fault, self.blame(fault, context)) };
+        let change = if is_refused { Change::None } else { admitted.end(&owner, of_pod, self.blame(of_pod, context)) };
         match change {
             Change::None => {}
             Change::SetAside(wait) => set_aside = Some(wait),
@@ -228,11 +246,9 @@ impl ActivePredicate {
                 fault = fault.map(tracing::field::display),
                 "predicate quarantined: its failure policy answers without calling it"
             ),
-            Change::Closed => tracing::info!(
-                predicate = &*self.name,
-                good_calls = QUARANTINE_GOOD_CALLS,
-                "predicate called again: its quarantine has ended"
-            ),
+            Change::Closed => {
+                tracing::info!(predicate = &*self.name, "predicate called again: its quarantine has ended")
+            }
         }
         lines.iter().for_each(|line| self.log(line, context));
         if let Some(fault) = fault.filter(|fault| fault.kind.is_of_predicate() && self.module.admits_fault_line()) {
@@ -243,6 +259,36 @@ impl ActivePredicate {
             self.log(&Line { level: Level::Warn, text }, context);
         }
         outcome
+    }
+
+    /// What the next call about the pod has beyond others, after what earlier ones about such pods have come to. Only a built-in is
+    /// trusted with more, and only within what the policy says of it.
+    fn extra(&self, earlier: Earlier, context: &Context) -> Option<Extra> {
+        let grants = self.module.grants();
+        if !earlier.had_too_little || grants.lifetime != Lifetime::Reused || !context.may_take_more() {
+            return None;
+        }
+        let usual = self.module.time_per_call(context.rows(), context.weight());
+        let left = context.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let time = if grants.time_per_call.is_some() { usual } else { earlier.time(usual, left) };
+        let extra = Extra {
+            time: if time > usual { time } else { Duration::ZERO },
+            memory_bytes: if grants.memory_bytes == GUEST_MEMORY_BYTES { EXTRA_MEMORY_BYTES } else { 0 },
+        };
+        (extra != Extra::default()).then_some(extra)
+    }
+
+    /// The turn to make a call that has more than others.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::Quarantined`] while another one is made.
+    fn turn<'c>(&self, context: &'c Context) -> Result<Turn<'c>, Fault> {
+        context.turn().ok_or_else(|| {
+            let kind = FaultKind::Quarantined;
+            self.counts.refuse(kind);
+            Fault::new(kind, "not called about such pods for now: a call about another one runs that takes as long")
+        })
     }
 
     /// Whom a fault of a call about the pod of this context says something about. Every fault of a built-in is about the pod, whatever it

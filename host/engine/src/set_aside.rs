@@ -1,8 +1,12 @@
 //! Pod templates that a predicate is not called about for now, because calls about them have failed.
 //!
 //! A predicate can run out of time or memory, or trap, because of what one pod asks for. That pod gets the fault, for a while without
-//! another call, so that it takes no processor time from others; then it is tried again. Pods of other templates do not notice. Start at
-//! [`SetAside::admit`].
+//! another call, so that it takes no processor time from others; then it is tried again. Pods of other templates do not notice.
+//!
+//! A built-in had too little time or memory for what kube-scheduler answers, which has no such limits. So each further call about such a pod
+//! has more ([`Earlier::time`]), and the pod is answered in the end.
+//!
+//! `Templates` is the state machine, which is told the time; start at [`SetAside::admit`].
 
 use std::cell::OnceCell;
 use std::hash::{BuildHasher as _, RandomState};
@@ -17,7 +21,8 @@ use rustc_hash::FxHashMap;
 
 use crate::Context;
 use crate::limits::{
-    SET_ASIDE_FAULTS, SET_ASIDE_FIRST, SET_ASIDE_FORGET, SET_ASIDE_MOST, SET_ASIDE_NAME_BYTES, SET_ASIDE_TEMPLATES,
+    SET_ASIDE_DOUBLINGS, SET_ASIDE_FAULTS, SET_ASIDE_FIRST, SET_ASIDE_FORGET, SET_ASIDE_MOST, SET_ASIDE_NAME_BYTES,
+    SET_ASIDE_PART, SET_ASIDE_TEMPLATES, SET_ASIDE_TIME_MOST,
 };
 use crate::policy::replace::now as wall_clock;
 
@@ -80,24 +85,31 @@ pub struct Aside {
     pub retry_in: Duration,
 }
 
+/// What earlier calls about pods of a template have come to. By default there was none that has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Earlier {
+    /// Faults in a row.
+    pub(crate) faults: u32,
+    /// Whether the last of them was that the call had too little time or memory.
+    pub(crate) had_too_little: bool,
+}
+
+impl Earlier {
+    /// The processor time of the next call, where one about such a pod has so much otherwise and its request has so much time left: twice
+    /// as much after each fault, within limits.
+    pub(crate) fn time(self, usual: Duration, left: Option<Duration>) -> Duration {
+        let doubled = usual.saturating_mul(1 << self.faults.min(SET_ASIDE_DOUBLINGS));
+        let most = left.map_or(SET_ASIDE_TIME_MOST, |left| SET_ASIDE_TIME_MOST.min(left / SET_ASIDE_PART));
+        doubled.min(most).max(usual)
+    }
+}
+
 /// The pod templates that one predicate has failed for.
 #[derive(Debug, Default)]
 pub(crate) struct SetAside {
     /// Whether there are any: calls of a sound predicate take no lock.
     is_used: AtomicBool,
-    failed: Mutex<FxHashMap<u64, Failed>>,
-}
-
-#[derive(Debug)]
-struct Failed {
-    pod: String,
-    last_fault: Arc<str>,
-    faults: u32,
-    since: SystemTime,
-    /// For how long it was set aside last; zero where it was not yet.
-    wait: Duration,
-    /// When it may be tried, or has failed if it was not set aside.
-    until: Instant,
+    failed: Mutex<Templates>,
 }
 
 impl SetAside {
@@ -106,15 +118,64 @@ impl SetAside {
     /// # Errors
     ///
     /// [`FaultKind::Quarantined`], with the last fault.
-    pub(crate) fn admit(&self, owner: &Owner<'_>) -> Result<(), Fault> {
+    pub(crate) fn admit(&self, owner: &Owner<'_>) -> Result<Earlier, Fault> {
         if !self.is_used.load(Ordering::Relaxed) {
-            return Ok(());
+            return Ok(Earlier::default());
         }
-        let failed = self.failed.lock();
-        let Some(known) = failed.get(&owner.template()) else { return Ok(()) };
-        let left = known.until.saturating_duration_since(Instant::now());
+        let template = owner.template();
+        self.failed.lock().admit(template, Instant::now())
+    }
+
+    /// A call has failed. Gives for how long pods of the template are set aside, if they are: at once where the pod alone is to blame,
+    /// else after [`SET_ASIDE_FAULTS`].
+    pub(crate) fn fail(&self, owner: &Owner<'_>, fault: &Fault, is_of_pod: bool) -> Option<Duration> {
+        let (pod, template) = (owner.context?.pod_key(), owner.template());
+        let mut failed = self.failed.lock();
+        self.is_used.store(true, Ordering::Relaxed);
+        failed.fail(template, &pod, fault, is_of_pod, Instant::now())
+    }
+
+    /// A call about a pod was good: nothing is known against its template any more.
+    pub(crate) fn release(&self, owner: &Owner<'_>) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut failed = self.failed.lock();
+        failed.0.remove(&owner.template());
+        self.is_used.store(!failed.0.is_empty(), Ordering::Relaxed);
+    }
+
+    /// The templates that are set aside now, the longest first.
+    pub(crate) fn list(&self) -> Vec<Aside> {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        self.failed.lock().list(Instant::now())
+    }
+}
+
+/// The templates by number, at most [`SET_ASIDE_TEMPLATES`].
+#[derive(Debug, Default)]
+struct Templates(FxHashMap<u64, Failed>);
+
+#[derive(Debug)]
+struct Failed {
+    pod: String,
+    last_fault: Arc<str>,
+    earlier: Earlier,
+    since: SystemTime,
+    /// For how long it was set aside last; zero where it was not yet.
+    wait: Duration,
+    /// When it may be tried, or has failed if it was not set aside.
+    until: Instant,
+}
+
+impl Templates {
+    fn admit(&self, template: u64, now: Instant) -> Result<Earlier, Fault> {
+        let Some(known) = self.0.get(&template) else { return Ok(Earlier::default()) };
+        let left = known.until.saturating_duration_since(now);
         if left.is_zero() {
-            return Ok(());
+            return Ok(known.earlier);
         }
         let detail = format!(
             "not called about pods as {} for {} s, because of what they ask for; the last fault: {}",
@@ -125,32 +186,23 @@ impl SetAside {
         Err(Fault::new(FaultKind::Quarantined, &detail))
     }
 
-    /// A call has failed. Gives for how long pods of the template are set aside, if they are: at once where the pod alone is to blame,
-    /// else after [`SET_ASIDE_FAULTS`].
-    pub(crate) fn fail(&self, owner: &Owner<'_>, fault: &Fault, is_of_pod: bool) -> Option<Duration> {
-        let pod = owner.context?.pod_key();
-        let now = Instant::now();
-        let mut failed = self.failed.lock();
-        if failed.len() >= SET_ASIDE_TEMPLATES && !failed.contains_key(&owner.template()) {
-            failed.retain(|_, known| now.saturating_duration_since(known.until) < SET_ASIDE_FORGET);
-            while failed.len() >= SET_ASIDE_TEMPLATES {
-                let first = failed.iter().min_by_key(|(_, known)| known.until).map(|(template, _)| *template)?;
-                failed.remove(&first);
-            }
+    fn fail(&mut self, template: u64, pod: &str, fault: &Fault, is_of_pod: bool, now: Instant) -> Option<Duration> {
+        if self.0.len() >= SET_ASIDE_TEMPLATES && !self.0.contains_key(&template) {
+            self.make_room(now);
         }
-        let known = failed.entry(owner.template()).or_insert_with(|| Failed {
+        let known = self.0.entry(template).or_insert_with(|| Failed {
             pod: String::new(),
             last_fault: Arc::default(),
-            faults: 0,
+            earlier: Earlier::default(),
             since: wall_clock(),
             wait: Duration::ZERO,
             until: now,
         });
         // A pod of a request may have a name of any length.
-        (known.pod, known.last_fault) = (printable(&pod, SET_ASIDE_NAME_BYTES), fault.to_string().into());
-        known.faults = known.faults.saturating_add(1);
-        self.is_used.store(true, Ordering::Relaxed);
-        if !is_of_pod && known.faults < SET_ASIDE_FAULTS {
+        (known.pod, known.last_fault) = (printable(pod, SET_ASIDE_NAME_BYTES), fault.to_string().into());
+        known.earlier.faults = known.earlier.faults.saturating_add(1);
+        known.earlier.had_too_little = matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory);
+        if !is_of_pod && known.earlier.faults < SET_ASIDE_FAULTS {
             return None;
         }
         known.wait = if known.wait.is_zero() { SET_ASIDE_FIRST } else { (known.wait * 2).min(SET_ASIDE_MOST) };
@@ -158,61 +210,30 @@ impl SetAside {
         Some(known.wait)
     }
 
-    /// A call about a pod was good: nothing is known against its template any more.
-    pub(crate) fn release(&self, owner: &Owner<'_>) {
-        if !self.is_used.load(Ordering::Relaxed) {
-            return;
+    /// Forgets those that have not failed for long, or else those that are due first.
+    fn make_room(&mut self, now: Instant) {
+        self.0.retain(|_, known| now.saturating_duration_since(known.until) < SET_ASIDE_FORGET);
+        while self.0.len() >= SET_ASIDE_TEMPLATES {
+            let first = self.0.iter().min_by_key(|(_, known)| known.until).map(|(template, _)| *template);
+            if let Some(first) = first {
+                self.0.remove(&first);
+            }
         }
-        let mut failed = self.failed.lock();
-        failed.remove(&owner.template());
-        self.is_used.store(!failed.is_empty(), Ordering::Relaxed);
     }
 
-    /// The templates that are set aside now, the longest first.
-    pub(crate) fn list(&self) -> Vec<Aside> {
-        if !self.is_used.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
-        let now = Instant::now();
-        let failed = self.failed.lock();
-        let mut listed: Vec<Aside> = failed
-            .values()
-            .filter(|known| known.until > now)
-            .map(|known| Aside {
-                pod: known.pod.clone(),
-                last_fault: Arc::clone(&known.last_fault),
-                faults: known.faults,
-                since: known.since,
-                retry_in: known.until.saturating_duration_since(now),
-            })
-            .collect();
+    fn list(&self, now: Instant) -> Vec<Aside> {
+        let asides = self.0.values().filter(|known| known.until > now).map(|known| Aside {
+            pod: known.pod.clone(),
+            last_fault: Arc::clone(&known.last_fault),
+            faults: known.earlier.faults,
+            since: known.since,
+            retry_in: known.until.saturating_duration_since(now),
+        });
+        let mut listed: Vec<Aside> = asides.collect();
         listed.sort_unstable_by(|a, b| (b.retry_in, &a.pod).cmp(&(a.retry_in, &b.pod)));
         listed
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::facts::Batch;
-
-    #[test]
-    fn a_good_call_starts_the_count_and_the_waits_of_a_template_anew() {
-        let (mut writer, reader) = nodesift_cache::new();
-        writer.publish();
-        let pod = serde_json::from_str(r#"{"metadata":{"name":"a","namespace":"ns"}}"#).unwrap();
-        let facts = Arc::new(nodesift_cache::metadata::pod(&pod));
-        let context = Context::new(reader.snapshot(), facts, None, Batch::All);
-        let (aside, owner) = (SetAside::default(), Owner::pod(&context));
-        let fail = || aside.fail(&owner, &Fault::new(FaultKind::Trap, "unreachable"), false);
-        for _ in 0..2 {
-            let waits: Vec<Option<Duration>> = (0..=SET_ASIDE_FAULTS).map(|_| fail()).collect();
-            let (few, rest) = waits.split_at(SET_ASIDE_FAULTS as usize - 1);
-            assert!(few.iter().all(Option::is_none), "{waits:?}");
-            assert_eq!(rest, [Some(SET_ASIDE_FIRST), Some(SET_ASIDE_FIRST * 2)]);
-            aside.release(&owner);
-            assert!(aside.list().is_empty());
-        }
-    }
-}
+mod tests;

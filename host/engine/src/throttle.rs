@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 use nodesift_sandbox::printable;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 
 use crate::limits::{
@@ -59,7 +59,7 @@ impl CallTimer {
     }
 }
 
-/// The debts of namespaces.
+/// The debts of namespaces, and the turn to make a call that may take longer than others.
 #[derive(Debug, Default)]
 pub struct Throttle {
     /// Whether there are any: where all calls are short, none takes a lock.
@@ -67,9 +67,20 @@ pub struct Throttle {
     /// Keyed at random: nobody can choose a namespace that has the number of another.
     hashes: RandomState,
     debts: Mutex<Debts>,
+    /// Locked while a call has more time than its pod's size gives it.
+    turn: Mutex<()>,
 }
 
+/// Held while a call has more time or memory than others have.
+pub(crate) type Turn<'a> = MutexGuard<'a, ()>;
+
 impl Throttle {
+    /// The turn to make a call with more time or memory than others have; none while another one is made. So such calls take one core at a
+    /// time, and the memory of one, however many pods ask for them.
+    pub(crate) fn turn(&self) -> Option<Turn<'_>> {
+        self.turn.try_lock()
+    }
+
     /// A long call about a pod of this namespace has taken so much processor time. Logs that the namespace is throttled from now on.
     pub(crate) fn charge(&self, namespace: &str, taken: Duration) {
         let (number, now) = (self.hashes.hash_one(namespace), Instant::now());
@@ -350,6 +361,15 @@ mod tests {
         assert!(matches!(*named, [.., "a"] | ["a", ..]) && named.len() == 2, "{named:?}");
         let bytes: usize = named.iter().map(|name| name.len()).sum();
         assert!(bytes < 1_024 && !named.iter().any(|name| name.contains('\n')), "{named:?}");
+    }
+
+    #[test]
+    fn one_call_at_a_time_has_more_than_others() {
+        let throttle = Throttle::default();
+        let turn = throttle.turn();
+        assert!(turn.is_some() && throttle.turn().is_none());
+        drop(turn);
+        assert!(throttle.turn().is_some());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a policy gives a module: permissions, limits, arguments, and whether its instances are reused.
+//! What a policy gives a module: permissions, limits, arguments, and whether its instances are reused. And what one call has beyond that.
 
 use std::time::Duration;
 
@@ -37,6 +37,16 @@ pub struct Grants {
     pub lifetime: Lifetime,
     /// Reasons that are kept of one failure; the others are counted.
     pub reasons: usize,
+}
+
+/// What a call has at least, whatever calls about such pods have otherwise. By default, nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// Processor time.
+    pub time: Duration,
+    /// Linear memory in bytes. If it is more than the grants give, the call has an instance of its own, which ends with it; a built-in can
+    /// have up to [`EXTRA_MEMORY_BYTES`](crate::limits::EXTRA_MEMORY_BYTES), other modules no more than before.
+    pub memory_bytes: usize,
 }
 
 impl Default for Grants {

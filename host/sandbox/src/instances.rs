@@ -74,7 +74,7 @@ impl Instances {
                 instance.begin(time, line_budget);
                 return Ok(instance);
             }
-            return self.make(self.call_slots(time.until)?, time, line_budget);
+            return self.make(self.call_slots(time.until)?, self.grants.memory_bytes, time, line_budget);
         }
         let slots = self.call_slots(time.until)?;
         match self.pop() {
@@ -90,9 +90,23 @@ impl Instances {
             }
             None => {
                 self.ask_for_spares();
-                self.make(slots, time, line_budget)
+                self.make(slots, self.grants.memory_bytes, time, line_budget)
             }
         }
+    }
+
+    /// Begins a call with a new instance that may have so much memory. It is not to be put back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    pub(super) fn take_larger(
+        &self,
+        memory_bytes: usize,
+        time: CallTime,
+        line_budget: Option<&Arc<LineBudget>>,
+    ) -> Result<Instance, (&'static str, Fault)> {
+        self.make(self.call_slots(time.until)?, memory_bytes, time, line_budget)
     }
 
     /// Takes an instance back after a good call, if it may be called again. Others are dropped beside the requests, and then the spare is
@@ -129,7 +143,8 @@ impl Instances {
     /// As [`Self::take`].
     pub(super) fn check_start(&self) -> Result<(), (&'static str, Fault)> {
         if !self.add_spare()? {
-            self.make(self.call_slots(None)?, CallTime::from(self.time_per_call(0, 0)), None)?;
+            let time = CallTime::from(self.time_per_call(0, 0));
+            self.make(self.call_slots(None)?, self.grants.memory_bytes, time, None)?;
         }
         Ok(())
     }
@@ -146,7 +161,7 @@ impl Instances {
         };
         // Its lines are those of the call that it is for, which counts them.
         let lines = Arc::new(LineBudget::new(self.grants.log_lines));
-        let spare = self.make([Some(slot), None], time, Some(&lines))?;
+        let spare = self.make([Some(slot), None], self.grants.memory_bytes, time, Some(&lines))?;
         self.push(spare, MODULE_SPARES);
         Ok(true)
     }
@@ -169,7 +184,7 @@ impl Instances {
         }
     }
 
-    /// A new instance, configured, as a part of a call that begins here.
+    /// A new instance with up to so much memory, configured, as a part of a call that begins here.
     ///
     /// # Errors
     ///
@@ -177,10 +192,11 @@ impl Instances {
     fn make(
         &self,
         slots: [Option<Slot>; 2],
+        memory_bytes: usize,
         time: CallTime,
         line_budget: Option<&Arc<LineBudget>>,
     ) -> Result<Instance, (&'static str, Fault)> {
-        let instance = Instance::new(&self.pre, &self.exports, self.grants.memory_bytes, slots, time, line_budget);
+        let instance = Instance::new(&self.pre, &self.exports, memory_bytes, slots, time, line_budget);
         let instance = instance.map_err(|error| match error {
             // Cannot happen: loading has checked the types.
             NewError::Contract(detail) => Fault { kind: FaultKind::MalformedVerdict, detail },

@@ -6,7 +6,7 @@
 //!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
 //! manifest    what a component imports and exports, read before it is compiled
 //! module      one loaded predicate: linked, described, configured
-//!   grants                        what a policy gives it
+//!   grants                        what a policy gives it, and what one call has beyond that
 //!   load_error                    why it is not loaded
 //! instances   its instances: made for a call, or taken from those that wait
 //!   spares                        the thread that makes instances beside the requests
@@ -76,7 +76,7 @@ pub use codes::Codes;
 pub use compile::{CompileApartError, CompilerProgram, compile_apart};
 pub use contract::{Minor, PACKAGE, VERSION};
 pub use deadline::Meter;
-pub use grants::{Grants, Lifetime};
+pub use grants::{Extra, Grants, Lifetime};
 pub use inspect::Inspection;
 pub use interface::{Facts, Interface, Kept, NoValue};
 pub use load_error::LoadError;

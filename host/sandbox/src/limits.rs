@@ -78,6 +78,10 @@ pub const COMPONENT_DECLARATION_BYTES: usize = 8 << 20;
 /// rows takes 0.8 MB.
 pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
 
+/// Linear memory that one instance of a built-in can have, for a call about a pod that [`GUEST_MEMORY_BYTES`] were too little for. The engine
+/// makes one such call at a time, and the instance ends with it. A pod of 1.5 MB, the largest, takes some ten times as much.
+pub const EXTRA_MEMORY_BYTES: usize = 64 << 20;
+
 /// Core instances in one component. Components with a language runtime have about twenty.
 pub const GUEST_INSTANCES: usize = 64;
 

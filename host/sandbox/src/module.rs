@@ -3,12 +3,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
 use super::clock::Pulse;
-use super::grants::{Grants, Lifetime};
+use super::grants::{Extra, Grants, Lifetime};
 use super::inspect::Inspection;
 use super::instance::{CallTime, Exports, Frame, Instance, NewError};
 use super::instances::{self, Instances};
@@ -150,7 +150,7 @@ impl Module {
     /// The fault of the call: a limit was exceeded, the guest trapped, or its result contradicts the contract. The instance is
     /// then dropped. [`FaultKind::RequestDeadline`] where `until` has passed.
     pub fn filter(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Verdict, Fault> {
-        self.filter_for(facts, rows, until, None)
+        self.filter_for(facts, rows, until, None, Extra::default())
     }
 
     /// As [`Self::filter`], and adds the lines that the guest writes, whether or not it has a verdict in the end.
@@ -165,7 +165,23 @@ impl Module {
         until: Option<Instant>,
         lines: &mut Vec<Line>,
     ) -> Result<Verdict, Fault> {
-        self.filter_for(facts, rows, until, Some(lines))
+        self.filter_with(facts, rows, until, lines, Extra::default())
+    }
+
+    /// As [`Self::filter_logging`], with more than calls about such pods have otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`].
+    pub fn filter_with(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        until: Option<Instant>,
+        lines: &mut Vec<Line>,
+        extra: Extra,
+    ) -> Result<Verdict, Fault> {
+        self.filter_for(facts, rows, until, Some(lines), extra)
     }
 
     fn filter_for(
@@ -174,9 +190,17 @@ impl Module {
         rows: u32,
         until: Option<Instant>,
         lines: Option<&mut Vec<Line>>,
+        extra: Extra,
     ) -> Result<Verdict, Fault> {
         let Grants { output_bytes, reasons, .. } = *self.grants();
-        self.call((rows, facts.weight()), until, lines, |instance| instance.filter(facts, rows, output_bytes, reasons))
+        self.call((rows, facts.weight()), until, extra, lines, |instance| {
+            instance.filter(facts, rows, output_bytes, reasons)
+        })
+    }
+
+    /// The processor time of a call over so many rows about a pod of this [`weight`](crate::Facts::weight).
+    pub fn time_per_call(&self, rows: u32, weight: usize) -> Duration {
+        self.instances.time_per_call(rows, weight)
     }
 
     /// Whether it gives devices to the claims of pods: it exports `allocator`.
@@ -200,21 +224,38 @@ impl Module {
         row: u32,
         until: Option<Instant>,
     ) -> Result<Option<Allocation>, Fault> {
+        self.allocate_with(facts, rows, row, until, Extra::default())
+    }
+
+    /// As [`Self::allocate`], with more than calls about such pods have otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allocate`].
+    pub fn allocate_with(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        row: u32,
+        until: Option<Instant>,
+        extra: Extra,
+    ) -> Result<Option<Allocation>, Fault> {
         let Some(export) = self.instances.exports.allocate else {
             return Err(Fault::new(FaultKind::Unsupported, "the predicate gives no devices"));
         };
         let output_bytes = self.grants().output_bytes;
-        self.call((rows, facts.weight()), until, None, |instance| {
+        self.call((rows, facts.weight()), until, extra, None, |instance| {
             instance.allocate(export, facts, rows, row, output_bytes)
         })
     }
 
     /// Makes a call about a batch of rows and a pod of a weight on an instance that waits, or on a new one. An instance is dropped after a
-    /// fault.
+    /// fault, and where it may have more memory than others.
     fn call<T>(
         &self,
         (rows, weight): (u32, usize),
         until: Option<Instant>,
+        extra: Extra,
         lines: Option<&mut Vec<Line>>,
         call: impl FnOnce(&mut Instance) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
@@ -226,9 +267,14 @@ impl Module {
             let detail = "the clock that limits the time of guests has stopped".to_owned();
             return Err(Fault { kind: FaultKind::ClockStopped, detail });
         }
-        let time = CallTime { budget: self.instances.time_per_call(rows, weight), until };
+        let time = CallTime { budget: self.instances.time_per_call(rows, weight).max(extra.time), until };
         let line_budget = lines.is_some().then_some(&self.line_budget);
-        let mut instance = self.instances.take(time, line_budget).map_err(|(step, fault)| {
+        let is_larger = extra.memory_bytes > self.grants().memory_bytes;
+        let taken = match is_larger {
+            true => self.instances.take_larger(extra.memory_bytes, time, line_budget),
+            false => self.instances.take(time, line_budget),
+        };
+        let mut instance = taken.map_err(|(step, fault)| {
             let detail = shorten(&format!("{step}: {}", fault.detail));
             Fault { detail, ..fault }
         })?;
@@ -237,7 +283,9 @@ impl Module {
             lines.append(&mut instance.take_lines());
         }
         let returned = returned?;
-        self.instances.put_back(instance);
+        if !is_larger {
+            self.instances.put_back(instance);
+        }
         Ok(returned)
     }
 }

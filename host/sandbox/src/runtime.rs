@@ -21,8 +21,8 @@ use super::module::Module;
 use super::slots::Slots;
 use super::spares::{Maker, Spares};
 use crate::limits::{
-    ACCOUNTING_SLOTS, BUILTIN_SLOTS, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES, GUEST_SLOTS,
-    GUEST_TABLE_ELEMENTS, GUEST_TABLES, SPARE_SLOTS,
+    ACCOUNTING_SLOTS, BUILTIN_SLOTS, EXTRA_MEMORY_BYTES, GUEST_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES,
+    GUEST_SLOTS, GUEST_TABLE_ELEMENTS, GUEST_TABLES, SPARE_SLOTS,
 };
 
 /// Why the runtime does not start.
@@ -235,6 +235,8 @@ struct Shape {
     core_instances: usize,
     memories: usize,
     tables: usize,
+    /// Of each memory. Address space is reserved for more; what an instance takes of it, its own limit says.
+    memory_bytes: usize,
     /// Slots that may stay free with the pages of one module, while another module gets a fresh slot.
     free_warm: u32,
 }
@@ -244,12 +246,14 @@ const MODULE_SHAPE: Shape = Shape {
     core_instances: GUEST_INSTANCES,
     memories: GUEST_MEMORIES,
     tables: GUEST_TABLES,
+    memory_bytes: GUEST_MEMORY_BYTES,
     free_warm: MODULE_POOL_SLOTS,
 };
 
 /// What the components of the SDK have. Their instances are reused, so free slots are those of policies that were replaced: they are
 /// taken first.
-const BUILTIN_SHAPE: Shape = Shape { core_instances: 4, memories: 1, tables: 2, free_warm: 0 };
+const BUILTIN_SHAPE: Shape =
+    Shape { core_instances: 4, memories: 1, tables: 2, memory_bytes: EXTRA_MEMORY_BYTES, free_warm: 0 };
 
 fn pool(slots: u32, shape: &Shape) -> PoolingAllocationConfig {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -264,7 +268,7 @@ fn pool(slots: u32, shape: &Shape) -> PoolingAllocationConfig {
         .max_tables_per_component(count(GUEST_TABLES))
         .table_elements(GUEST_TABLE_ELEMENTS)
         .max_unused_warm_slots(shape.free_warm)
-        .max_memory_size(GUEST_MEMORY_BYTES)
+        .max_memory_size(shape.memory_bytes)
         // Pages that a guest has touched stay resident in the slot: page faults cost more than clearing the pages, and a loop
         // of bulk copies over cold pages would exceed its deadline.
         .linear_memory_keep_resident(GUEST_MEMORY_BYTES)

@@ -16,6 +16,7 @@ mod log;
 mod memory;
 mod output;
 mod policy;
+mod retries;
 mod reuse;
 mod row_sets;
 mod slots;

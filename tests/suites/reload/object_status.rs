@@ -168,7 +168,7 @@ fn a_quarantine_is_in_the_status_until_it_is_over_in_the_words_of_policy_status(
         assert!(message.contains(words) && printed.contains(words), "{words:?}: {message}\n{printed}");
     }
     assert_eq!(condition(&degraded, "Active")["status"], "True", "what answers is this generation");
-    // It is over: three good calls.
+    // It is over: a first retry that is good.
     ask_until("closed", false);
     let over = when(&server, "the end is told", |status| !is_degraded(status));
     assert_eq!((&over["observedGeneration"], &over["replicas"][0]["quarantined"]), (&json!(1), &Value::Null));

@@ -16,7 +16,7 @@ use super::gathered::Gathered;
 use crate::party::{PartySeat, PolicyParty};
 use crate::reuse::size::Size as _;
 use crate::selectors::Selectors;
-use crate::throttle::{CallTimer, Throttle};
+use crate::throttle::{CallTimer, Throttle, Turn};
 
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
@@ -133,6 +133,17 @@ impl Context {
     /// Whether the pod's namespace is throttled, so that the pod has no more time than an ordinary one.
     pub(crate) fn is_throttled(&self) -> bool {
         self.is_throttled
+    }
+
+    /// Whether a call about the pod may have more time or memory than its size gives it: what it takes is charged, and the namespace is not
+    /// throttled.
+    pub(crate) fn may_take_more(&self) -> bool {
+        self.throttle.is_some() && !self.is_throttled
+    }
+
+    /// The turn to make such a call; none while another one is made.
+    pub(crate) fn turn(&self) -> Option<Turn<'_>> {
+        self.throttle.as_ref()?.turn()
     }
 
     /// A call about the pod has taken so long: that is a debt of the pod's namespace where it was long, and has failed or the pod is large.

@@ -398,6 +398,7 @@ fn long_calls_that_fail_or_are_about_large_pods_are_debts_and_throttled_pods_hav
     throttle.charge("ns", THROTTLE_MOST);
     let after = context(LARGE, &throttle);
     assert!(before.weight() > FILTER_TIME_WEIGHT && after.weight() == 0);
+    assert!(before.may_take_more() && !after.may_take_more());
     let deadline = Fault::new(FaultKind::Deadline, "late");
     assert!(after.explain(deadline.clone()).detail.contains("the namespace ns"));
     assert_eq!(before.explain(deadline).detail, "late");
