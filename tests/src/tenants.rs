@@ -47,6 +47,9 @@ const RUNNING_PER_NODE: usize = 2;
 /// Nodes for the tenants' pods, behind a taint.
 const TENANT_NODES: usize = 10;
 
+/// The namespace of a tenant without heavy objects.
+const QUIET: &str = "tenant-quiet";
+
 /// Least bytes of a load.
 const LEAST_BYTES: usize = 2_000;
 
@@ -80,7 +83,8 @@ pub struct Report {
     pub times: [[Duration; 2]; 3],
     /// What became of the tenants' pods: answers, and faults by predicate and kind.
     pub tenants: BTreeMap<String, usize>,
-    /// Of the tenants' pods with an answer, those whose answer is that of the reference, and those whose answer is not.
+    /// Of the tenants' pods with an answer, those whose answer is that of the reference, and those whose answer is not. The one that is not
+    /// heavy is among them.
     pub judged: (usize, usize),
     /// Breakers that have opened.
     pub opened: u64,
@@ -129,7 +133,7 @@ impl World {
     fn new(shape: &Shape) -> Self {
         let mut rng = Rng::with_seed(shape.seed);
         let names: Vec<String> = (0..shape.tenants).map(|number| format!("tenant-{number}")).collect();
-        let mut plain = honest::namespaces(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut plain = honest::namespaces(&names.iter().map(String::as_str).chain([QUIET]).collect::<Vec<_>>());
         plain.extend((0..shape.nodes).map(|number| honest::node(&mut rng, number)));
         let own: Vec<String> = (shape.nodes..shape.nodes + TENANT_NODES).map(honest::node_name).collect();
         for number in shape.nodes..shape.nodes + TENANT_NODES {
@@ -145,7 +149,9 @@ impl World {
         let waiting: Vec<Value> = (0..shape.honest).map(|number| honest::pod(&mut rng, running + number)).collect();
         let honest = waiting.iter().map(|pod| text(pod, "metadata.uid").to_owned()).collect();
         plain.extend(waiting);
-        let (mut heavy, mut pending) = (Vec::new(), Vec::new());
+        // One has nothing but an ordinary pod, which has an answer on every machine.
+        let pod = Tenant::new(shape.seed, QUIET, own.clone(), Reach::Own).plain_pod();
+        let (mut heavy, mut pending) = (vec![pod.clone()], vec![Pending { pod, is_endless: false }]);
         for namespace in &names {
             let mut tenant = Tenant::new(rng.number(), namespace, own.clone(), Reach::Own);
             for _ in 0..shape.loads {

@@ -33,5 +33,6 @@ fn beside_ten_hostile_tenants_ordinary_pods_are_answered_as_without_them() {
     assert_eq!(report.honest_wrong, 0, "wrong answers about ordinary pods: {report}");
     assert_eq!(report.opened, 0, "quarantined predicates: {report}");
     assert_eq!(report.judged.1, 0, "wrong answers about pods of tenants: {report}");
-    assert!(!report.tenants.is_empty(), "nobody has asked about pods of tenants");
+    // How many of the heavy ones have an answer depends on the pace of the machine; the ordinary one beside them has one.
+    assert!(report.judged.0 > 0, "no answer about a pod of a tenant was compared: {report}");
 }

@@ -43,9 +43,14 @@ fn anti_affinity(count: usize, key: impl Fn(usize) -> String) -> Value {
     json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}})
 }
 
+/// A pod that asks for thousands of resources.
+fn heavy_resources() -> Value {
+    let resources: Value = (0..5_000).map(|number| (format!("tenant.example.com/r{number}"), json!("1"))).collect();
+    json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": resources, "limits": resources}}]})
+}
+
 /// Pods that take most time or memory of one predicate each.
 fn heavy() -> Vec<(&'static str, Value)> {
-    let resources: Value = (0..5_000).map(|number| (format!("tenant.example.com/r{number}"), json!("1"))).collect();
     let node_terms: Vec<Value> = (0..6_000)
         .map(|number| json!({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["z0", "z1", "z2", number.to_string()]}]}))
         .collect();
@@ -55,10 +60,7 @@ fn heavy() -> Vec<(&'static str, Value)> {
         })
         .collect();
     vec![
-        (
-            "extended resources",
-            json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": resources, "limits": resources}}]}),
-        ),
+        ("extended resources", heavy_resources()),
         (
             "node affinity",
             json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": node_terms}}}}),
@@ -115,17 +117,41 @@ fn ordinary_pods_fit(sidecar: &Sidecar, first: usize, of: &str) {
 fn a_pending_pod_that_takes_all_time_or_memory_of_a_predicate_is_set_aside_alone() {
     let (sidecar, _folder) = serving(&[], None);
     for (number, (of, spec)) in heavy().iter().enumerate() {
-        // Of different templates and namespaces: their number changes nothing.
+        let mut failed = None;
+        // Of different templates and namespaces: their number changes nothing. Whether they fail depends on the pace of the machine; the
+        // test below has some that fail for sure.
         for turn in 0..QUESTIONS {
-            let answer = asked(&sidecar, &pod(&format!("tenant-{}", turn % 3), &format!("heavy-{turn}"), spec));
+            let heavy = pod(&format!("tenant-{}", turn % 3), &format!("heavy-{turn}"), spec);
+            let answer = asked(&sidecar, &heavy);
+            if answer["faults"].as_array().is_some_and(|faults| !faults.is_empty()) {
+                failed = Some(heavy);
+            }
             for fault in answer["faults"].as_array().into_iter().flatten() {
                 let kind = fault["fault"].as_str().unwrap();
                 assert!(matches!(kind, "Deadline" | "Memory" | "OutputTooLarge" | "Quarantined"), "{of}: {answer}");
                 assert_eq!(feasible(&answer), 0, "{of}: {answer}");
             }
         }
+        if let Some(heavy) = failed {
+            is_set_aside_or_answered(&sidecar, &heavy, of);
+        }
         ordinary_pods_fit(&sidecar, number * QUESTIONS, of);
     }
+}
+
+/// That a pod that a predicate has failed for is not called about for a while, unless a call that had more time or memory has answered, or its
+/// namespace is throttled meanwhile. On a machine on which a question takes longer than the while, the next one is longer.
+fn is_set_aside_or_answered(sidecar: &Sidecar, pod: &Value, of: &str) {
+    let seen = timeout::until(|| {
+        let answer = asked(sidecar, pod);
+        let faults: Vec<&Value> = answer["faults"].as_array().into_iter().flatten().collect();
+        let is_throttled = |fault: &Value| {
+            fault["detail"].as_str().is_some_and(|detail| detail.contains("the time of an ordinary pod only"))
+        };
+        let is_called_no_more = |fault: &Value| fault["fault"] == "Quarantined" || is_throttled(fault);
+        (faults.is_empty() || faults.into_iter().any(is_called_no_more)).then_some(())
+    });
+    assert!(seen.is_some(), "{of}: it is called about again and again");
 }
 
 #[test]
@@ -216,8 +242,10 @@ fn a_running_pod_with_thousands_of_anti_affinity_terms_changes_what_it_matches_a
 
 #[test]
 fn where_faults_are_ignored_a_tenant_cannot_switch_a_predicate_off_for_others() {
+    // NodeResourcesFit has so little memory that it fails for sure for a pod that asks for thousands of resources.
     let policy = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: test}\nspec:\n  \
-                  schedulerNames: [default-scheduler]\n  predicates:\n  - {name: InterPodAffinity, onError: Ignore}\n";
+                  schedulerNames: [default-scheduler]\n  predicates:\n  - {name: InterPodAffinity, onError: Ignore}\n  \
+                  - {name: NodeResourcesFit, onError: Ignore, limits: {memory: 2Mi}}\n";
     let mut guard = pod("honest", "guard", &json!({}));
     guard["spec"]["nodeName"] = json!("n0");
     let (sidecar, _folder) = serving(&[guard], Some(policy));
@@ -225,9 +253,25 @@ fn where_faults_are_ignored_a_tenant_cannot_switch_a_predicate_off_for_others() 
     let forbidden = anti_affinity(1, |_| "zone".to_owned());
     let before = feasible(&asked(&sidecar, &pod("honest", "picky", &forbidden)));
     assert_eq!(before, NODES - NODES / 3);
+    // More than any node has.
+    let requests = json!({"cpu": "17"});
+    let huge =
+        json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": requests, "limits": requests}}]});
     for turn in 0..QUESTIONS {
+        // Whether this one fails depends on the pace of the machine, and the next one does for sure.
         let heavy = anti_affinity(3_000, |number| format!("tenant.example.com/k{number}"));
         asked(&sidecar, &pod(&format!("tenant-{}", turn % 3), &format!("heavy-{turn}"), &heavy));
+        let answer =
+            asked(&sidecar, &pod(&format!("tenant-{}", turn % 3), &format!("wide-{turn}"), &heavy_resources()));
+        let fault = &answer["faults"][0];
+        assert_eq!(
+            (&fault["predicate"], &fault["effect"]),
+            (&json!("NodeResourcesFit"), &json!("Ignored")),
+            "{answer}"
+        );
+        assert_eq!(feasible(&answer), NODES, "{answer}");
+        let answer = asked(&sidecar, &pod("honest", &format!("huge-{turn}"), &huge));
+        assert_eq!((answer["faults"].as_array().map_or(0, Vec::len), feasible(&answer)), (0, 0), "{answer}");
         let answer = asked(&sidecar, &pod("honest", &format!("picky-{turn}"), &forbidden));
         assert_eq!(feasible(&answer), before, "{answer}");
     }
@@ -424,11 +468,16 @@ fn a_namespace_whose_pods_take_all_time_again_and_again_keeps_nobody_waiting_but
     let throttled = details.iter().filter(|detail| detail.contains("the time of an ordinary pod only")).count();
     println!("{throttled} of {HEAVY} throttled: {details:#?}");
     assert_eq!(details.len(), HEAVY, "each has a fault of its own");
+    // So how many of them were is not certain, but whatever an answer says is in the log, too.
+    let is_logged = || sidecar.output().contains("namespace throttled").then_some(());
+    assert!(throttled == 0 || timeout::until(is_logged).is_some(), "{}", sidecar.output());
     // Who is throttled is named to those who may read; probes get a number. On such a machine it may have paid by now.
     let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
     let listed = state["throttled"].as_array().unwrap();
     println!("listed: {listed:?}");
+    assert!(listed.len() <= 1, "{listed:?}");
     assert!(listed.iter().all(|one| one["namespace"] == "tenant" && one["debtMs"].as_u64() > Some(0)), "{listed:?}");
+    assert!(listed.is_empty() || timeout::until(is_logged).is_some(), "{}", sidecar.output());
     let metrics = get(&sidecar.unix(), "/metrics").unwrap().body;
     assert!(
         ["0", "1"].iter().any(|count| metrics.contains(&format!("nodesift_throttled_namespaces {count}\n"))),
