@@ -39,9 +39,9 @@ pub(crate) struct Proof {
 
 impl Proof {
     /// The proof of a manifest with these signatures; those that were not read are left out.
-    pub(crate) fn new(manifest: &[u8], signatures: Signatures) -> Self {
+    pub(crate) fn new(manifest: &str, signatures: Signatures) -> Self {
         let Signatures { payloads, bundles, .. } = signatures;
-        Self { manifest: String::from_utf8_lossy(manifest).into_owned(), signatures: payloads, bundles }
+        Self { manifest: manifest.to_owned(), signatures: payloads, bundles }
     }
 
     /// The proof in a file.
@@ -71,7 +71,8 @@ impl Proof {
         }
         if !keys.is_empty() {
             let (payloads, bundles) = (self.signatures.clone(), self.bundles.clone());
-            registry::verify(&Signatures { payloads, bundles, ..Signatures::default() }, &artifact.manifest, keys)?;
+            let signatures = Signatures { payloads, bundles, ..Signatures::default() };
+            registry::verify(&signatures, artifact.manifest.as_bytes(), keys)?;
         }
         Ok(artifact)
     }

@@ -146,7 +146,7 @@ fn check(
     }
     match keys {
         [] => Ok(()),
-        keys => Ok(registry::verify(signatures, &artifact.manifest, keys)?),
+        keys => Ok(registry::verify(signatures, artifact.manifest.as_bytes(), keys)?),
     }
 }
 

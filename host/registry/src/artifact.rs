@@ -90,7 +90,7 @@ pub(crate) struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// The manifest as it is in the registry.
-    pub manifest: Vec<u8>,
+    pub manifest: String,
     /// The component's layer.
     pub component: Descriptor,
     /// What the manifest says of the module.
@@ -120,7 +120,7 @@ impl Artifact {
             annotations: annotations.clone(),
         };
         // Maps with keys of text are always JSON.
-        let manifest = serde_json::to_vec(&manifest).unwrap_or_default();
+        let manifest = serde_json::to_string(&manifest).unwrap_or_default();
         (Self { manifest, component, annotations }, config)
     }
 
@@ -155,12 +155,12 @@ impl Artifact {
         if component.digest.bytes().any(|byte| byte.is_ascii_uppercase()) || read_digest(&component.digest).is_none() {
             return Err(no_digest(&component.digest));
         }
-        Ok(Self { manifest: bytes.to_vec(), component, annotations: manifest.annotations })
+        Ok(Self { manifest: text.to_owned(), component, annotations: manifest.annotations })
     }
 
     /// The digest of the manifest.
     pub fn digest(&self) -> Digest {
-        digest_of(&self.manifest)
+        digest_of(self.manifest.as_bytes())
     }
 
     /// Whether the manifest or the component has this digest.
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_two_readers_could_take_for_different_things_is_refused_by_name() {
         let (written, _) = Artifact::of_component(b"component", annotations());
-        let text = String::from_utf8(written.manifest.clone()).unwrap();
+        let text = written.manifest.as_str();
         let digits = written.component.digest.strip_prefix("sha256:").unwrap();
         let capitals = text.replace(digits, &digits.to_uppercase());
         assert!(capitals != text && Artifact::read(capitals.as_bytes()).unwrap_err().contains("no SHA-256"));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_refusal_is_one_short_line_whatever_the_manifest_says() {
         let (written, _) = Artifact::of_component(b"component", annotations());
-        let text = String::from_utf8(written.manifest).unwrap();
+        let text = written.manifest;
         let long = "\\u001b[31m\\n".repeat(300_000);
         let layers = vec![json!({"mediaType": "x".repeat(400_000), "digest": "x", "size": 1}); 8];
         for manifest in [
@@ -254,12 +254,12 @@ mod tests {
     #[test]
     fn an_artifact_reads_as_it_was_written_and_is_the_same_each_time() {
         let (written, config) = Artifact::of_component(b"component", annotations());
-        assert_eq!(Artifact::read(&written.manifest).unwrap(), written);
+        assert_eq!(Artifact::read(written.manifest.as_bytes()).unwrap(), written);
         assert_eq!(Artifact::of_component(b"component", annotations()), (written.clone(), config.clone()));
         assert!(
             written.is(&digest_of(b"component")) && written.is(&written.digest()) && !written.is(&digest_of(b"other"))
         );
-        let manifest: serde_json::Value = serde_json::from_slice(&written.manifest).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&written.manifest).unwrap();
         assert_eq!(manifest["artifactType"], "application/wasm");
         assert_eq!(manifest["layers"][0]["annotations"][TITLE], "own.wasm");
         assert_eq!(manifest["config"]["digest"], digest_text(&digest_of(&config)));
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_manifest_without_one_component_is_refused() {
         let (artifact, _) = Artifact::of_component(b"component", annotations());
-        let mut manifest: Manifest = serde_json::from_slice(&artifact.manifest).unwrap();
+        let mut manifest: Manifest = serde_json::from_str(&artifact.manifest).unwrap();
         let read = |manifest: &Manifest| Artifact::read(&serde_json::to_vec(manifest).unwrap());
         let layer = manifest.layers.remove(0);
         assert!(read(&manifest).unwrap_err().contains("0 layers"));

@@ -116,7 +116,7 @@ pub fn push(
             None => 0,
         };
         let tag = address.tag().unwrap_or("latest");
-        client.push_manifest(&artifact.manifest, tag).await?;
+        client.push_manifest(artifact.manifest.as_bytes(), tag).await?;
         Ok(Pushed { digest, signatures })
     };
     wait(all, PUSH, &|| false)
@@ -156,7 +156,7 @@ async fn pull_once(
     let artifact = client.artifact(wanted.digest.as_ref()).await?;
     let component = client.blob("the component", &artifact.component, COMPONENT_BYTES, progress).await?;
     let signatures = match wanted.signatures {
-        true => client.signatures(Search::new(&artifact.manifest, keys)).await?,
+        true => client.signatures(Search::new(artifact.manifest.as_bytes(), keys)).await?,
         false => Signatures::default(),
     };
     Ok(Pulled { artifact, component, signatures })

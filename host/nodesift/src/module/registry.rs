@@ -67,7 +67,7 @@ pub(crate) fn pull(args: &ModulePullArgs) -> anyhow::Result<()> {
     let pulled = fetch(&address, &keys)?;
     let digest = pulled.artifact.digest();
     if !keys.is_empty() {
-        registry::verify(&pulled.signatures, &pulled.artifact.manifest, &keys)
+        registry::verify(&pulled.signatures, pulled.artifact.manifest.as_bytes(), &keys)
             .map_err(|error| Failure::Data(anyhow::Error::new(error).context(address.to_string())))?;
     }
     let name = address.repository().rsplit('/').next().unwrap_or("module");

@@ -10,7 +10,7 @@
 //! at [`component`].
 
 use oci_spec::distribution::Reference;
-use oci_spec::image::{ImageManifest, OciLayout};
+use oci_spec::image::OciLayout;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use sha2::{Digest as _, Sha256};
@@ -24,7 +24,7 @@ use crate::reach::NamedPath;
 use crate::spec::{Key, OCI_INDEX, blob};
 use nodesift_registry::limits::{BUNDLE_BYTES, PAYLOAD_BYTES, REFERRER_BYTES};
 use nodesift_registry::{
-    self as registry, COMPONENT, Descriptor, MANIFEST, Search, Signature, VerifyError, bounded, digest_text, hex,
+    self as registry, Artifact, Descriptor, MANIFEST, Search, Signature, VerifyError, bounded, digest_text, hex,
     no_digest, read_digest,
 };
 use nodesift_sandbox::limits::COMPONENT_BYTES;
@@ -60,9 +60,6 @@ pub enum OciError {
     /// The index names it more than once, for different manifests.
     #[error("the layout has {0} manifests of this reference")]
     Ambiguous(usize),
-    /// The manifest has no component, or several.
-    #[error("its manifest has {0} layers that are components; expected one, of media type application/wasm")]
-    Components(usize),
     /// A blob does not have the digest by which it is named.
     #[error("{0}: the content does not have the digest of its name")]
     Corrupt(NamedPath),
@@ -104,8 +101,8 @@ impl Index {
     }
 }
 
-/// The component of the artifact with this reference, and what shows that it is the one of the policy. `expected` is the SHA-256 that its manifest or the component must have; where there are
-/// keys, one of them has to have signed it.
+/// The component of the artifact with this reference, and what shows that it is the one of the policy. `expected` is the SHA-256 that its
+/// manifest or the component must have; where there are keys, one of them has to have signed it.
 ///
 /// # Errors
 ///
@@ -133,11 +130,10 @@ pub(super) fn component(
     }
     let (manifest_path, manifest_digest) = place(layout, &index_path, &named.digest)?;
     let bytes = verified(&manifest_path, &manifest_digest, named.size, OCI_DOCUMENT_BYTES)?;
-    let manifest: ImageManifest = document(&manifest_path, &bytes)?;
-    let is_component = |layer: &&oci_spec::image::Descriptor| COMPONENT.contains(&layer.media_type().as_ref());
-    let components: Vec<_> = manifest.layers().iter().filter(is_component).collect();
-    let [component] = components.as_slice() else { return Err(OciError::Components(components.len())) };
-    let (path, digest) = place(layout, &manifest_path, component.digest().as_ref())?;
+    // By the same rules as when it is recalled.
+    let artifact = Artifact::read(&bytes);
+    let artifact = artifact.map_err(|reason| OciError::Malformed { path: manifest_path.clone(), reason })?;
+    let (path, digest) = place(layout, &manifest_path, &artifact.component.digest)?;
     if *expected != digest && *expected != manifest_digest {
         return Err(OciError::Digest(hex(expected)));
     }
@@ -154,8 +150,8 @@ pub(super) fn component(
     if !keys.is_empty() {
         registry::verify(&signatures, &bytes, &keys)?;
     }
-    let component = verified(&path, &digest, component.size(), COMPONENT_BYTES as u64)?;
-    Ok((component, Proof::new(&bytes, signatures)))
+    let component = verified(&path, &digest, artifact.component.size, COMPONENT_BYTES as u64)?;
+    Ok((component, Proof::new(&artifact.manifest, signatures)))
 }
 
 /// Looks for the signatures of a manifest in the layout that are under the tag that they have in registries.

@@ -97,7 +97,7 @@ fn an_artifact_is_recalled_only_with_what_shows_that_it_is_the_one_that_the_docu
     let pinned: Digest = Sha256::digest(&manifest).into();
     let signed = |key: &SigningKey, digest: &Digest| vec![key.sign("registry.example.com/team/own", digest).unwrap()];
     let keep = |manifest: &str, payloads: Vec<Signature>| {
-        let proof = Proof::new(manifest.as_bytes(), Signatures { payloads, ..Signatures::default() });
+        let proof = Proof::new(manifest, Signatures { payloads, ..Signatures::default() });
         fs::write(state.proof(&pinned), serde_json::to_vec(&proof).unwrap()).unwrap();
     };
     for module in ["oci: registry.example.com/team/own:1", "oci: registry.example.com/team/own:1, layout: /layout"] {

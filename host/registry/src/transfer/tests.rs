@@ -196,7 +196,7 @@ fn each_refusal_says_what_to_do() {
     assert!(server.refusal().contains("no artifact of a module"), "{}", server.refusal());
     server.put("manifests/1", Answer { length: 5 << 20, ..Answer::new(200, &b"{"[..]) });
     assert!(server.refusal().contains("more than 4194304 bytes"), "{}", server.refusal());
-    let large = String::from_utf8(artifact.manifest).unwrap().replace("\"size\":9", "\"size\":68719476736");
+    let large = artifact.manifest.replace("\"size\":9", "\"size\":68719476736");
     server.put("manifests/1", Answer::new(200, large));
     assert!(server.refusal().contains("more than 67108864 bytes"), "{}", server.refusal());
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

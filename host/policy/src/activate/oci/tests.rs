@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use nodesift_registry::{BUNDLE, SigningKey};
+use nodesift_registry::{BUNDLE, COMPONENT, SigningKey};
 
 const REFERENCE: &str = "registry.example.com/team/isolation:1.2";
 
@@ -102,6 +102,28 @@ fn nothing_is_taken_that_does_not_have_its_digest() {
         fs::write(&path, before).unwrap();
     }
     assert!(layout.component(&layer["digest"]).is_ok());
+}
+
+#[test]
+fn a_manifest_that_would_not_be_recalled_is_refused_when_it_is_read() {
+    let layout = Layout::new();
+    let layer = layout.blob(COMPONENT[0], b"component");
+    let manifest = layout.manifest(std::slice::from_ref(&layer));
+    let name = manifest["digest"].as_str().unwrap().replace("sha256:", "");
+    let text = fs::read_to_string(layout.0.path().join("blobs/sha256").join(name)).unwrap();
+    // A byte that is no text, in a field that nobody reads.
+    let mut odd = text.replacen('{', r#"{"comment":"?","#, 1).into_bytes();
+    odd.iter_mut().filter(|byte| **byte == b'?').for_each(|byte| *byte = 0xff);
+    let digits = layer["digest"].as_str().unwrap().replace("sha256:", "");
+    let capitals = text.replace(&digits, &digits.to_uppercase()).into_bytes();
+    for (bytes, words) in [(odd, "not UTF-8"), (capitals, "is no SHA-256")] {
+        let manifest = layout.blob(MANIFEST, &bytes);
+        layout.index(&[("1.2", &manifest)]);
+        for digest in [&layer["digest"], &manifest["digest"]] {
+            let refused = layout.component(digest).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+    }
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_blob_whose_name_is_no_digest_is_not_asked_for_and_the_name_is_cut() {
 fn attach(server: &Server, artifact: &Artifact, text: &str) -> serde_json::Value {
     let layer = Descriptor::of(BUNDLE, text.as_bytes());
     server.put(&format!("blobs/{}", layer.digest), Answer::new(200, text));
-    let subject = Descriptor::of(MANIFEST, &artifact.manifest);
+    let subject = Descriptor::of(MANIFEST, artifact.manifest.as_bytes());
     let config = Descriptor::of("application/vnd.oci.empty.v1+json", b"{}");
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE, "config": config, "layers": [layer], "subject": subject,
@@ -114,7 +114,7 @@ fn a_module_that_cosign_has_signed_is_pulled_and_verified() {
         }
     }
     let pulled = server.pull(Wanted { digest: None, signatures: true }).unwrap();
-    let verify = |key| sign::verify(&pulled.signatures, &pulled.artifact.manifest, &[key]);
+    let verify = |key| sign::verify(&pulled.signatures, pulled.artifact.manifest.as_bytes(), &[key]);
     assert_eq!(verify(PublicKey::from_pem(&text(&made["key"])).unwrap()), Ok(()));
     assert_eq!(verify(sign::generated().public()), Err(sign::VerifyError::Stranger(2)));
 }
@@ -164,12 +164,12 @@ fn referrers_are_bounded_and_one_that_is_bad_hides_no_other() {
 fn verified(server: &Server, key: &SigningKey) -> Result<(), String> {
     let (wanted, keys) = (Wanted { digest: None, signatures: true }, [key.public()]);
     let pulled = pull_signed(&server.address, wanted, &keys, None, &|| false).map_err(|error| error.to_string())?;
-    sign::verify(&pulled.signatures, &pulled.artifact.manifest, &keys).map_err(|error| error.to_string())
+    sign::verify(&pulled.signatures, pulled.artifact.manifest.as_bytes(), &keys).map_err(|error| error.to_string())
 }
 
 /// The text of a bundle by a key.
 fn signed(key: &SigningKey, artifact: &Artifact) -> String {
-    let signature = key.signature(&artifact.manifest).unwrap();
+    let signature = key.signature(artifact.manifest.as_bytes()).unwrap();
     json!({"verificationMaterial": {}, "messageSignature": {"signature": signature}}).to_string()
 }
 
