@@ -380,15 +380,17 @@ pub const ASSUME_TTL: Duration = Duration::from_secs(30);
 pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 
 /// Time for the evaluation of an `Assume` with `check`, without the lock of the cache's writer: one pod on one node, which takes a
-/// millisecond. Also under the lock for a pod that holds devices of an earlier `Assume`, within [`LOCKED_CHECKS_TIME`].
+/// millisecond.
 pub const CHECK_TIME: Duration = Duration::from_millis(500);
 
-/// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it; a custom
-/// predicate may take seconds for a call.
+/// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it, and a custom
+/// predicate may be granted seconds for a call. On a busy cluster something is published every few milliseconds, so what takes longer
+/// than that is evaluated under the lock each time, and what takes longer than this is refused each time: a smaller limit would keep
+/// pods from ever being placed. It is the time of several calls of custom predicates that are granted no more than others
+/// ([`FILTER_TIME_MIN`](nodesift_sandbox::limits::FILTER_TIME_MIN) each).
 pub const LOCKED_CHECK_TIME: Duration = Duration::from_millis(50);
 
-/// Time for all evaluations under that lock together, those of pods that hold devices included: well below the 900 ms without a publication
-/// after which `/livez` fails.
+/// Time for all evaluations under that lock together: well below the 900 ms without a publication after which `/livez` fails.
 pub const LOCKED_CHECKS_TIME: Duration = Duration::from_millis(400);
 
 /// What part of the time that passes comes back to [`LOCKED_CHECKS_TIME`]: one in so many.

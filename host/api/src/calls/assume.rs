@@ -11,6 +11,7 @@ use nodesift_proto::v1;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::check::hold_again;
 use super::request::{TERMINATED, pod_ref};
 use super::response;
 use crate::admission::deadline::Deadline;
@@ -29,7 +30,8 @@ pub(super) struct AssumePlan {
     whole: Option<PodRecord>,
     node: String,
     pub(super) ttl: Duration,
-    if_generation: Option<u64>,
+    /// The generation at which the cache has to be.
+    pub(super) if_generation: Option<u64>,
     /// Whether the pod has to fit.
     pub(super) check: bool,
     /// Whether its claims get devices; then `check` is set too.
@@ -87,10 +89,15 @@ impl Service {
 
         let mut writer = self.lock_by(deadline)?;
         let plan = self.plan(&mut writer, request)?;
+        let held = writer.held_for_pod(&plan.pod.uid);
         let found = self.evaluate_locked(&mut writer, request, &plan, found)?;
-        let placed = self.place(&mut writer, &plan, until, &found)?;
+        let placed = self.place(&mut writer, &plan, until, &found);
+        if let (Err(_), Some(held)) = (&placed, held) {
+            hold_again(&mut writer, &plan.pod.uid, held);
+        }
         let version = self.publish(&mut writer);
         drop(writer);
+        let placed = placed?;
         let allocations = found.into_iter().map(response::allocation).collect();
         Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }

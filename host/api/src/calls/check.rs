@@ -4,9 +4,9 @@
 //! Both are found on one snapshot: without the lock of the cache's writer first, and again under it where anything has been published
 //! meanwhile. Start at [`Service::evaluate_locked`].
 //!
-//! A pod that holds devices in flight from an earlier call gets them anew: its own hold ends before it is evaluated, under the lock,
-//! and comes back where the call is refused. So a core that has lost an answer repeats the call, and one that changes its mind moves
-//! the pod without forgetting it first.
+//! A pod that holds devices in flight from an earlier call gets them anew: it is evaluated on a snapshot without its own hold, which
+//! ends only where the call succeeds. So a core that has lost an answer repeats the call, and one that changes its mind moves the pod
+//! without forgetting it first.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::assume::AssumePlan;
 use crate::admission::deadline::Deadline;
 use crate::{Error, Service, limits};
-use nodesift_cache::{Generation, Placed, Plan, Snapshot, Writer};
+use nodesift_cache::{Generation, Placed, Plan, PodHolds, Snapshot, Writer};
 use nodesift_engine::allocation::ClaimAllocation;
 use nodesift_engine::{self as engine, Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
 
@@ -24,6 +24,14 @@ pub(super) struct Found {
     at: (Generation, u64),
     /// What the pod's claims get; empty without `allocate`.
     allocations: Vec<ClaimAllocation>,
+}
+
+/// What a plan is evaluated on.
+struct Ground {
+    snapshot: Arc<Snapshot>,
+    /// The generation of the cache for which it is: that of the snapshot, or, where the snapshot lacks the pod's own hold, the one
+    /// with that hold and nothing else changed.
+    at: Generation,
 }
 
 /// What has to be evaluated for a plan.
@@ -53,28 +61,48 @@ impl Needs {
 }
 
 impl Service {
-    /// Evaluates without the lock. None where there is nothing to evaluate, the state is not settled, or the pod has a hold that has
-    /// to end first.
+    /// Evaluates without the lock. None where there is nothing to evaluate, the state is not settled, or the pod holds devices and the
+    /// generation has to stay as it is.
     pub(super) fn evaluate_unlocked(&self, request: &AssumePlan, deadline: Deadline) -> Result<Option<Found>, Error> {
-        let (plan, planned_at, holds) = {
+        let (plan, needs, ground) = {
             let mut writer = self.lock_by(deadline)?;
             let plan = self.plan(&mut writer, request)?;
-            let holds = writer.held_for_pod(&plan.pod.uid).is_some();
-            (plan, self.reader().snapshot().generation(), holds)
+            let needs = Needs::of(request, &plan);
+            let would_change = request.if_generation.is_some() && own_hold(&writer, &plan, needs).is_some();
+            if needs.nothing() || would_change {
+                return Ok(None);
+            }
+            let ground = self.ground(&mut writer, &plan, needs);
+            (plan, needs, ground)
         };
-        let needs = Needs::of(request, &plan);
-        if needs.nothing() || (needs.devices && holds) {
-            return Ok(None);
-        }
-        match self.evaluate_plan(&plan, needs, limits::CHECK_TIME) {
-            // On a later snapshot the pod may be another than the one of the plan.
-            Ok(found) => Ok(Some(found).filter(|found| found.at.0 == planned_at)),
+        match self.evaluate_plan(&plan, needs, &ground, limits::CHECK_TIME) {
+            Ok(found) => Ok(Some(found)),
             Err(error) if error.is_unsettled() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Evaluates a plan under the lock, unless what was found without it still holds. Returns what the pod's claims get.
+    /// What a plan is evaluated on once the lock is released: the published state, without devices that the pod itself holds. It holds
+    /// them again when this returns.
+    fn ground(&self, writer: &mut Writer, plan: &Plan, needs: Needs) -> Ground {
+        let Some(held) = own_hold(writer, plan, needs) else { return self.newest() };
+        writer.release_pod(&plan.pod.uid);
+        // Whoever reads this one sees the devices free for a moment; who places by it is evaluated again, since the generation moves on.
+        writer.publish();
+        let snapshot = self.reader().snapshot();
+        hold_again(writer, &plan.pod.uid, held);
+        writer.publish();
+        Ground { snapshot, ..self.newest() }
+    }
+
+    /// The published state.
+    fn newest(&self) -> Ground {
+        let snapshot = self.reader().snapshot();
+        Ground { at: snapshot.generation(), snapshot }
+    }
+
+    /// Evaluates a plan under the lock, unless what was found without it still holds. Returns what the pod's claims get; where that is
+    /// asked for, the pod holds nothing any more.
     ///
     /// # Errors
     ///
@@ -86,12 +114,7 @@ impl Service {
         plan: &Plan,
         found: Option<Found>,
     ) -> Result<Vec<ClaimAllocation>, Error> {
-        // What holds devices is evaluated nowhere else, and would be interrupted each time.
-        let time = match request.allocate && writer.held_for_pod(&plan.pod.uid).is_some() {
-            true => limits::CHECK_TIME,
-            false => limits::LOCKED_CHECK_TIME,
-        };
-        let time = self.locked_time().left(Instant::now(), time);
+        let time = self.locked_time().left(Instant::now(), limits::LOCKED_CHECK_TIME);
         let start = Instant::now();
         let found = self.evaluate_locked_within(time, writer, request, plan, found);
         self.locked_time().spend(Instant::now(), start.elapsed());
@@ -115,21 +138,19 @@ impl Service {
             return Ok(Vec::new());
         }
         let state = (self.reader().snapshot().generation(), self.engine().policy().generation);
+        let held = own_hold(writer, plan, needs);
+        if held.is_some() {
+            writer.release_pod(&plan.pod.uid);
+        }
         if let Some(found) = found.filter(|found| found.at == state) {
             return Ok(found.allocations);
         }
-        let held = if needs.devices { writer.held_for_pod(&plan.pod.uid) } else { None };
-        let Some(held) = held else {
-            return Ok(self.evaluate_plan(plan, needs, time).map_err(interrupted)?.allocations);
-        };
-        writer.release_pod(&plan.pod.uid);
-        writer.publish();
-        let found = self.evaluate_plan(plan, needs, time).map_err(interrupted);
-        if found.is_err() {
-            // What was held a moment ago can be held again: nobody else has had the lock.
-            if let Err(error) = writer.hold_again(held) {
-                tracing::error!(%error, pod = %plan.pod.uid, "devices in flight are not held any more");
-            }
+        if held.is_some() {
+            writer.publish();
+        }
+        let found = self.evaluate_plan(plan, needs, &self.newest(), time).map_err(interrupted);
+        if let (Err(_), Some(held)) = (&found, held) {
+            hold_again(writer, &plan.pod.uid, held);
             writer.publish();
         }
         Ok(found?.allocations)
@@ -166,10 +187,11 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::DoesNotFit`], and those of the engine.
-    fn evaluate_plan(&self, plan: &Plan, needs: Needs, time: Duration) -> Result<Found, Error> {
+    fn evaluate_plan(&self, plan: &Plan, needs: Needs, ground: &Ground, time: Duration) -> Result<Found, Error> {
         let counts_already = plan.placed != Placed::Assumed;
         let removed = counts_already.then(|| PodRef::Uid(plan.pod.uid.to_string())).into_iter().collect();
-        let snapshot = self.engine().overlay_snapshot(&OverlaySpec { removed, ..OverlaySpec::default() })?;
+        let overlay = OverlaySpec { removed, ..OverlaySpec::default() };
+        let snapshot = self.engine().overlay_snapshot_on(&ground.snapshot, &overlay)?;
         let policy = self.engine().policy().generation;
         let pod = PodRef::Known(Arc::clone(&plan.pod));
         let deadline = Some(Instant::now() + time);
@@ -178,7 +200,7 @@ impl Service {
             true => self.engine().allocate(&snapshot, &pod, &plan.node, deadline)?,
             false => Vec::new(),
         };
-        Ok(Found { at: (snapshot.generation(), policy), allocations })
+        Ok(Found { at: (ground.at, policy), allocations })
     }
 
     /// Checks that the pod fits; returns the generation of the policy.
@@ -207,6 +229,18 @@ impl Service {
             Some(_) => Ok(answer.policy_generation),
             None => Err(Error::Internal),
         }
+    }
+}
+
+/// What the pod of a plan holds itself, where it is to get devices.
+fn own_hold(writer: &Writer, plan: &Plan, needs: Needs) -> Option<PodHolds> {
+    needs.devices.then(|| writer.held_for_pod(&plan.pod.uid)).flatten()
+}
+
+/// Holds again what a pod has held a moment ago: it can be, where nobody else has had the lock.
+pub(super) fn hold_again(writer: &mut Writer, pod: &str, held: PodHolds) {
+    if let Err(error) = writer.hold_again(held) {
+        tracing::error!(%error, pod, "devices in flight are not held any more");
     }
 }
 

@@ -14,7 +14,7 @@ use nodesift_proto::v1;
 use nodesift_sandbox::Runtime;
 
 /// Time per call of a predicate: the tests are not about time, and a busy machine is slow.
-const CALL_TIME: Duration = Duration::from_secs(10);
+pub(crate) const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// Longer than any test.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -29,14 +29,19 @@ pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
 }
 
+/// The deadline of a request that has none.
+pub(crate) fn patient() -> Deadline {
+    Deadline::after(Instant::now(), PATIENCE)
+}
+
 impl Service {
     /// `Assume`, however long it takes.
     pub(crate) fn assume_now(&self, request: v1::AssumeRequest) -> Result<v1::AssumeResponse, Error> {
-        self.assume_by(request, Deadline::after(Instant::now(), PATIENCE))
+        self.assume_by(request, patient())
     }
 
     /// `Forget`, however long it takes.
     pub(crate) fn forget_now(&self, request: v1::ForgetRequest) -> Result<v1::ForgetResponse, Error> {
-        self.forget_by(request, Deadline::after(Instant::now(), PATIENCE))
+        self.forget_by(request, patient())
     }
 }

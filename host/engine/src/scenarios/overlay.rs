@@ -63,14 +63,22 @@ impl Engine {
     /// [`Error::OverlayPart`] where a named pod or node is not in the cache. [`OverlayError::Unsettled`] where the cache has a
     /// newer state of a pod than the newest snapshot: try again after the next publication.
     pub fn overlay_snapshot(&self, spec: &OverlaySpec) -> Result<Arc<Snapshot>, Error> {
+        self.overlay_snapshot_on(&self.snapshot(), spec)
+    }
+
+    /// The same with a given snapshot in place of the newest.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::overlay_snapshot`].
+    pub fn overlay_snapshot_on(&self, snapshot: &Arc<Snapshot>, spec: &OverlaySpec) -> Result<Arc<Snapshot>, Error> {
         if spec.is_empty() {
-            return Ok(self.snapshot());
+            return Ok(Arc::clone(snapshot));
         }
         let policy = self.policy();
         let selection = policy.selection();
         let compile = |node: &Node| metadata::node_selecting(node, &selection);
         let nodes: Vec<NodeFacts> = spec.nodes.iter().map(compile).collect();
-        let snapshot = self.snapshot();
         let overlay = self.overlay(spec, nodes)?;
         snapshot.with(self.cache.pods(), &overlay).map(Arc::new).map_err(|error| placed(error, &overlay))
     }

@@ -13,14 +13,19 @@ use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::metadata::{self, SliceRecord};
 use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::Engine;
-use nodesift_sandbox::Runtime;
+use nodesift_engine::{ActivePolicy, ActivePredicate, Breaker, Engine, Mode, OnError, Phases};
+use nodesift_sandbox::{Grants, Runtime};
+use nodesift_tests::guest::Guest;
 
 /// A service with these predicates over the nodes `n` and `m` with one device each and `k` with none. The claims and pods of these
 /// names ask for one device; the pod `x` asks for an extended resource, and `none` for nothing.
 fn service(predicates: &[&str], names: &[&str]) -> Service {
+    service_by(testing::active(predicates), names)
+}
+
+/// The same with a policy.
+fn service_by((active, runtime): (ActivePolicy, Runtime), names: &[&str]) -> Service {
     let (mut writer, reader) = cache::new();
-    let (active, runtime) = testing::active(predicates);
     let selection = active.selection();
 
     for name in ["n", "m", "k"] {
@@ -159,6 +164,83 @@ fn threads_that_race_for_the_last_device_never_both_get_it() {
 
 #[test]
 fn what_takes_too_long_under_the_lock_is_interrupted_and_changes_nothing() {
+    let (mut active, runtime) = testing::active(&["DynamicResources"]);
+    // It writes a line into the log, and never ends.
+    let endless = Guest::healthy()
+        .imports(r#"(import "nodesift:predicate/log@0.2.0" "write" (func $write (param i32 i32 i32)))"#)
+        .filter(
+            "(call $write (i32.const 0) (i32.const 144) (i32.const 5)) (loop $forever (br $forever)) (unreachable)",
+        );
+    let grants = Grants { time_per_call: Some(testing::CALL_TIME), ..Grants::default() };
+    let module = Arc::new(runtime.load(&endless.component(), grants).unwrap());
+    let endless = ActivePredicate {
+        name: Arc::from("Endless"),
+        phases: Phases::ALL,
+        on_error: OnError::Reject,
+        mode: Mode::Enforce,
+        digest: [0; 32],
+        module: Arc::clone(&module),
+        counts: Arc::default(),
+        breaker: Arc::new(Breaker::that_never_opens()),
+        is_beside: false,
+    };
+    active.predicates.insert(0, endless);
+    let service = service_by((active, runtime), &["a", "b"]);
+    // The first has something in flight from an earlier call.
+    let plain = v1::AssumeRequest { allocate: false, ..request(uid("a"), "n") };
+    assert_eq!(service.assume_now(plain).unwrap().placed(), v1::Placed::Assumed);
+    service.writer().lock().hold_for_pod("a", &[(Arc::from("claim-a"), Vec::new())]).unwrap();
+    for name in ["a", "b"] {
+        let request = service.assume_plan("", request(uid(name), "m")).unwrap();
+        let before = module.log_counts();
+        // Where this thread does not run for all of the time, the predicate is not called.
+        while module.log_counts() == before {
+            let mut writer = service.writer().lock();
+            let plan = service.plan(&mut writer, &request).unwrap();
+            let error = service.evaluate_locked(&mut writer, &request, &plan, None).unwrap_err();
+            assert_eq!(error.status().0, tonic::Code::Aborted, "{error}");
+            assert!(error.text().contains("try again"), "{error}");
+            assert_eq!(writer.held_for_pod(&Arc::from(name)).is_some(), name == "a");
+            let node = writer.assumption(name).map(|assumption| assumption.node.to_string());
+            assert_eq!(node.as_deref(), Some("n").filter(|_| name == "a"));
+        }
+    }
+}
+
+#[test]
+fn a_pod_that_holds_devices_is_evaluated_without_the_lock_and_keeps_them_meanwhile() {
+    let service = service(&["DynamicResources"], &["a", "b"]);
+    assert_eq!(gets(&service, "a", "n"), v1::Placed::Assumed);
+    let request = service.assume_plan("", request(uid("a"), "n")).unwrap();
+    // Under the lock there is no time for anything but a comparison.
+    let locked = |found: Option<Found>, writer: &mut Writer| {
+        let plan = service.plan(writer, &request).unwrap();
+        (service.evaluate_locked_within(Duration::ZERO, writer, &request, &plan, found), plan)
+    };
+    let found = service.evaluate_unlocked(&request, testing::patient()).unwrap();
+    assert!(found.is_some());
+    // Meanwhile nobody else gets them.
+    refused(&service, "b", "n", TAKEN);
+    let mut writer = service.writer().lock();
+    let (allocations, plan) = locked(found, &mut writer);
+    let until = Instant::now() + limits::ASSUME_TTL;
+    assert_eq!(service.place(&mut writer, &plan, until, &allocations.unwrap()).unwrap(), Placed::Renewed);
+    writer.publish();
+    drop(writer);
+    refused(&service, "b", "n", TAKEN);
+    // What was found says nothing any more once something has changed.
+    let found = service.evaluate_unlocked(&request, testing::patient()).unwrap();
+    assert!(found.is_some());
+    assert_eq!(gets(&service, "b", "m"), v1::Placed::Assumed);
+    let mut writer = service.writer().lock();
+    assert!(matches!(locked(found, &mut writer).0, Err(Error::CheckInterrupted)));
+    drop(writer);
+    forget(&service, "b");
+    refused(&service, "b", "n", TAKEN);
+}
+
+#[test]
+fn where_there_is_no_time_under_the_lock_nothing_changes() {
     let service = service(&["NodeName", "DynamicResources"], &["a", "b"]);
     assert_eq!(gets(&service, "a", "n"), v1::Placed::Assumed);
     for name in ["a", "b"] {
@@ -181,6 +263,9 @@ fn a_call_that_is_repeated_or_about_another_node_is_not_in_its_own_way() {
     let service = service(&["DynamicResources"], &["a", "b"]);
     assert_eq!(gets(&service, "a", "n"), v1::Placed::Assumed);
     assert_eq!(gets(&service, "a", "n"), v1::Placed::Renewed, "its answer may have been lost");
+    let generation = service.reader().snapshot().generation().0;
+    let same = v1::AssumeRequest { if_generation: Some(generation), ..request(uid("a"), "n") };
+    assert_eq!(service.assume_now(same).unwrap().placed(), v1::Placed::Renewed, "nothing else has changed");
     refused(&service, "b", "n", TAKEN);
     assert_eq!(gets(&service, "a", "m"), v1::Placed::Moved);
     assert_eq!(gets(&service, "b", "n"), v1::Placed::Assumed, "the hold on the other node has ended");
@@ -277,8 +362,8 @@ fn a_policy_that_gives_no_devices_refuses_pods_with_claims_only() {
     refused(&policy, "a", "n", "DynamicResources");
     // Where the policy lets pods with claims pass.
     let engine = policy.engine();
-    let active = nodesift_engine::ActivePolicy::clone(&engine.policy());
-    let active = nodesift_engine::ActivePolicy { on_unsupported: nodesift_engine::OnError::Ignore, ..active };
+    let active = ActivePolicy::clone(&engine.policy());
+    let active = ActivePolicy { on_unsupported: OnError::Ignore, ..active };
     let engine = Engine::new(policy.reader().clone(), active, Runtime::start(None).unwrap());
     policy = Service::new(Arc::new(engine), policy.writer().clone(), Readiness::default(), Settings::default());
     refused(&policy, "a", "n", "no predicate of the policy gives devices to claims");
