@@ -49,8 +49,17 @@ pub const CONTROL_FRAMES: u32 = 4_096;
 /// The same for each second, in the long run: pings that measure, of a client that is otherwise idle.
 pub const CONTROL_FRAMES_PER_SECOND: u32 = 64;
 
-/// The same for each frame of a request or a response: two windows, and a ping that measures.
+/// The same for each head of a request, and each frame of a response: two windows, and a ping that measures.
 pub const CONTROL_FRAMES_PER_FRAME: u32 = 4;
+
+/// Bytes of a frame of a response from which on it leads to so many: nearly every message of a stream has as many. A shorter one leads to
+/// one control frame, and none where it is no message: it leaves where the client opens its windows byte by byte, which would pay for
+/// itself.
+pub const ANSWERED_DATA_BYTES: usize = 32;
+
+/// Bytes of a frame of a request's body below which it counts as a control frame: those before a message of gRPC. Nobody cuts a body
+/// smaller, but for its last frame.
+pub const TINY_DATA_BYTES: usize = 5;
 
 /// Time for a peer that has sent too many to read that, before its connection is closed.
 pub const GOODBYE_TIME: Duration = Duration::from_secs(1);

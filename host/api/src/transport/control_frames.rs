@@ -1,6 +1,9 @@
 //! A budget of control frames for each HTTP/2 connection: PING, SETTINGS, WINDOW_UPDATE, PRIORITY and unknown ones cost the sidecar
 //! time, and belong to no request. Who sends too many is told so by GOAWAY, and not listened to any more.
 //!
+//! Frames of a body with a byte or two cost as much, and count like them. A peer answers what it gets by control frames, not what it
+//! sends: its bodies add nothing to the budget, and neither do frames that its own windows make tiny.
+//!
 //! h2 bounds resets, CONTINUATION and empty DATA by itself. Frames are only counted here: what is malformed is left for h2 to refuse.
 //! Start at [`ControlledIo`].
 
@@ -72,8 +75,8 @@ impl Frames {
         self.filled == 0 && self.rest == 0
     }
 
-    /// Goes through bytes, and tells the type of each frame that begins.
-    fn pass(&mut self, mut bytes: &[u8], mut begins: impl FnMut(u8)) {
+    /// Goes through bytes, and tells the type of each frame that begins, and the bytes of its payload.
+    fn pass(&mut self, mut bytes: &[u8], mut begins: impl FnMut(u8, usize)) {
         while let Some((first, others)) = bytes.split_first() {
             if self.is_other {
                 return;
@@ -96,7 +99,7 @@ impl Frames {
                     let [high, middle, low, kind, ..] = self.head;
                     self.filled = 0;
                     self.rest = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
-                    begins(kind);
+                    begins(kind, self.rest);
                 }
             }
         }
@@ -108,18 +111,28 @@ impl Budget {
         Self { left: limits::CONTROL_FRAMES, since: Instant::now() }
     }
 
-    /// A frame of a request or a response: it may lead to some control frames.
-    fn earn(&mut self, kind: u8) {
-        if matches!(kind, DATA | HEADERS) {
-            self.left = (self.left + limits::CONTROL_FRAMES_PER_FRAME).min(limits::CONTROL_FRAMES);
-        }
+    /// A frame that goes to the peer: it may lead to some control frames.
+    fn earn(&mut self, kind: u8, payload: usize) {
+        let leads_to = match kind {
+            HEADERS => limits::CONTROL_FRAMES_PER_FRAME,
+            DATA if payload >= limits::ANSWERED_DATA_BYTES => limits::CONTROL_FRAMES_PER_FRAME,
+            // The answer to a short request of a stream: a client may measure by each.
+            DATA if payload > limits::TINY_DATA_BYTES => 1,
+            _ => 0,
+        };
+        self.left = (self.left + leads_to).min(limits::CONTROL_FRAMES);
     }
 
     /// Counts a frame of the peer; false where it was one too many.
-    fn spend(&mut self, kind: u8) -> bool {
-        if matches!(kind, DATA | HEADERS | RST_STREAM | PUSH_PROMISE | GOAWAY | CONTINUATION) {
-            self.earn(kind);
-            return true;
+    fn spend(&mut self, kind: u8, payload: usize) -> bool {
+        match kind {
+            HEADERS => {
+                self.earn(kind, payload);
+                return true;
+            }
+            RST_STREAM | PUSH_PROMISE | GOAWAY | CONTINUATION => return true,
+            DATA if payload >= limits::TINY_DATA_BYTES => return true,
+            _ => {}
         }
         if self.left == 0 {
             let seconds = self.since.elapsed().as_secs().min(u64::from(limits::CONTROL_FRAMES));
@@ -192,7 +205,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for ControlledIo<I> {
         ready!(Pin::new(&mut it.io).poll_read(cx, buf))?;
         let (budget, mut is_calm) = (&mut it.budget, true);
         let arrived = buf.filled().get(before..).unwrap_or_default();
-        it.incoming.pass(arrived, |kind| is_calm &= budget.spend(kind));
+        it.incoming.pass(arrived, |kind, payload| is_calm &= budget.spend(kind, payload));
         if is_calm {
             return Poll::Ready(Ok(()));
         }
@@ -211,7 +224,8 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ControlledIo<I> {
         let written = ready!(Pin::new(&mut it.io).poll_write(cx, bytes))?;
         if it.is_h2() {
             let budget = &mut it.budget;
-            it.outgoing.pass(bytes.get(..written).unwrap_or_default(), |kind| budget.earn(kind));
+            let bytes = bytes.get(..written).unwrap_or_default();
+            it.outgoing.pass(bytes, |kind, payload| budget.earn(kind, payload));
         }
         Poll::Ready(Ok(written))
     }
@@ -230,7 +244,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for ControlledIo<I> {
             let (budget, mut rest) = (&mut it.budget, written);
             for slice in slices {
                 let part = slice.get(..rest.min(slice.len())).unwrap_or_default();
-                it.outgoing.pass(part, |kind| budget.earn(kind));
+                it.outgoing.pass(part, |kind, payload| budget.earn(kind, payload));
                 rest -= part.len();
             }
         }
@@ -311,6 +325,43 @@ mod tests {
         let exchange = [frame(HEADERS, 20), frame(DATA, 100), frame(8, 4), frame(8, 4), frame(6, 8)].concat();
         let all = exchange.repeat(2 * limits::CONTROL_FRAMES as usize);
         assert_eq!(sent(&all, 4096).await, (PREFACE.len() + all.len(), Vec::new()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_leads_to_no_control_frames_and_its_tiny_frames_count_as_some() {
+        let most = limits::CONTROL_FRAMES as usize;
+        let body = |of: &[Vec<u8>]| [frame(HEADERS, 20), of.concat().repeat(most)].concat();
+        let (ping, tiny) = (frame(6, 8), frame(DATA, limits::TINY_DATA_BYTES - 1));
+        for all in [
+            body(&[frame(DATA, 1), ping.clone()]),
+            body(&[frame(DATA, 100), ping.clone(), ping]),
+            body(&[tiny.clone(), tiny]),
+        ] {
+            let (read, back) = sent(&all, 4096).await;
+            assert!(read < PREFACE.len() + all.len());
+            assert_eq!(back, GOODBYE);
+        }
+        // A stream of the smallest messages goes on for ever.
+        let all = body(&[frame(DATA, limits::TINY_DATA_BYTES), frame(DATA, limits::TINY_DATA_BYTES)]);
+        assert_eq!(sent(&all, 4096).await, (PREFACE.len() + all.len(), Vec::new()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_response_consists_of_leads_to_control_frames_unless_windows_have_cut_it_small() {
+        let mut budget = Budget::new();
+        while budget.spend(6, 8) {}
+        for (kind, payload, leads_to) in [
+            (8, 4, 0),
+            (DATA, limits::TINY_DATA_BYTES, 0),
+            (DATA, limits::TINY_DATA_BYTES + 1, 1),
+            (DATA, limits::ANSWERED_DATA_BYTES - 1, 1),
+            (DATA, limits::ANSWERED_DATA_BYTES, limits::CONTROL_FRAMES_PER_FRAME),
+            (HEADERS, 1, limits::CONTROL_FRAMES_PER_FRAME),
+        ] {
+            budget.earn(kind, payload);
+            let paid = (0..10).filter(|_| budget.spend(6, 8)).count();
+            assert_eq!(paid, leads_to as usize, "a frame of kind {kind} with {payload} bytes");
+        }
     }
 
     #[tokio::test(start_paused = true)]
