@@ -1,4 +1,5 @@
-//! Servers to which a registry redirects: none of them gets the credentials of the registry, whatever it asks for.
+//! Servers to which a registry sends others: none of them gets the credentials of the registry, whatever it asks for, but a server of
+//! tokens, and none is asked without TLS beyond this machine.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,9 +11,11 @@ use std::thread;
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
 use nodesift_tests::sidecar::run;
+use nodesift_tests::timeout;
 use serde_json::json;
 
 use crate::server::command;
+use crate::sidecar::{Folders, policy};
 
 /// The secret of the registry, as a header has it: `robot:s3cr3t`.
 const SECRET: &str = "cm9ib3Q6czNjcjN0";
@@ -83,22 +86,37 @@ fn pulled(registry: SocketAddr, entry: &serde_json::Value) -> String {
     output.stderr
 }
 
-#[test]
-fn a_server_that_a_blob_is_redirected_to_gets_no_credentials_and_asks_for_none() {
-    let (foreign, seen) = greedy();
+/// A registry with one module for whoever has credentials, which it asks for by a challenge; its blobs may be elsewhere. Returns the digest
+/// of the component as well.
+fn having(challenge: &str, blobs: Option<String>) -> (SocketAddr, Seen, String) {
     let component = Guest::healthy().component();
-    let layer = json!({"mediaType": "application/wasm", "digest": digest(&component), "size": component.len()});
+    let digest_of_it = digest(&component);
+    let layer = json!({"mediaType": "application/wasm", "digest": digest_of_it, "size": component.len()});
     let config = json!({"mediaType": "application/vnd.wasm.config.v0+json", "digest": digest(b"{}"), "size": 2});
     let manifest = json!({"schemaVersion": 2, "config": config, "layers": [layer]}).to_string();
-    let (registry, own) = serve("127.0.0.1", move |_, first, has_credentials| match () {
-        () if !has_credentials => (401, "www-authenticate: Basic realm=\"own\"\r\n".to_owned(), Vec::new()),
-        () if first.contains("/blobs/") => (307, format!("location: http://{foreign}/blob\r\n"), Vec::new()),
-        () => (
+    let challenge = format!("www-authenticate: {challenge}\r\n");
+    let (registry, seen) = serve("127.0.0.1", move |_, first, has_credentials| match &blobs {
+        _ if !has_credentials => (401, challenge.clone(), Vec::new()),
+        Some(elsewhere) if first.contains("/blobs/") => (307, format!("location: {elsewhere}\r\n"), Vec::new()),
+        None if first.contains("/blobs/") => (200, String::new(), component.clone()),
+        _ => (
             200,
             "content-type: application/vnd.oci.image.manifest.v1+json\r\n".to_owned(),
             manifest.clone().into_bytes(),
         ),
     });
+    (registry, seen, digest_of_it)
+}
+
+/// How many requests a server has had whose first line has these words.
+fn count(seen: &Seen, words: &str) -> usize {
+    seen.lock().unwrap().iter().filter(|request| request.lines().next().unwrap_or_default().contains(words)).count()
+}
+
+#[test]
+fn a_server_that_a_blob_is_redirected_to_gets_no_credentials_and_asks_for_none() {
+    let (foreign, seen) = greedy();
+    let (registry, own, _) = having("Basic realm=\"own\"", Some(format!("http://{foreign}/blob")));
     let error = pulled(registry, &json!({"auth": SECRET}));
     assert!(own.lock().unwrap().iter().any(|request| request.contains(SECRET)), "the registry itself has them");
     let seen = seen.lock().unwrap();
@@ -111,22 +129,54 @@ fn a_server_that_a_blob_is_redirected_to_gets_no_credentials_and_asks_for_none()
 #[test]
 fn a_request_for_a_token_follows_no_redirect() {
     let (foreign, seen) = greedy();
-    let (registry, _) = serve("127.0.0.1", move |own, first, _| match () {
+    let (registry, own) = serve("127.0.0.1", move |own, first, _| match () {
         () if first.contains("/token") => (307, format!("location: http://{foreign}/steal\r\n"), Vec::new()),
         () => (401, format!("www-authenticate: Bearer realm=\"http://{own}/token\",service=\"own\"\r\n"), Vec::new()),
     });
     for entry in [json!({"identitytoken": "REFRESH-SECRET"}), json!({"auth": SECRET})] {
-        pulled(registry, &entry);
+        let before = count(&own, "/token");
+        let error = pulled(registry, &entry);
+        assert!(count(&own, "/token") > before, "it is asked for a token, and redirects: {error}");
     }
+    let secrets = |request: &&String| request.contains("REFRESH-SECRET") || request.contains(SECRET);
+    assert!(own.lock().unwrap().iter().filter(secrets).count() >= 2, "the server of tokens itself has them");
     assert_eq!(*seen.lock().unwrap(), [""; 0]);
 }
 
 #[test]
 fn tokens_and_blobs_are_not_asked_for_at_plain_addresses_off_this_machine() {
     // A documentation address: nothing is there, and nothing must be sent.
-    let (registry, _) = serve("127.0.0.1", move |_, _, _| {
-        (401, "www-authenticate: Bearer realm=\"http://192.0.2.2/token\",service=\"own\"\r\n".to_owned(), Vec::new())
+    let tokens = "Bearer realm=\"http://192.0.2.2/token\",service=\"own\"";
+    let blobs = ("Basic realm=\"own\"", Some("http://192.0.2.2/blob".to_owned()));
+    for (challenge, blobs) in [(tokens, None), blobs] {
+        let (registry, _, _) = having(challenge, blobs);
+        let error = pulled(registry, &json!({"auth": SECRET}));
+        assert!(error.contains("192.0.2.2") && error.contains("which is not asked: it has no TLS"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_of_tokens_on_another_host_is_named_in_the_log_with_its_port() {
+    let (tokens, asked) = serve("127.0.0.2", |_, _, _| {
+        (200, "content-type: application/json\r\n".to_owned(), br#"{"token": "t0ken"}"#.to_vec())
     });
-    let error = pulled(registry, &json!({"auth": SECRET}));
-    assert!(error.contains("192.0.2.2") && error.contains("which is not asked: it has no TLS"), "{error}");
+    let challenge = format!("Bearer realm=\"http://{tokens}/token\",service=\"own\"");
+    let (registry, _, digest) = having(&challenge, None);
+    let config = tempfile::tempdir().unwrap();
+    let entry = json!({"auths": {registry.to_string(): {"auth": SECRET}}});
+    fs::write(config.path().join("config.json"), entry.to_string()).unwrap();
+    let folders = Folders::new();
+    folders.put("policy.yaml", policy(&format!("{registry}/team/own:1.0"), &digest, &[]));
+    let mut command = command();
+    command.env("DOCKER_CONFIG", config.path());
+    let serving = folders.serve_with(command);
+    assert!(asked.lock().unwrap().iter().any(|request| request.contains(SECRET)), "it gets the credentials");
+    let line = timeout::until(|| {
+        let output = serving.0.output();
+        output.lines().find(|line| line.contains("has its tokens from another server")).map(str::to_owned)
+    });
+    let line = line.unwrap_or_else(|| panic!("it is not said: {}", serving.0.output()));
+    assert!(line.contains(&tokens.to_string()) && line.contains(&registry.to_string()), "{line}");
+    let output = serving.0.output();
+    assert!(![SECRET, "s3cr3t", "t0ken"].iter().any(|secret| output.contains(secret)), "{output}");
 }
