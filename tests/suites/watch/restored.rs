@@ -1,13 +1,13 @@
 //! Servers that know only older versions than those seen: an etcd that was restored from a backup, and one of several API servers
 //! that lags. The first is found out and believed in the end; the second is waited out.
 
-use nodesift_tests::apiserver::{Fault, Verb};
+use nodesift_tests::apiserver::{ApiServer, Fault, Verb};
 use nodesift_tests::http::{get, post};
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::timeout;
 
 use crate::oracle::{AnswerPoller, probes, question};
-use crate::world::{World, node, pod};
+use crate::world::{World, fill, node, pod};
 
 /// Whether an answer says that it is stale, and the resourceVersion of its pods.
 fn answer(world: &World) -> (bool, String) {
@@ -24,7 +24,10 @@ fn lines(world: &World, text: &str) -> usize {
 #[test]
 fn a_cluster_that_is_restored_from_a_backup_is_stale_and_then_answered_as_it_is() {
     let _beside = beside_others();
-    let world = World::with(6, 4);
+    let server = ApiServer::start();
+    fill(&server, 6, 4);
+    // The least that leaves a quiet cluster fresh; its lists are believed after 20 s.
+    let world = World::started(server, &["--stale-after", "15s"]);
     world.is_followed("Pod");
     let backup = world.server.look(|store| store.version());
     world.server.change(|store| {
@@ -43,6 +46,9 @@ fn a_cluster_that_is_restored_from_a_backup_is_stale_and_then_answered_as_it_is(
         .expect("it is said that the server knows only older versions");
     let ready = get(&world.sidecar.unix(), "/readyz").unwrap();
     assert!(ready.body.contains("API server knows only older versions"), "{}", ready.body);
+    let (_, seen) = timeout::until(|| Some(answer(&world)).filter(|(is_stale, _)| *is_stale))
+        .expect("answers say that they are stale");
+    assert!(seen.parse::<u64>().is_ok_and(|seen| seen > backup), "answers are of what was known: {seen}");
     timeout::until(|| (lines(&world, "the cluster was restored from a backup; its lists") > 0).then_some(()))
         .expect("it is taken for restored");
     world.converges();
