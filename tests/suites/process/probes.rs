@@ -10,7 +10,10 @@ use nodesift_tests::timeout;
 use nodesift_tests::wire::Wire;
 use serde_json::Value;
 
-use crate::running::{Breakable, command, question, says};
+use crate::running::{Breakable, command, probe, question, says};
+
+/// An accounting component that fails for what has an annotation `k` with `b`; see the suite `accounting`.
+const COMPONENT: &str = include_str!("../../../host/sandbox/src/accounting/tests/component.wat");
 
 const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;
@@ -51,6 +54,49 @@ fn the_listener_for_probes_has_probes_and_metrics_and_nothing_else() {
     let mut wire = Wire::open(&endpoint).unwrap();
     wire.send("GET /readyz HTTP/1.1\r\nhost: 10.1.2.3:8080\r\n\r\n").unwrap();
     assert_eq!(wire.answer().unwrap().status, 200);
+}
+
+#[test]
+fn the_listener_for_probes_names_no_pod_and_no_node_that_the_other_listeners_name() {
+    let _beside = beside_others();
+    let server = ApiServer::start();
+    server.change(|store| {
+        store.apply(serde_json::json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-of-somebody"}, "spec": {},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+        }));
+        store.apply(serde_json::json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"namespace": "default", "name": "pod-of-somebody", "annotations": {"k": "b"}},
+            "spec": {
+                "schedulerName": "default-scheduler", "nodeName": "node-of-somebody",
+                "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}],
+            },
+            "status": {"phase": "Running"},
+        }));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("component.wasm"), wat::parse_str(COMPONENT).unwrap()).unwrap();
+    let policy = folder.path().join("policy.yaml");
+    let document = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [default-scheduler]\n  \
+                    predicates: [{name: NodeResourcesFit}]\n  \
+                    accounting: {module: {path: component.wasm}, annotations: [k], gauges: [s]}\n";
+    std::fs::write(&policy, document).unwrap();
+    let (kubeconfig, policy) = (server.kubeconfig().to_str().unwrap(), policy.to_str().unwrap());
+    let arguments = ["--kubeconfig", kubeconfig, "--policy", policy, "--probe-listen", "127.0.0.1:0"];
+    let sidecar = Sidecar::start(command(), &arguments);
+    let open = Endpoint::Tcp(probes(&sidecar));
+    for (path, named, counted) in [
+        ("/readyz", "the account of Pod default/pod-of-somebody is not known", "the account of 1 object is not known"),
+        ("/metrics", "nodesift_node_sum{node=\"node-of-somebody\"", "# TYPE nodesift_node_sum gauge"),
+    ] {
+        for main in [sidecar.tcp(), sidecar.unix()] {
+            says(&main, path, 200, named);
+        }
+        says(&open, path, 200, counted);
+        let (_, text) = probe(&open, path);
+        assert!(!text.contains("of-somebody"), "{path}: {text}");
+    }
 }
 
 #[test]
