@@ -167,6 +167,9 @@ pub const NAMED_LIST_BYTES: usize = 16 << 20;
 /// Timeout of writing a status: as long as a request is worth waiting for that is sent again anyway.
 pub const STATUS_TIME: Duration = Duration::from_secs(10);
 
+/// Pause before a status is given up again that others have yet to write themselves: about what an event takes to them and back.
+pub const STATUS_RELEASE_LOOK: Duration = Duration::from_millis(50);
+
 /// Bytes read of the answer to a written status: the object, which is not looked at.
 pub const STATUS_ANSWER_BYTES: usize = 16 << 20;
 

@@ -212,8 +212,14 @@ impl Status {
     /// What ends everything that was written.
     fn released(&self) -> Option<Wanted> {
         let state = self.state.lock();
-        let attempt = state.attempt.as_ref().filter(|_| state.shown.is_some() && state.written.0 > 0)?;
-        Some(self.applied(&self.replica, &object::released(&self.name, attempt)))
+        let (Some((_, json)), Some(attempt)) = (&state.shown, &state.attempt) else { return None };
+        if state.written.0 == 0 {
+            return None;
+        }
+        let shown: Value = serde_json::from_str(json).ok()?;
+        let before = self.applied(&self.replica, &object::ended(&self.name, &shown, attempt));
+        let released = self.applied(&self.replica, &object::released(&self.name, attempt));
+        Some(Wanted { after: vec![before], ..released })
     }
 
     fn applied(&self, replica: &str, body: &Value) -> Wanted {

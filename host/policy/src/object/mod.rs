@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use crd::crd;
-pub use status::{Report, released, status, unseen};
+pub use status::{Report, ended, released, status, unseen};
 
 use crate::spec::{API_VERSION, KIND};
 

@@ -81,6 +81,13 @@ pub fn released(object: &str, attempt: &Attempt) -> Value {
     applied(object, &attempt.object.uid, None)
 }
 
+/// The same for all but the conditions, which stay as they are shown: other replicas may not have written all of them themselves, and
+/// without its fields a condition is invalid.
+pub fn ended(name: &str, object: &Value, attempt: &Attempt) -> Value {
+    let status = json!({"conditions": object["status"]["conditions"]});
+    applied(name, &attempt.object.uid, Some(&status))
+}
+
 /// Fields of the object with this UID; of another with the same name none are written.
 fn applied(name: &str, uid: &str, status: Option<&Value>) -> Value {
     let mut applied = json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}});

@@ -9,12 +9,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::failure::Failure;
 use super::reflector::backoff::Backoff;
 use super::server::Apply;
-use crate::limits::STATUS_TIME;
+use crate::limits::{STATUS_RELEASE_LOOK, STATUS_TIME};
+
+/// The HTTP status of what does not fit its schema.
+const INVALID: u16 = 422;
 
 /// A status to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +81,8 @@ impl<S: Apply> StatusWriter<S> {
         self.wanted.send_replace(Some(wanted));
     }
 
-    /// Ends the task and writes this once, within a time.
+    /// Ends the task and writes this, within a time. Where the server finds that invalid, its `after` is written first: what the writer
+    /// gives up may be what others need and have not written themselves, which they do once they see that.
     ///
     /// # Errors
     ///
@@ -90,7 +94,17 @@ impl<S: Apply> StatusWriter<S> {
             // A write that is under way ends first. A server that has received it applies it even if nobody waits for the answer, and
             // that could be after the last one.
             while task.join_next().await.is_some() {}
-            server.apply(&last.uri, &last.body).await
+            let mut before = last.after.iter();
+            loop {
+                match server.apply(&last.uri, &last.body).await {
+                    Err(Failure::Refused { status: INVALID, .. }) => {}
+                    outcome => return outcome,
+                }
+                for Wanted { uri, body, .. } in before.by_ref() {
+                    server.apply(uri, body).await?;
+                }
+                sleep(STATUS_RELEASE_LOOK).await;
+            }
         };
         timeout(within, written).await.unwrap_or(Err(Failure::Silent(within)))
     }
@@ -239,6 +253,20 @@ mod tests {
         writer.finish(&wanted("end"), Duration::from_secs(1)).await.unwrap();
         sleep(Duration::from_secs(600)).await;
         assert_eq!(script.bodies(), ["a", "end"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_others_need_is_given_up_once_they_have_written_it() {
+        let script = Script::of([status(422)]);
+        let writer = StatusWriter::start(&script, &StatusTrouble::default());
+        let last = Wanted { after: vec![wanted("without the entry")], ..wanted("end") };
+        writer.finish(&last, Duration::from_secs(1)).await.unwrap();
+        assert_eq!(script.bodies(), ["end", "without the entry", "end"]);
+        // Nobody else is there.
+        let script = Script::of((0..100).filter(|number| *number != 1).map(|_| status(422)));
+        let writer = StatusWriter::start(&script, &StatusTrouble::default());
+        assert!(writer.finish(&last, Duration::from_secs(1)).await.is_err());
+        assert_eq!(script.bodies()[..2], ["end", "without the entry"]);
     }
 
     /// A server that applies what it has received, whether or not anybody waits; the first body takes it longer than the others.

@@ -33,7 +33,9 @@ async fn a_status_is_written_for_the_object_that_was_tried_and_for_no_other() {
     let wanted = status.wanted(false).unwrap();
     assert!(wanted.uri.ends_with("/predicatepolicies/default/status?force=true&fieldManager=pod%2Fa"));
     assert!(wanted.body.contains("\"observedGeneration\":1"), "{}", wanted.body);
-    assert!(status.released().is_some());
+    let released = status.released().unwrap();
+    assert!(!released.body.contains("\"status\""), "{}", released.body);
+    assert!(matches!(&*released.after, [before] if before.body.contains("\"conditions\"")), "{released:?}");
     status.see(&seen("another", "{}"));
     assert!(status.wanted(false).is_none());
     status.see(&Seen::Absent);

@@ -165,6 +165,8 @@ fn a_long_reason_is_cut_and_a_release_owns_nothing() {
     assert!(applied["status"]["replicas"][0]["message"].as_str().unwrap().len() < MESSAGE_BYTES + 32);
     let released = released("default", &bad);
     assert!(released["status"].is_null() && released["metadata"]["name"] == "default");
+    let ended = ended("default", &json!({"status": applied["status"]}), &bad);
+    assert_eq!(ended["status"], json!({"conditions": applied["status"]["conditions"]}), "the entry is gone");
 }
 
 /// Replicas that see the object late, in any order, and write what they find: all come to rest, and agree.
