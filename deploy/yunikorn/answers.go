@@ -142,6 +142,7 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, required versions, al
 	case err != nil:
 		return nil, err
 	}
+	s.policy.follow(s.client, of.set)
 	if undecided(of.set.Faults()) {
 		of.err = errUndecided
 		s.keep(question{pod.UID, allocate}, of, local)
@@ -156,7 +157,6 @@ func (s *sidecar) answer(ctx context.Context, pod *v1.Pod, required versions, al
 			of.why[&failure.Reasons[0]] = errors.New(joined(failure.Reasons))
 		}
 	}
-	s.policy.follow(s.client, of.set)
 	if s.restarted(of.set.Epoch()) {
 		return nil, nil
 	}

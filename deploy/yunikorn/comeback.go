@@ -25,6 +25,7 @@ const somePod = `{"apiVersion": "v1", "kind": "Pod",
 // the lock of the shim finds out whether it does. Placements are delivered meanwhile, and first.
 func (s *sidecar) comeBack() {
 	for tries := 0; ; tries++ {
+		s.remind()
 		s.say()
 		if !s.delivered() {
 			return
@@ -70,6 +71,8 @@ func (s *sidecar) delivered() bool {
 		case <-changed:
 		case <-pace.C:
 			s.probe()
+			s.remind()
+			s.say()
 		case <-s.client.Done():
 			return false
 		}

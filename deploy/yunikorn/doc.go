@@ -2,7 +2,8 @@
 //
 // [New] makes a [Manager] from the predicate manager that the shim has, and takes its place: it has the methods of the shim's
 // interface PredicateManager. The first question about a pod asks the sidecar once for all nodes; the questions about its other
-// nodes are lookups. Where the sidecar cannot answer, the shim's own manager does, or the pod waits: [Options.Unavailable].
+// nodes are lookups. Where the sidecar cannot answer, the shim's own manager does, or the pod waits, as it does until the policy of
+// the sidecar is known: [Options.Unavailable].
 //
 // [Manager.AssumePod] and [Manager.ForgetPod] tell the sidecar what the shim assumes and forgets. Without them it would not
 // know of pods that are placed and not yet bound. They wait for nothing; a question waits for what is on its way.

@@ -36,9 +36,10 @@ type fake struct {
 	faults            []*nodesiftv1.Fault
 	stale             bool
 	outcome           nodesiftv1.Placed
-	// The predicates of the policy, and its generation.
-	predicates []string
-	policy     uint64
+	// The predicates of the policy, its generation, and what explanations of it fail with.
+	predicates   []string
+	policy       uint64
+	explainError error
 	// Pods that fit no node on which they are asked about alone, by UID.
 	misfits map[string]bool
 	// What questions, placements, ends of placements and PreemptionPredicates fail with. Where a placement fails for want of an answer,
@@ -254,6 +255,9 @@ func (f *fake) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nodesiftv1
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.explained++
+	if f.explainError != nil {
+		return nil, f.explainError
+	}
 	explanation := &nodesiftv1.PodExplanation{}
 	for _, name := range f.predicates {
 		explanation.Predicates = append(explanation.Predicates, &nodesiftv1.PredicateAnswer{Predicate: name})

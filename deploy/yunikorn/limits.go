@@ -69,6 +69,8 @@ const (
 	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
 	maxJudged = 1000
 	maxNamed  = 20
+	// The least time between two lines about what goes on, so that they fill no log.
+	linePause = time.Minute
 	// Lines that wait to be logged, where that hangs, some kilobytes each. Further ones are left out.
 	maxUnsaid = 1000
 

@@ -41,8 +41,8 @@ func (m *Manager[N, H, E]) Predicates(pod *v1.Pod, node N, allocate bool) (plugi
 	if err == nil {
 		return plugin, why
 	}
-	if m.waits() {
-		return pluginName, rejection(err)
+	if rejection := m.rejection(err); rejection != nil {
+		return pluginName, rejection
 	}
 	m.countOwn()
 	return m.own.Predicates(pod, node, allocate)
@@ -55,7 +55,7 @@ func (m *Manager[N, H, E]) PreemptionPredicates(pod *v1.Pod, node N, victims []*
 	if err == nil {
 		return index
 	}
-	if m.waits() {
+	if m.rejection(err) != nil {
 		return -1
 	}
 	m.countOwn()

@@ -16,8 +16,9 @@ type Options struct {
 	TimeToLive time.Duration
 	// Unavailable says who answers where the sidecar cannot.
 	Unavailable Unavailable
-	// Outages is told of each outage when it begins and when it ends, of the pods that were placed in it once they are judged, and of
-	// placements that the sidecar does not take in. It is called in the background, one call at a time, under no lock of the shim.
+	// Outages is told of each outage when it begins and when it ends, every minute of one in which pods wait, of the pods that were
+	// placed in it once they are judged, and of placements that the sidecar does not take in. It is called in the background, one call
+	// at a time, under no lock of the shim.
 	Outages func(Outage)
 	// Log is told the same in short: the reason when the sidecar stops giving answers, and nil when it answers again. It is called
 	// as Outages is.
@@ -31,8 +32,9 @@ type Options struct {
 type Unavailable int
 
 const (
-	// ByPolicy is Reject where the policy has predicates that the shim lacks, and Own otherwise. Before the first answer the policy
-	// is not known, and it is Own: [Manager.Wait] waits for that answer.
+	// ByPolicy is Reject where the policy has predicates that the shim lacks, and Own otherwise. Until the policy is known, with the
+	// first answer, it is Reject: a pod that waits loses seconds, one that is placed past a predicate stays. [Manager.Wait] waits for
+	// that answer.
 	ByPolicy Unavailable = iota
 	// Own asks the shim's own manager. It knows nothing of custom predicates.
 	Own

@@ -22,6 +22,8 @@ const (
 	// Overdue: for 5 s placements have kept questions from being asked, and do not any more. Each is told of once, until it comes
 	// through; the sidecar goes on being told of it.
 	Overdue
+	// GoesOn: it gives no answers yet, and pods wait for them. It is told of every minute.
+	GoesOn
 )
 
 // Outage is a time in which the sidecar gives no answers, or tells of placements that it does not take in. Its String is one line for a
@@ -33,6 +35,8 @@ type Outage struct {
 	Length time.Duration
 	// Why it began, and the last reason.
 	First, Last error
+	// Of Began and GoesOn: why pods wait meanwhile. Nil where the shim's own manager decides about them.
+	Waits error
 	// Placements and ends of placements that had to wait for the sidecar. Of Overdue: that do so no more.
 	Waited int
 	// Pods that the shim has placed in the outage and not forgotten in it, and the names of the first of them, as namespace/name. Of
@@ -48,7 +52,9 @@ type Outage struct {
 func (o Outage) String() string {
 	switch o.Stage {
 	case Began:
-		return fmt.Sprintf("nodesift gives no answers for now: %v", o.First)
+		return fmt.Sprintf("nodesift gives no answers for now: %v; %s", o.First, o.decides())
+	case GoesOn:
+		return fmt.Sprintf("nodesift has given no answers for %s: %v; %s", o.Length.Round(time.Second), o.Last, o.decides())
 	case Ended:
 		text := fmt.Sprintf("nodesift answers again after %s; it began with: %v", o.Length.Round(time.Millisecond), o.First)
 		if o.Last.Error() != o.First.Error() {
@@ -61,6 +67,14 @@ func (o Outage) String() string {
 		return fmt.Sprintf("of %d pods that were placed while nodesift gave no answers, %d were judged since, and %d do not fit%s",
 			o.Placed, o.Judged, o.Misfits, listed(o.Misfitting, o.Misfits))
 	}
+}
+
+// decides says who decides meanwhile.
+func (o Outage) decides() string {
+	if o.Waits == nil {
+		return "the shim's own manager decides"
+	}
+	return fmt.Sprintf("pods wait, because %v", o.Waits)
 }
 
 // listed is the end of a line that names the first of some.
@@ -80,6 +94,8 @@ type outage struct {
 	Outage
 	// Pods that were placed in it, up to [maxJudged] of them.
 	placed map[types.UID]*placement
+	// When a line about it was last logged.
+	said time.Time
 }
 
 // note notes that a pod was placed, or forgotten, and whether that is a further one to wait for the sidecar.
@@ -168,10 +184,13 @@ func (s *sidecar) giveUp(reason error) {
 	}
 	asking := s.stance == beginning
 	s.stance = away
+	now := time.Now()
 	s.outage = &outage{
-		Outage: Outage{Since: time.Now(), First: reason, Last: reason, Waited: len(s.deliveries.waiting)},
+		Outage: Outage{Since: now, First: reason, Last: reason, Waited: len(s.deliveries.waiting)},
 		placed: map[types.UID]*placement{},
+		said:   now,
 	}
+	s.outage.Waits, _ = s.waits()
 	s.history.outages++
 	s.toSay(s.outage.Outage)
 	s.announce()
@@ -204,6 +223,20 @@ func (s *sidecar) resume(ownFault bool) *outage {
 	}
 	s.announce()
 	return ended
+}
+
+// remind has it logged now and then that pods wait: those who look for the reason may not look as far back as its first line.
+func (s *sidecar) remind() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	why, waits := s.waits()
+	if s.stance != away || !waits || time.Since(s.outage.said) < s.linePause {
+		return
+	}
+	s.outage.said = time.Now()
+	goesOn := s.outage.Outage
+	goesOn.Stage, goesOn.Length, goesOn.Waits = GoesOn, time.Since(goesOn.Since), why
+	s.toSay(goesOn)
 }
 
 // toSay is called with the mutex.

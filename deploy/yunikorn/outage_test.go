@@ -158,7 +158,7 @@ func TestWhoAnswersInAnOutageFollowsThePolicy(t *testing.T) {
 		"a custom predicate":                   {custom, yunikorn.ByPolicy, false},
 		"a custom predicate, by choice":        {custom, yunikorn.Own, true},
 		"predicates of the shim, and patience": {shims, yunikorn.Reject, false},
-		"predicates that are not known":        {nil, yunikorn.ByPolicy, true},
+		"no predicates":                        {nil, yunikorn.ByPolicy, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, client := startFake(t, 6)

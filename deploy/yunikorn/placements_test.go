@@ -32,6 +32,7 @@ func TestAPlacementOnANodeThatTheSidecarHasNotSeenWaitsForIt(t *testing.T) {
 	f, client := startFake(t, 6)
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{MaxAge: aLongTime})
+	untilAnswered(t, m)
 	f.change(func() { f.assumeError = status.Error(codes.NotFound, "node late is not in the cache") })
 	m.AssumePod(pod("b", "5"), "late")
 	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
@@ -101,6 +102,7 @@ func TestVictimsAreNotCountedBeforeEveryPlacementIsDelivered(t *testing.T) {
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{})
 	victims := []*v1.Pod{pod("v", "5"), pod("w", "5")}
+	untilAnswered(t, m)
 	f.change(func() { f.assumeError = unavailable })
 	m.AssumePod(pod("b", "5"), "node-0003")
 	expect(t, "the own manager's", m.PreemptionPredicates(pod("web", "5"), info("node-0001", "900"), victims, 0), ownIndex)

@@ -2,6 +2,7 @@ package yunikorn
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -78,21 +79,44 @@ func (p *policy) ask(client *nodesift.Client, version policyVersion) {
 	}
 }
 
-// needed tells whether the policy has predicates that the shim lacks. Nothing is known of it before the first answer.
-func (p *policy) needed() bool {
+// lacks is the first predicate of the policy that the shim lacks, if there is one, and tells whether the policy is known.
+func (p *policy) lacks() (first string, known bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return len(p.lacking) > 0
+	if len(p.lacking) > 0 {
+		first = p.lacking[0]
+	}
+	return first, p.known != policyVersion{}
 }
 
-// waits tells whether nodes are rejected where there is no verdict.
-func (s *sidecar) waits() bool {
+// waits tells whether nodes are rejected where there is no verdict, and why.
+func (s *sidecar) waits() (why error, waits bool) {
 	switch s.options.Unavailable {
 	case Own:
-		return false
+		return nil, false
 	case Reject:
-		return true
-	default:
-		return s.policy.needed()
+		return errByChoice, true
 	}
+	first, known := s.policy.lacks()
+	switch {
+	case !known:
+		// A pod that waits loses seconds. One that is placed past a predicate stays.
+		return errNoPolicy, true
+	case first != "":
+		return lackingError(first), true
+	default:
+		return nil, false
+	}
+}
+
+var (
+	errByChoice = errors.New("Options.Unavailable is Reject")
+	errNoPolicy = errors.New("its policy is not known yet")
+)
+
+// lackingError names a predicate that the shim lacks.
+type lackingError string
+
+func (l lackingError) Error() string {
+	return "the shim lacks the predicate " + string(l) + " of its policy"
 }

@@ -21,6 +21,7 @@ var (
 	errNoPod    = errors.New("predicates were not run because pod was not found in cache")
 	errNoNode   = errors.New("predicates were not run because node was not found in cache")
 	errNoAnswer = errors.New("predicates were not run because nodesift gave no answer")
+	errUnlearnt = errors.New("predicates were not run because nodesift gave no answer, and its policy is not known yet")
 
 	// errUndecided: the pod needs what no predicate evaluates.
 	errUndecided = errors.New("predicates were not run because no predicate evaluates what the pod needs")
@@ -32,12 +33,19 @@ var (
 	errNoReason = errors.New("rejected without a reason")
 )
 
-// rejection is the text for a node that is rejected because there is no verdict.
-func rejection(err error) error {
+// rejection is the text for a node that is rejected because there is no verdict, and nil where the shim's own manager decides.
+func (s *sidecar) rejection(err error) error {
+	why, waits := s.waits()
+	if !waits {
+		return nil
+	}
 	for _, known := range []error{errNoPod, errNoNode, errUndecided} {
 		if errors.Is(err, known) {
 			return known
 		}
+	}
+	if why == errNoPolicy {
+		return errUnlearnt
 	}
 	return errNoAnswer
 }
@@ -83,6 +91,8 @@ type sidecar struct {
 	// Outages to be logged, in their order, and whether that goes on.
 	unsaid []Outage
 	saying bool
+	// The least time between two lines about the same.
+	linePause time.Duration
 
 	// Has a value where the sidecar has taken a placement in after it had not.
 	revived chan struct{}
@@ -100,6 +110,8 @@ func newSidecar(client *nodesift.Client, options Options) *sidecar {
 		sweepAt: minSweep,
 		aside:   map[types.UID]aside{},
 		revived: make(chan struct{}, 1),
+
+		linePause: linePause,
 	}
 	s.deliveries.waiting, s.deliveries.size = map[types.UID]*waiting{}, perDelivery
 	go s.comeBack()

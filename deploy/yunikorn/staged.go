@@ -46,12 +46,13 @@ func (m *Staged[N, S, M, H, E]) PreFilter(pod *v1.Pod, allocate bool) (feasible 
 // notes in the state what it would reserve on the node.
 func (m *Staged[N, S, M, H, E]) Filter(pod *v1.Pod, node N, state S, allocate bool) (plugin string, err error) {
 	plugin, why, err := m.judge(pod, node.Node(), allocate)
-	switch {
-	case err == nil && (why != nil || !hasClaims(pod)):
+	if err == nil && (why != nil || !hasClaims(pod)) {
 		return plugin, why
-	case err != nil && m.waits():
-		return pluginName, rejection(err)
-	case err != nil:
+	}
+	if err != nil {
+		if rejection := m.rejection(err); rejection != nil {
+			return pluginName, rejection
+		}
 		m.countOwn()
 	}
 	return m.own.Filter(pod, node, state, allocate)
@@ -63,7 +64,7 @@ func (m *Staged[N, S, M, H, E]) PreemptionFilter(pod *v1.Pod, node N, state S, v
 	if err == nil {
 		return index
 	}
-	if m.waits() {
+	if m.rejection(err) != nil {
 		return -1
 	}
 	m.countOwn()

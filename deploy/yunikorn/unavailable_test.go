@@ -48,7 +48,7 @@ func TestWhereTheSidecarHasNoVerdictTheOwnManagerDecides(t *testing.T) {
 				timeout = 20 * time.Millisecond
 			}
 			of := &own{}
-			m := newManager(client, of, yunikorn.Options{Timeout: timeout})
+			m := newManager(client, of, yunikorn.Options{Timeout: timeout, Unavailable: yunikorn.Own})
 			if f.assumeError != nil {
 				m.AssumePod(pod("b", "5"), "node-0003")
 			}
@@ -97,9 +97,10 @@ func TestASidecarThatFailsIsAskedInTheBackgroundAlone(t *testing.T) {
 
 func TestAPodWithoutAVerdictIsNotAskedAboutPerNode(t *testing.T) {
 	f, client := startFake(t, 6)
-	f.change(func() { f.filterError = status.Error(codes.NotFound, "") })
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{MaxAge: aLongTime})
+	untilAnswered(t, m)
+	f.change(func() { f.filterError = status.Error(codes.NotFound, "") })
 	for range 100 {
 		ask(t, m, pod("a", "5"), info("node-0000", "900"), true, 0)
 	}
@@ -113,6 +114,7 @@ func TestPodsAndNodesThatAreNoneAreLeftToTheShim(t *testing.T) {
 	_, client := startFake(t, 6)
 	of := &own{}
 	m := newManager(client, of, yunikorn.Options{})
+	untilAnswered(t, m)
 	unnamed := pod("a", "5")
 	unnamed.UID = ""
 	ask(t, m, unnamed, info("node-0001", "900"), true, 0)
