@@ -66,6 +66,7 @@ func (s *sidecar) lookUp(pod *v1.Pod, node *v1.Node, allocate bool) *kept {
 	if of.generation < s.generation || of.names != s.client.Index().Names() || newer(node.ResourceVersion, of.nodesVersion) {
 		return nil
 	}
+	s.noteVerdict(pod.UID, node.Name)
 	return of
 }
 
@@ -102,7 +103,7 @@ func (s *sidecar) ask(pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) 
 		if err == nil {
 			var of *kept
 			if of, err = s.answer(ctx, pod, required, allocate); err == nil && of != nil {
-				s.answered(pod.UID)
+				s.answered(pod.UID, node.Name)
 				return of, nil
 			}
 		}
@@ -171,6 +172,13 @@ func joined(reasons []string) string { return strings.Join(reasons, ", ") }
 // not say that this is to be ignored. The shim's own plugins may know about it.
 func undecided(faults []nodesift.Fault) bool {
 	return slices.ContainsFunc(faults, func(fault nodesift.Fault) bool { return fault.Kind == "Unsupported" && !fault.Ignored })
+}
+
+// unevaluated tells whether a node is rejected only because no predicate evaluates what the pod needs. All other reasons come before that.
+func unevaluated(faults []nodesift.Fault, predicate string) bool {
+	return slices.ContainsFunc(faults, func(fault nodesift.Fault) bool {
+		return fault.Kind == "Unsupported" && fault.Predicate == predicate
+	})
 }
 
 // keep stores an answer, unless the shim has placed a pod since it was asked for.

@@ -37,7 +37,10 @@ func (s *sidecar) comeBack() {
 		if err == nil {
 			ended := s.resume(tries == 0 || tries >= versionedTries)
 			s.say()
-			s.review(ended)
+			if ended != nil && ended.Placed > 0 {
+				ended.Stage = Judged
+				s.review(ended)
+			}
 			return
 		}
 		s.mutex.Lock()
@@ -116,15 +119,11 @@ func (s *sidecar) question(required versions) (took time.Duration, err error) {
 	return took, nil
 }
 
-// review asks about the pods that were placed in an outage, each on its node and without itself, and has the outcome logged. It
-// ends where another outage begins.
-func (s *sidecar) review(ended *outage) {
-	if ended == nil || ended.Placed == 0 {
-		return
-	}
-	of := ended.Outage
-	of.Stage = Judged
-	for _, at := range ended.oldest() {
+// review asks about pods that were placed without the sidecar, each on its node and without itself, and has the outcome logged. For
+// those of an outage it ends where another one begins; for others it goes on after that.
+func (s *sidecar) review(placed *outage) {
+	of := placed.Outage
+	for _, at := range placed.oldest() {
 		ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
 		set, err := s.reviewOne(ctx, at)
 		cancel()
@@ -135,18 +134,18 @@ func (s *sidecar) review(ended *outage) {
 		s.mutex.Lock()
 		goesOn := s.stance == answering
 		s.mutex.Unlock()
-		if err != nil && !goesOn {
+		if err != nil && !goesOn && (of.Stage == Judged || !s.settled()) {
 			break
 		}
 		if err != nil {
 			continue
 		}
 		of.Judged++
-		if set.Fits(at.node) {
+		predicate, _, reasons := set.Why(at.node)
+		if set.Fits(at.node) || unevaluated(set.Faults(), predicate) {
 			continue
 		}
 		of.Misfits++
-		predicate, _, reasons := set.Why(at.node)
 		why := fmt.Sprintf("%s: %s", predicate, joined(reasons))
 		s.options.Misfit(at.pod, at.node, why)
 		if len(of.Misfitting) < maxNamed {

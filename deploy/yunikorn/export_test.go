@@ -8,3 +8,10 @@ func (s *sidecar) SetLinePause(pause time.Duration) {
 	defer s.mutex.Unlock()
 	s.linePause = pause
 }
+
+// Let is the number of pods that the own manager has let on a node and that are not placed yet.
+func (s *sidecar) Let() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(s.unanswered.let)
+}

@@ -66,7 +66,10 @@ const (
 	// minSweep is the number of placements, or of those that wait, from which on such as have expired are looked for.
 	minSweep = 1024
 
-	// Pods placed in one outage that are judged after it, at half a millisecond each, and those that a log line names.
+	// Pods that the own manager has let on a node and that are not placed yet, some 70 bytes each. The core places most of them next.
+	maxLet = 1024
+	// Pods placed in one outage, or without an answer between two lines about such, that are judged afterwards, at half a millisecond each,
+	// and those that a log line names.
 	maxJudged = 1000
 	maxNamed  = 20
 	// The least time between two lines about what goes on, so that they fill no log.

@@ -45,7 +45,9 @@ func (m *Manager[N, H, E]) Predicates(pod *v1.Pod, node N, allocate bool) (plugi
 		return pluginName, rejection
 	}
 	m.countOwn()
-	return m.own.Predicates(pod, node, allocate)
+	plugin, err = m.own.Predicates(pod, node, allocate)
+	m.noteOwn(pod, node.Node(), err)
+	return plugin, err
 }
 
 // PreemptionPredicates tells how many victims have to leave a node until a pod fits: the place of the last of them, from

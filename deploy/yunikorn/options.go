@@ -17,13 +17,13 @@ type Options struct {
 	// Unavailable says who answers where the sidecar cannot.
 	Unavailable Unavailable
 	// Outages is told of each outage when it begins and when it ends, every minute of one in which pods wait, of the pods that were
-	// placed in it once they are judged, and of placements that the sidecar does not take in. It is called in the background, one call
-	// at a time, under no lock of the shim.
+	// placed in it once they are judged, of pods that the own manager has placed while there was none, and of placements that the
+	// sidecar does not take in. It is called in the background, one call at a time, under no lock of the shim.
 	Outages func(Outage)
 	// Log is told the same in short: the reason when the sidecar stops giving answers, and nil when it answers again. It is called
 	// as Outages is.
 	Log func(reason error)
-	// Misfit is told of each pod that was placed in an outage and does not fit its node by what the sidecar says afterwards, and why:
+	// Misfit is told of each pod that was placed without an answer and does not fit its node by what the sidecar says afterwards, and why:
 	// for an event on the pod, which is not to be changed. It is called in the background, under no lock of the shim.
 	Misfit func(pod *v1.Pod, node, why string)
 }

@@ -24,13 +24,16 @@ const (
 	Overdue
 	// GoesOn: it gives no answers yet, and pods wait for them. It is told of every minute.
 	GoesOn
+	// Unanswered: what the sidecar says of pods that the shim's own manager has decided about, because there was no answer about them
+	// while there were about others, and that were placed. It is told of once a minute at most, where there were any.
+	Unanswered
 )
 
 // Outage is a time in which the sidecar gives no answers, or tells of placements that it does not take in. Its String is one line for a
 // log.
 type Outage struct {
 	Stage Stage
-	// When it began, or the first placement began to wait, and how long it was, or has been so far.
+	// When it began, the first placement began to wait, or the first of these pods was placed, and how long it was, or has been so far.
 	Since  time.Time
 	Length time.Duration
 	// Why it began, and the last reason.
@@ -43,8 +46,8 @@ type Outage struct {
 	// Overdue: the first placements, with node and failure.
 	Placed int
 	Names  []string
-	// Of Judged: how many pods were judged, and how many of these do not fit their nodes beside all others that are there now; the
-	// first of them, with node, predicate and reasons.
+	// Of Judged and Unanswered: how many pods were judged, and how many of these do not fit their nodes beside all others that are there
+	// now; the first of them, with node, predicate and reasons.
 	Judged, Misfits int
 	Misfitting      []string
 }
@@ -63,6 +66,9 @@ func (o Outage) String() string {
 		return text + fmt.Sprintf("; %d placements waited; %d pods were placed meanwhile%s", o.Waited, o.Placed, listed(o.Names, o.Placed))
 	case Overdue:
 		return fmt.Sprintf("nodesift does not take in %d placements, and is asked without them from now on%s", o.Waited, listed(o.Names, o.Waited))
+	case Unanswered:
+		return fmt.Sprintf("%d pods about which nodesift gave no answer were placed by the shim's own manager%s; ", o.Placed, listed(o.Names, o.Placed)) +
+			fmt.Sprintf("%d were judged since, and %d do not fit%s", o.Judged, o.Misfits, listed(o.Misfitting, o.Misfits))
 	default:
 		return fmt.Sprintf("of %d pods that were placed while nodesift gave no answers, %d were judged since, and %d do not fit%s",
 			o.Placed, o.Judged, o.Misfits, listed(o.Misfitting, o.Misfits))
@@ -127,6 +133,15 @@ func (o *outage) oldest() []*placement {
 	return all
 }
 
+// first are the names of the first of them.
+func (o *outage) first() []string {
+	var names []string
+	for _, at := range o.oldest()[:min(len(o.placed), maxNamed)] {
+		names = append(names, nameOf(at))
+	}
+	return names
+}
+
 func nameOf(at *placement) string { return at.pod.Namespace + "/" + at.pod.Name }
 
 // history is what has been since the manager was made.
@@ -142,7 +157,8 @@ type Health struct {
 	// Outages that have begun, and the length of all.
 	Outages uint64
 	Away    time.Duration
-	// Pods that were placed in outages which have ended, and of those judged since, how many do not fit.
+	// Pods that were placed without the sidecar, in outages which have ended or because there was no answer about them, and of those
+	// judged since, how many do not fit.
 	Placed, Misfits uint64
 	// Placements and ends of placements that were delivered, those that wait, and how long the first of them has waited.
 	Delivered uint64
@@ -210,13 +226,7 @@ func (s *sidecar) resume(ownFault bool) *outage {
 		clear(s.aside)
 	}
 	if ended != nil {
-		ended.Stage, ended.Length = Ended, time.Since(ended.Since)
-		for _, at := range ended.oldest() {
-			if len(ended.Names) == maxNamed {
-				break
-			}
-			ended.Names = append(ended.Names, nameOf(at))
-		}
+		ended.Stage, ended.Length, ended.Names = Ended, time.Since(ended.Since), ended.first()
 		s.history.away += ended.Length
 		s.history.placed += uint64(ended.Placed)
 		s.toSay(ended.Outage)

@@ -40,6 +40,7 @@ func (s *sidecar) place(uid types.UID, at *placement) {
 	} else {
 		delete(s.placed, uid)
 	}
+	s.placeUnanswered(uid, at)
 	if s.stance == away {
 		s.outage.note(uid, at, s.deliveries.waiting[uid] == nil)
 	}

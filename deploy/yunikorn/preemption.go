@@ -44,7 +44,7 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 	case errors.As(err, &fault) && undecided(fault.Faults):
 		return -1, errUndecided
 	case err == nil || errors.Is(err, nodesift.ErrFault) && !errors.Is(err, nodesift.ErrStale):
-		s.answered(pod.UID)
+		s.answered(pod.UID, "")
 		return index, nil
 	case !errors.Is(err, nodesift.ErrNotFound) && !errors.Is(err, nodesift.ErrInvalid):
 		s.failed(pod.UID, required, err)

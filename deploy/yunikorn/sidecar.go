@@ -86,6 +86,8 @@ type sidecar struct {
 	// The versions that the last question without an answer has required.
 	required versions
 	policy   policy
+	// Pods that are placed without an answer while there is no outage.
+	unanswered unanswered
 	// Closed when the stance is another one, or nothing waits for its delivery any more. Nil where nobody waits for that.
 	changed chan struct{}
 	// Outages to be logged, in their order, and whether that goes on.
@@ -111,7 +113,8 @@ func newSidecar(client *nodesift.Client, options Options) *sidecar {
 		aside:   map[types.UID]aside{},
 		revived: make(chan struct{}, 1),
 
-		linePause: linePause,
+		unanswered: newUnanswered(),
+		linePause:  linePause,
 	}
 	s.deliveries.waiting, s.deliveries.size = map[types.UID]*waiting{}, perDelivery
 	go s.comeBack()
@@ -237,11 +240,12 @@ func (s *sidecar) failed(uid types.UID, required versions, reason error) {
 	s.giveUp(reason)
 }
 
-// answered notes that a question about a pod had an answer.
-func (s *sidecar) answered(uid types.UID) {
+// answered notes that a question about a pod, and a node unless it is empty, had an answer.
+func (s *sidecar) answered(uid types.UID, node string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.aside, uid)
+	s.noteVerdict(uid, node)
 }
 
 // doubled is a time after so many failures.

@@ -49,13 +49,16 @@ func (m *Staged[N, S, M, H, E]) Filter(pod *v1.Pod, node N, state S, allocate bo
 	if err == nil && (why != nil || !hasClaims(pod)) {
 		return plugin, why
 	}
-	if err != nil {
-		if rejection := m.rejection(err); rejection != nil {
-			return pluginName, rejection
-		}
-		m.countOwn()
+	if err == nil {
+		return m.own.Filter(pod, node, state, allocate)
 	}
-	return m.own.Filter(pod, node, state, allocate)
+	if rejection := m.rejection(err); rejection != nil {
+		return pluginName, rejection
+	}
+	m.countOwn()
+	plugin, err = m.own.Filter(pod, node, state, allocate)
+	m.noteOwn(pod, node.Node(), err)
+	return plugin, err
 }
 
 // PreemptionFilter is [Manager.PreemptionPredicates] of this interface.
