@@ -45,6 +45,9 @@ func (s *sidecar) judge(pod *v1.Pod, node *v1.Node, allocate bool) (plugin strin
 	}
 	of := s.lookUp(pod, node, allocate)
 	if of == nil {
+		if s.isAside(pod) {
+			return s.meanwhile(pod, node, allocate)
+		}
 		if of, err = s.ask(pod, node, allocate); err != nil {
 			return "", nil, err
 		}
@@ -91,29 +94,27 @@ func (k *kept) verdict(node string) (plugin string, why, err error) {
 // ask asks about the pod and all nodes, on a snapshot that has the pod and the node as the shim has them. All of it, waiting for
 // placements and for the connection included, has the time of one question.
 func (s *sidecar) ask(pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) {
-	if s.isAside(pod.UID) {
-		return nil, errAside
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
 	required := versions{node.ResourceVersion, pod.ResourceVersion}
 	// The second time is for a sidecar that has been restarted: its first answer says so, and knows of no placement.
 	for range 2 {
-		err := s.ready(ctx)
-		if err == nil {
-			var of *kept
-			if of, err = s.answer(ctx, pod, required, allocate); err == nil && of != nil {
-				s.answered(pod.UID, node.Name)
-				return of, nil
-			}
-		}
-		if err != nil {
-			s.failed(pod.UID, required, err)
+		if err := s.ready(ctx); err != nil {
+			s.unready(required, err)
 			return nil, err
+		}
+		of, err := s.answer(ctx, pod, required, allocate)
+		if err != nil {
+			s.failed(ctx, pod, required, err)
+			return nil, err
+		}
+		if of != nil {
+			s.answered(pod, node.Name)
+			return of, nil
 		}
 	}
 	err := fmt.Errorf("%w: it was restarted twice", nodesift.ErrUnavailable)
-	s.failed(pod.UID, required, err)
+	s.unready(required, err)
 	return nil, err
 }
 
@@ -205,6 +206,7 @@ func (s *sidecar) restarted(epoch uint64) bool {
 	}
 	s.epoch, s.generation = epoch, 0
 	clear(s.kept)
+	clear(s.late.answers)
 	for uid := range s.placed {
 		s.post(uid)
 	}

@@ -90,7 +90,7 @@ func (s *sidecar) try(tries int) error {
 	if tries >= versionedTries {
 		required = versions{}
 	}
-	took, err := s.question(required)
+	took, err := s.question(required, max(tryTimeout, s.options.Timeout))
 	if err == nil && took > s.options.Timeout {
 		return fmt.Errorf("%w: %s", errSlow, took.Round(time.Millisecond))
 	}
@@ -98,9 +98,9 @@ func (s *sidecar) try(tries int) error {
 }
 
 // question asks about some pod, in the background. A pod that the sidecar finds nothing of, or invalid, is an answer too.
-func (s *sidecar) question(required versions) (took time.Duration, err error) {
+func (s *sidecar) question(required versions, within time.Duration) (took time.Duration, err error) {
 	s.client.Connect()
-	ctx, cancel := context.WithTimeout(context.Background(), max(tryTimeout, s.options.Timeout))
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	began := time.Now()
 	set, err := s.client.Feasible(ctx, nodesift.PodJSON([]byte(somePod)), nodesift.AllowFaults(),
@@ -111,6 +111,11 @@ func (s *sidecar) question(required versions) (took time.Duration, err error) {
 		return took, nil
 	case err != nil:
 		return took, err
+	}
+	if took <= s.options.Timeout {
+		s.mutex.Lock()
+		s.lastAnswer = time.Now()
+		s.mutex.Unlock()
 	}
 	s.policy.learn(s.client, set)
 	if s.restarted(set.Epoch()) {

@@ -116,7 +116,8 @@ func TestAVersionThatNeverComesKeepsOthersFromBeingAskedAboutOnce(t *testing.T) 
 	}
 	f.change(func() { f.never = "99" })
 	const triedAtMost, times = 20, 3
-	ahead := pod("ahead", "99")
+	ahead, sibling := replica("ahead", 0), replica("ahead", 1)
+	ahead.ResourceVersion = "99"
 	for range times {
 		before := m.Counts().Asked
 		until(t, "it is asked about again", func() bool {
@@ -127,6 +128,8 @@ func TestAVersionThatNeverComesKeepsOthersFromBeingAskedAboutOnce(t *testing.T) 
 			plugin, _ := m.Predicates(pod("other", "5"), info("node-0001", "900"), true)
 			return plugin == "NodeResourcesFit"
 		})
+		// It is none of its controller's other pods' failure.
+		ask(t, m, sibling, info("node-0001", "900"), true, 2)
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

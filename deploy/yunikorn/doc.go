@@ -27,5 +27,6 @@
 // # What holds the locks of the shim
 //
 // A question, for [Options.Timeout] at most. After one without an answer, none is asked until one in the background has been
-// answered; placements are delivered all the while. [Options.Outages] is told of that, and [Manager.Health] has the numbers.
+// answered; placements are delivered all the while. [Options.Outages] is told of that, and [Manager.Health] has the numbers. Where it
+// is the pod that takes too long, it is asked about in the background, and all other pods as before.
 package yunikorn

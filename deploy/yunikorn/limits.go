@@ -56,8 +56,15 @@ const (
 	// shim for all of its time, and none is asked after it until one in the background has been answered.
 	asideMin = 100 * time.Millisecond
 	asideMax = 10 * time.Second
-	// Pods set aside, 40 bytes each.
+	// Controllers whose pods are set aside, 80 bytes each.
 	maxAside = 1024
+	// How long before a question whose time was over another one must have been answered for that to be the pod's own failure.
+	recently = time.Second
+	// How long an answer in the background is used that something has overtaken: as long as it takes the core to come to the pod again,
+	// and others of its kind to be asked about.
+	lateAge = 10 * time.Second
+	// Such answers, of 20 kB each for 5,000 nodes, and questions that wait for theirs.
+	maxLate = 256
 
 	// maxKept is the number of answers kept. The core goes through the nodes for one pod at a time, in at most two phases; the
 	// rest is for preemption, which asks for several pods at once. An answer about 5,000 nodes takes 20 kB.

@@ -38,7 +38,8 @@ const (
 	ByPolicy Unavailable = iota
 	// Own asks the shim's own manager. It knows nothing of custom predicates.
 	Own
-	// Reject rejects the node. Nothing is scheduled meanwhile.
+	// Reject rejects the node. Nothing is scheduled meanwhile, but for pods whose questions always take too long: where the last answer
+	// about one has been overtaken and says that it fits, the own manager is asked as well.
 	Reject
 )
 

@@ -225,6 +225,7 @@ func (s *sidecar) resume(ownFault bool) *outage {
 		// Whatever was slow, it was not those pods.
 		clear(s.aside)
 	}
+	s.unwant()
 	if ended != nil {
 		ended.Stage, ended.Length, ended.Names = Ended, time.Since(ended.Since), ended.first()
 		s.history.away += ended.Length

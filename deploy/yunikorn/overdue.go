@@ -28,7 +28,7 @@ func (s *sidecar) probe() {
 	if stuck == 0 {
 		return
 	}
-	if _, err := s.question(versions{}); err != nil {
+	if _, err := s.question(versions{}, max(tryTimeout, s.options.Timeout)); err != nil {
 		return
 	}
 	s.mutex.Lock()

@@ -41,6 +41,7 @@ func (s *sidecar) place(uid types.UID, at *placement) {
 		delete(s.placed, uid)
 	}
 	s.placeUnanswered(uid, at)
+	s.dropLate(uid)
 	if s.stance == away {
 		s.outage.note(uid, at, s.deliveries.waiting[uid] == nil)
 	}

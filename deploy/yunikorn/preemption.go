@@ -20,14 +20,14 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 		// Nothing is left to remove.
 		return -1, nil
 	}
-	if s.isAside(pod.UID) {
+	if s.isAside(pod) {
 		return -1, errAside
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 	defer cancel()
 	required := versions{node.ResourceVersion, pod.ResourceVersion}
 	if err := s.ready(ctx); err != nil {
-		s.failed(pod.UID, required, err)
+		s.unready(required, err)
 		return -1, err
 	}
 	// The empty UID is that of no pod, and keeps the place.
@@ -42,12 +42,15 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 	var fault *nodesift.FaultError
 	switch {
 	case errors.As(err, &fault) && undecided(fault.Faults):
+		s.answered(pod, "")
 		return -1, errUndecided
 	case err == nil || errors.Is(err, nodesift.ErrFault) && !errors.Is(err, nodesift.ErrStale):
-		s.answered(pod.UID, "")
+		s.answered(pod, "")
 		return index, nil
 	case !errors.Is(err, nodesift.ErrNotFound) && !errors.Is(err, nodesift.ErrInvalid):
-		s.failed(pod.UID, required, err)
+		s.failed(ctx, pod, required, err)
+	default:
+		s.answered(pod, "")
 	}
 	return -1, err
 }

@@ -36,7 +36,7 @@ var (
 // rejection is the text for a node that is rejected because there is no verdict, and nil where the shim's own manager decides.
 func (s *sidecar) rejection(err error) error {
 	why, waits := s.waits()
-	if !waits {
+	if !waits || err == errOutdated {
 		return nil
 	}
 	for _, known := range []error{errNoPod, errNoNode, errUndecided} {
@@ -81,8 +81,12 @@ type sidecar struct {
 	stance     stance
 	outage     *outage
 	history    history
-	// Pods that are not asked about for a while.
+	// Pods that are not asked about for a while, by controller, or by pod where that is none of the others' failure.
 	aside map[types.UID]aside
+	late  late
+	// When a question was last answered in the time of one, and whether it is being found out whether one is.
+	lastAnswer time.Time
+	verifying  bool
 	// The versions that the last question without an answer has required.
 	required versions
 	policy   policy
@@ -113,6 +117,7 @@ func newSidecar(client *nodesift.Client, options Options) *sidecar {
 		aside:   map[types.UID]aside{},
 		revived: make(chan struct{}, 1),
 
+		late:       newLate(),
 		unanswered: newUnanswered(),
 		linePause:  linePause,
 	}
@@ -200,55 +205,4 @@ func (s *sidecar) ready(ctx context.Context) error {
 			return fmt.Errorf("%w: %d placements are not delivered yet", nodesift.ErrDeadline, blocking)
 		}
 	}
-}
-
-// versions are the resourceVersions of a node and a pod that a question requires.
-type versions struct{ node, pod string }
-
-// aside is a pod whose questions had no answer.
-type aside struct {
-	times int
-	until time.Time
-}
-
-// isAside tells whether a pod is not asked about.
-func (s *sidecar) isAside(uid types.UID) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return len(s.aside) > 0 && time.Now().Before(s.aside[uid].until)
-}
-
-// failed notes that a question about a pod had no answer.
-func (s *sidecar) failed(uid types.UID, required versions, reason error) {
-	if errors.Is(reason, errHeld) {
-		return
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.required = required
-	if s.deliveries.blocking == 0 && s.stance != beginning {
-		if len(s.aside) >= maxAside {
-			clear(s.aside)
-		}
-		times := s.aside[uid].times
-		s.aside[uid] = aside{times + 1, time.Now().Add(doubled(asideMin, times, asideMax))}
-		if times > 0 {
-			// The sidecar has answered since, so it is not asked to see what this pod needs before it may be asked about others.
-			s.required = versions{}
-		}
-	}
-	s.giveUp(reason)
-}
-
-// answered notes that a question about a pod, and a node unless it is empty, had an answer.
-func (s *sidecar) answered(uid types.UID, node string) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	delete(s.aside, uid)
-	s.noteVerdict(uid, node)
-}
-
-// doubled is a time after so many failures.
-func doubled(first time.Duration, times int, most time.Duration) time.Duration {
-	return min(first<<min(times, 16), most)
 }
