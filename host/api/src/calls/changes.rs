@@ -9,7 +9,8 @@ use std::time::Instant;
 use nodesift_proto::v1::{self, assume_outcome, forget_outcome};
 use parking_lot::MutexGuard;
 
-use super::assume::{AssumePlan, assumed, evaluates};
+use super::assume::assumed;
+use super::plan::{AssumePlan, evaluates};
 use super::request::pod_ref;
 use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;

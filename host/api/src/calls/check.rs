@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::assume::AssumePlan;
+use super::plan::AssumePlan;
 use crate::admission::deadline::Deadline;
 use crate::{Error, Service, limits};
 use nodesift_cache::{Generation, Placed, Plan, PodHolds, Snapshot, Writer};
@@ -240,7 +240,7 @@ fn own_hold(writer: &Writer, plan: &Plan, needs: Needs) -> Option<PodHolds> {
 /// Holds again what a pod has held a moment ago: it can be, where nobody else has had the lock.
 pub(super) fn hold_again(writer: &mut Writer, pod: &str, held: PodHolds) {
     if let Err(error) = writer.hold_again(held) {
-        tracing::error!(%error, pod, "devices in flight are not held any more");
+        tracing::error!(%error, pod, "claims in flight are not held any more");
     }
 }
 

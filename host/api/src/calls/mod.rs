@@ -9,6 +9,7 @@
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
 //! assume             Assume, Forget: decisions of a core → the cache's writer
+//!   plan             the request, checked; what it would do
 //!   check            what an Assume evaluates first: whether the pod fits, which devices its claims get
 //!   locked_time      how long all of that may keep the cache's lock
 //!   changes          the same inside a Filter request, before its pods are evaluated
@@ -28,6 +29,7 @@ pub(crate) mod locked_time;
 mod node_index;
 pub(crate) mod node_index_stream;
 mod overlay;
+mod plan;
 pub(crate) mod reprieve;
 pub(crate) mod request;
 pub mod response;

@@ -13,6 +13,7 @@ use super::*;
 use crate::calls::changes::Changes;
 use crate::calls::testing;
 use crate::{Readiness, Settings};
+use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, SharedWriter};
 use nodesift_engine::Engine;
 
