@@ -100,7 +100,7 @@ func (s *sidecar) ask(pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) 
 	// The second time is for a sidecar that has been restarted: its first answer says so, and knows of no placement.
 	for range 2 {
 		if err := s.ready(ctx); err != nil {
-			s.unready(required, err)
+			s.unready(ctx, required, err)
 			return nil, err
 		}
 		of, err := s.answer(ctx, pod, required, allocate)
@@ -114,7 +114,7 @@ func (s *sidecar) ask(pod *v1.Pod, node *v1.Node, allocate bool) (*kept, error) 
 		}
 	}
 	err := fmt.Errorf("%w: it was restarted twice", nodesift.ErrUnavailable)
-	s.unready(required, err)
+	s.unready(ctx, required, err)
 	return nil, err
 }
 

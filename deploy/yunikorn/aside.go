@@ -50,13 +50,18 @@ func (s *sidecar) isAside(pod *v1.Pod) bool {
 // versions are the resourceVersions of a node and a pod that a question requires.
 type versions struct{ node, pod string }
 
-// unready notes that no question could be asked in the time of one.
-func (s *sidecar) unready(required versions, reason error) {
+// unready notes that no question could be asked in the time of one. Where others have just been answered, that begins no outage,
+// unless placements are not taken in and a question in the background is not answered in that time either.
+func (s *sidecar) unready(ctx context.Context, required versions, reason error) {
 	if errors.Is(reason, errHeld) {
 		return
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if errors.Is(reason, nodesift.ErrDeadline) && s.justAnswered(ctx) {
+		s.verify()
+		return
+	}
 	s.required = required
 	s.giveUp(reason)
 }
@@ -73,7 +78,7 @@ func (s *sidecar) failed(ctx context.Context, pod *v1.Pod, required versions, re
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	times := s.setAside(of, slow)
-	if deadline, _ := ctx.Deadline(); slow && s.stance == answering && deadline.Sub(s.lastAnswer) < s.options.Timeout+recently {
+	if slow && s.justAnswered(ctx) {
 		s.verify()
 		return
 	}
@@ -83,6 +88,12 @@ func (s *sidecar) failed(ctx context.Context, pod *v1.Pod, required versions, re
 		s.required = versions{}
 	}
 	s.giveUp(reason)
+}
+
+// justAnswered tells whether others were answered within the second before a question. It is called with the mutex.
+func (s *sidecar) justAnswered(ctx context.Context) bool {
+	deadline, _ := ctx.Deadline()
+	return s.stance == answering && deadline.Sub(s.lastAnswer) < s.options.Timeout+recently
 }
 
 // setAside is called with the mutex. It returns how many questions in a row have had no answer.
@@ -126,7 +137,12 @@ func (s *sidecar) verify() {
 	}
 	s.verifying = true
 	go func() {
-		_, err := s.question(versions{}, s.options.Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
+		err := s.ready(ctx)
+		cancel()
+		if err == nil {
+			_, err = s.question(versions{}, s.options.Timeout)
+		}
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		s.verifying = false

@@ -237,6 +237,8 @@ func TestASidecarThatTakesPlacementsInIsAskedAgainOnceItHasAll(t *testing.T) {
 	}
 	ask(t, m, pod("web", "5"), info("node-0001", "900"), true, 0)
 	expectCalls(t, of, "Predicates node-0001")
+	// An answer is not long ago, so that a question in the background has to fail, too.
+	until(t, "questions are held back", func() bool { return !m.Health().Answers })
 	f.mutex.Lock()
 	tries := f.tries
 	f.mutex.Unlock()

@@ -27,7 +27,7 @@ func (s *sidecar) preempt(pod *v1.Pod, node *v1.Node, victims []*v1.Pod, startIn
 	defer cancel()
 	required := versions{node.ResourceVersion, pod.ResourceVersion}
 	if err := s.ready(ctx); err != nil {
-		s.unready(required, err)
+		s.unready(ctx, required, err)
 		return -1, err
 	}
 	// The empty UID is that of no pod, and keeps the place.
