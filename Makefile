@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -129,6 +129,10 @@ soak: build ## Run the sidecar under mixed load and faults for TIME=600 seconds
 	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@exec $(CARGO) run --quiet --bin nodesift-soak -- \
 	    --sidecar "$${CARGO_TARGET_DIR:-target}/release/nodesift" $(addprefix --time ,$(TIME)) $(ARGS)
+
+# `make test` runs the same tests with a tenth of the cases.
+random: toolchain ## Compare the engine with the reference in TIMES=10 times as many random clusters as `make test`; FILTER=name runs some
+	@NODESIFT_RANDOM_TIMES=$(or $(TIMES),10) $(CARGO) test --workspace $(LOCKED) --test differential -- --nocapture $(FILTER)
 
 # `make test` runs the same for some seconds.
 flap: build ## Replace the policy ten times a second under load for TIME=60 seconds, and time single reloads

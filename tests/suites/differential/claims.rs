@@ -1,7 +1,7 @@
 //! Claims on devices compared with the reference: random clusters with devices change, and after every few changes verdicts and
 //! reasons of DynamicResources on all pods are those of `nodesift_reference::claims`, with cached verdicts and from fresh ones.
 //!
-//! A run has `NODESIFT_CLAIMS_CLUSTERS` (800) clusters with short histories, and `NODESIFT_CLAIMS_HISTORIES` (200) long ones, in which
+//! A run has `NODESIFT_CLAIMS_CLUSTERS` (200) clusters with short histories, and `NODESIFT_CLAIMS_HISTORIES` (60) long ones, in which
 //! the engine compares every cached verdict with a fresh one. A difference names its seed: with it as `NODESIFT_SEED` and one
 //! cluster or history, a run reproduces it.
 
@@ -24,9 +24,9 @@ use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
 use crate::{SHOWN, default_policy, from_environment, runtime};
 
-/// Default numbers of clusters and of long histories: half a minute of two cores.
-const CLUSTERS: u64 = 800;
-const HISTORIES: u64 = 200;
+/// Default numbers of clusters and of long histories: some seconds of two cores.
+const CLUSTERS: u64 = 200;
+const HISTORIES: u64 = 60;
 
 /// Rounds of changes in a short and in a long history, and pods per round.
 const SHORT: usize = 3;

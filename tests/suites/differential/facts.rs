@@ -2,7 +2,7 @@
 //! value. Random histories compare cached verdicts with fresh ones and with a plain computation over objects ([`plain`]), on
 //! the cluster and on overlays. [`probe`] has the guests.
 //!
-//! A run has `NODESIFT_FACTS_HISTORIES` (24) histories for each probe. A difference names its seed, which alone reproduces it.
+//! A run has `NODESIFT_FACTS_HISTORIES` (6) histories for each probe. A difference names its seed, which alone reproduces it.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
 
 mod plain;
@@ -33,10 +33,10 @@ use crate::seeds::Seeds;
 use crate::{cases, from_environment};
 
 /// Default number of histories of each probe.
-const HISTORIES: u64 = 24;
+const HISTORIES: u64 = 6;
 
 /// Histories of each probe whose seeds are the same in every run.
-const FIXED: u64 = 6;
+const FIXED: u64 = 3;
 
 /// Rounds of events in a history, and queries in each of them.
 const ROUNDS: usize = 25;

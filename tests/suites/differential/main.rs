@@ -5,8 +5,9 @@
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
-//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (150) clusters. Some of their [`seeds`] are the same in every run, the others are new;
-//! `NODESIFT_SEED` sets the first instead. A difference names its seed, which alone reproduces it.
+//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (60) clusters. Some of their [`seeds`] are the same in every run, the others are new;
+//! `NODESIFT_SEED` sets the first instead. A difference names its seed, which alone reproduces it. The numbers are small, so that every
+//! commit can be tested with them: `NODESIFT_RANDOM_TIMES=10` multiplies those of all tests here, as `make random` does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
@@ -47,8 +48,8 @@ use comparison::Answered;
 use mirror::Mirror;
 use seeds::Seeds;
 
-/// Default number of clusters: a quarter of a minute of two cores.
-const CLUSTERS: u64 = 150;
+/// Default number of clusters: some seconds of two cores.
+const CLUSTERS: u64 = 60;
 
 /// One seed in this many is the same in every run.
 const FIXED_PART: u64 = 4;
@@ -200,11 +201,13 @@ fn ask_and_compare(
     differences
 }
 
+/// The number in the variable `name`; without it the default, times `NODESIFT_RANDOM_TIMES` if that is set.
 fn from_environment(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")),
-        Err(_) => default,
-    }
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
+    };
+    number(name).unwrap_or_else(|| default * number("NODESIFT_RANDOM_TIMES").unwrap_or(1))
 }
 
 fn default_policy() -> Policy {

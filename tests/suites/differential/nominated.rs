@@ -3,7 +3,7 @@
 //! nodes and about some, in both phases and both depths.
 //!
 //! A case is a pod and a node with nominated pods that take precedence. There are at least
-//! `NODESIFT_NOMINATED_CASES` (1,500) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
+//! `NODESIFT_NOMINATED_CASES` (500) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
 //! difference names its seed, which reproduces it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, cases, default_policy, engine, from_environment};
 
 /// Default number of cases.
-const CASES: u64 = 1_500;
+const CASES: u64 = 500;
 
 /// How many times as many cases there are at most, until every kind of case has occurred.
 const RARE: u64 = 8;

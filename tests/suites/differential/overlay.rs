@@ -20,7 +20,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_PART, SHOWN, default_policy, engine, from_environment};
 
 /// Default number of clusters: ten seconds of one core.
-const CLUSTERS: u64 = 60;
+const CLUSTERS: u64 = 24;
 
 /// Overlays per cluster. The changes of each are then applied.
 const ROUNDS: usize = 4;

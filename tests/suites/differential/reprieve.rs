@@ -1,7 +1,7 @@
 //! Reprieve: the engine compared with the reference, which removes a node's victims from the cluster's objects, gives them back one
 //! by one, and evaluates everything again each time.
 //!
-//! There are `NODESIFT_REPRIEVE_CASES` (2,000) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
+//! There are `NODESIFT_REPRIEVE_CASES` (500) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
 //! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces it.
 
 use nodesift_engine::{Engine, NodeVictims, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
@@ -17,8 +17,8 @@ use crate::mirror::{self, Mirror};
 use crate::situation::Situation;
 use crate::{cases, default_policy, engine, from_environment};
 
-/// Default number of cases: ten seconds of two cores.
-const CASES: u64 = 2_000;
+/// Default number of cases: some seconds of two cores.
+const CASES: u64 = 500;
 
 /// Rounds of events in each cluster's history; cases are made after each.
 const ROUNDS: usize = 3;

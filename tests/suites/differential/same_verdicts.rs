@@ -3,7 +3,7 @@
 //! verdicts are compared as well.
 //!
 //! The module in Rust is always compared. `NODESIFT_SAME_VERDICTS` names a folder with the modules in other languages, as
-//! `make scripts` builds them; each is a file `<language>.wasm`. There are `NODESIFT_SAME_VERDICTS_CLUSTERS` (200) clusters.
+//! `make scripts` builds them; each is a file `<language>.wasm`. There are `NODESIFT_SAME_VERDICTS_CLUSTERS` (80) clusters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::seeds::Seeds;
 use crate::{engine, from_environment};
 
 /// Default number of clusters.
-const CLUSTERS: u64 = 200;
+const CLUSTERS: u64 = 80;
 
 /// Rounds of events per cluster, and pods per round.
 const ROUNDS: usize = 3;

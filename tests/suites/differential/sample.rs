@@ -13,7 +13,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_PART, default_policy, engine, from_environment};
 
 /// Default number of clusters: some seconds of one core.
-const CLUSTERS: u64 = 60;
+const CLUSTERS: u64 = 16;
 
 /// Rounds of events in each cluster's history, each followed by queries.
 const ROUNDS: usize = 4;

@@ -17,7 +17,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_SEEDS, default_policy, engine, from_environment};
 
 /// Default number of clusters: some seconds.
-const CLUSTERS: u64 = 60;
+const CLUSTERS: u64 = 24;
 
 /// Rounds of events in each cluster's history, and pods that are asked about in each.
 const ROUNDS: usize = 3;
