@@ -31,7 +31,7 @@ impl Document {
         read_gzip(&self.file("expected.jsonl.gz"))
     }
 
-    /// The same of documents about known faults of kube-scheduler, with its faults corrected; `None` for all others.
+    /// The expected lines of documents about known faults of kube-scheduler, with its faults corrected; `None` for all others.
     pub fn documented(&self) -> Option<String> {
         let file = self.file("documented.jsonl.gz");
         file.exists().then(|| read_gzip(&file))

@@ -61,7 +61,7 @@ static WITH_RESOURCE: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
 pub struct HostFunction {
     /// The interface with its package and version.
     pub interface: String,
-    /// The function's name.
+    /// Name of the function.
     pub name: String,
     /// The type of each parameter, `i32` or `i64`: values, and addresses in the guest's memory.
     pub params: Vec<&'static str>,
@@ -238,7 +238,7 @@ impl Guest {
         self.definitions(format!("(data (i32.const {SCRATCH}) {text:?})")).configure(configure)
     }
 
-    /// The core module.
+    /// Text of the core module.
     pub fn wat(&self) -> String {
         let Self { is_of_0_1, has_resource: _, imports, memory, definitions, realloc, describe, configure, filter } =
             self;
@@ -314,7 +314,7 @@ impl Guest {
         )
     }
 
-    /// The component.
+    /// Encodes the core module as a component.
     pub fn component(&self) -> Vec<u8> {
         let text = self.wat();
         let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -16,18 +16,18 @@ use crate::timeout;
 /// Where a sidecar listens.
 #[derive(Debug, Clone)]
 pub enum Endpoint {
-    /// Loopback.
+    /// A TCP address on loopback.
     Tcp(SocketAddr),
-    /// A Unix socket.
+    /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// A complete answer.
+/// A response, read to its end.
 #[derive(Debug)]
 pub struct Response {
-    /// The status code.
+    /// HTTP status code of the response.
     pub status: u16,
-    /// The body.
+    /// Body of the response, as text.
     pub body: String,
 }
 

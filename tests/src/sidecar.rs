@@ -19,9 +19,9 @@ use crate::timeout;
 pub struct Output {
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// stdout.
+    /// Everything printed on stdout.
     pub stdout: String,
-    /// stderr.
+    /// Everything printed on stderr.
     pub stderr: String,
 }
 
@@ -35,7 +35,7 @@ pub fn command(binary: &Path, cache: &Path) -> Command {
     plain(binary, cache)
 }
 
-/// The same for any program: nothing is compiled for it.
+/// A command for any program, without this process's environment; nothing is compiled for it.
 pub fn plain(program: &Path, cache: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -63,7 +63,7 @@ pub struct Sidecar {
     child: Child,
     /// The path of its Unix socket.
     pub socket: PathBuf,
-    /// Its loopback address.
+    /// Address of its TCP listener on loopback.
     pub address: SocketAddr,
     output: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
@@ -128,7 +128,7 @@ impl Sidecar {
         kilobytes * 1024
     }
 
-    /// Its loopback endpoint.
+    /// Returns the endpoint of its TCP listener.
     pub fn tcp(&self) -> Endpoint {
         Endpoint::Tcp(self.address)
     }
@@ -143,7 +143,7 @@ impl Sidecar {
         self.output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its process ID.
+    /// Returns the ID of its process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

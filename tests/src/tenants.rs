@@ -23,13 +23,13 @@ use crate::timeout;
 /// The cluster, and who asks.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// The same seed makes the same objects.
+    /// Seed of the objects: equal seeds make equal objects.
     pub seed: u64,
     /// Nodes that ordinary pods can use.
     pub nodes: usize,
     /// Ordinary pods that wait.
     pub honest: usize,
-    /// Namespaces of tenants.
+    /// Number of namespaces of tenants.
     pub tenants: usize,
     /// Loads of each tenant: heavy pods that wait or run, or claims with their pod.
     pub loads: usize,
@@ -65,7 +65,7 @@ const KEPT: usize = 5;
 /// The filter of the reference that the default policy omits, as kube-scheduler does.
 const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
-/// What an ordinary pod, or a tenant's, has got.
+/// Results for the ordinary pods and for those of tenants.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Objects of the tenants, and their bytes.
@@ -76,12 +76,12 @@ pub struct Report {
     pub honest_faults: BTreeMap<String, usize>,
     /// Answers that differ from those without tenants.
     pub honest_wrong: usize,
-    /// Some of them.
+    /// Texts of the first differences.
     pub shown: Vec<String>,
     /// The median and the 99th percentile of the core's questions: without tenants, beside their objects, and while they are asked about,
     /// too.
     pub times: [[Duration; 2]; 3],
-    /// What became of the tenants' pods: answers, and faults by predicate and kind.
+    /// Outcomes of the questions about the tenants' pods: numbers of answers, and of faults by predicate and kind.
     pub tenants: BTreeMap<String, usize>,
     /// Of the tenants' pods with an answer, those whose answer is that of the reference, and those whose answer is not. The one that is not
     /// heavy is among them.
@@ -119,7 +119,7 @@ struct Pending {
     is_endless: bool,
 }
 
-/// The objects.
+/// Objects of the cluster, and the pods that are asked about.
 struct World {
     /// Without what the tenants have written.
     plain: Vec<Value>,
@@ -167,7 +167,8 @@ impl World {
     }
 }
 
-/// Asks about the ordinary pods without tenants, beside their objects, and while a client asks about these, too. `start` starts a sidecar that serves a cluster file.
+/// Asks about the ordinary pods without tenants, beside their objects, and while a client asks about these, too. `start` starts a sidecar
+/// that serves a cluster file.
 pub fn run(shape: &Shape, start: impl Fn(&Path) -> Sidecar) -> Report {
     let world = World::new(shape);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -241,7 +242,7 @@ fn ask(
     (answers, times)
 }
 
-/// What is said of a pod. Where there is no answer, an object with the status.
+/// Requests the answer about one pod. Where the status is not 200, an object with the status as a fault.
 fn about(client: &mut Client, uid: &str) -> Value {
     let response = client.post("/v1/filter", json!({"pods": [{"uid": uid}]}).to_string().as_bytes());
     let response = response.expect("the sidecar answers");

@@ -11,13 +11,13 @@ use std::time::Duration;
 use crate::http::Endpoint;
 use crate::timeout;
 
-/// Bytes per read.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 64 * 1024;
 
 /// An answer with its head.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status code.
+    /// HTTP status code of the answer.
     pub status: u16,
     /// Status line and headers as received.
     pub head: String,

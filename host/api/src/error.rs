@@ -30,19 +30,19 @@ pub enum Error {
     InvalidField {
         /// Path of the field in the request.
         field: String,
-        /// What is wrong and what would be right.
+        /// Description of the invalid value and of a valid one.
         reason: String,
     },
     /// The body is larger than configured.
     #[error("the request body is larger than {limit} bytes (see --max-body-bytes)")]
     BodyTooLarge {
-        /// In bytes.
+        /// Most bytes of a body.
         limit: usize,
     },
     /// The body did not arrive in time.
     #[error("the request body did not arrive before the deadline of the request")]
     BodyTooSlow,
-    /// Others needed the memory of a request whose body did not go on.
+    /// The sender of a body that made no progress lost its memory to other requests.
     #[error(
         "the rest of the request body did not follow, and other requests needed its memory: send it whole, and try again"
     )]
@@ -61,7 +61,7 @@ pub enum Error {
     /// The body ended early or its framing is broken.
     #[error("the request body cannot be read: {reason}")]
     BodyBroken {
-        /// As the transport reports it.
+        /// Error message of the transport.
         reason: String,
     },
     /// The request holds more than one request may.
@@ -69,7 +69,7 @@ pub enum Error {
     TooMuch {
         /// Plural noun, such as `pods`.
         what: &'static str,
-        /// In the request.
+        /// Number of them in the request.
         count: usize,
         /// The most that is taken.
         limit: usize,
@@ -86,7 +86,7 @@ pub enum Error {
     /// The body's media type is not JSON.
     #[error("send the body as content-type: application/json, not as {found}")]
     MediaType {
-        /// As the request named it, or that it named none.
+        /// Value of the request's header `Content-Type`, or a note that it has none.
         found: String,
     },
     /// The request names no host.
@@ -98,7 +98,7 @@ pub enum Error {
          name that --allow-host gives"
     )]
     ForeignHost {
-        /// As the request named it.
+        /// Host name in the request.
         found: String,
     },
     /// A browser has sent the request for a page.
@@ -126,7 +126,7 @@ pub enum Error {
     /// The body is compressed.
     #[error("send the body uncompressed, not with content-encoding: {found:?}")]
     ContentCoding {
-        /// As the request named it.
+        /// Value of the request's header `Content-Encoding`.
         found: String,
     },
     /// A request to a gRPC path that is not gRPC.
@@ -137,7 +137,7 @@ pub enum Error {
     /// The initial lists are not complete: a response would rest on part of the cluster.
     #[error("not ready, waiting for {waiting}: try again")]
     NotReady {
-        /// What readiness waits for, such as `the list of pods`.
+        /// The steps that readiness waits for, such as `the list of pods`.
         waiting: String,
     },
     /// The source has been silent for too long, and the configuration refuses stale answers.
@@ -152,9 +152,9 @@ pub enum Error {
     /// No snapshot showed the minimum versions of the request in time.
     #[error("waited {} ms for {wanted}, and have {found}: try again", waited.as_millis())]
     NotSeen {
-        /// The request's deadline.
+        /// Longest time for which the request could wait.
         waited: Duration,
-        /// The minimum versions.
+        /// The minimum versions of the request, as text.
         wanted: String,
         /// The versions of the newest snapshot.
         found: String,
@@ -173,7 +173,7 @@ pub enum Error {
     /// `Assume` with `check`: a predicate rejects the node.
     #[error("pod {pod} does not fit node {node:?}: {why}")]
     DoesNotFit {
-        /// `namespace/name`.
+        /// The pod as `namespace/name`.
         pod: String,
         /// The node of the request.
         node: String,
@@ -183,9 +183,9 @@ pub enum Error {
     /// `Assume` with `allocate`: the devices cannot be held for a claim of the pod.
     #[error("pod {pod} is not assumed: {error}")]
     Held {
-        /// Its UID.
+        /// UID of the pod.
         pod: String,
-        /// Why.
+        /// Reason why the devices cannot be reserved.
         error: InFlightError,
     },
     /// The placements before this one have filled the answer.
@@ -197,9 +197,9 @@ pub enum Error {
     /// `Assume` with `if_generation`: the cache has changed.
     #[error("the cache is at generation {found}, and if_generation is {wanted}: decide again from a newer answer")]
     GenerationChanged {
-        /// As in the request.
+        /// Generation in the request.
         wanted: u64,
-        /// That of the newest snapshot.
+        /// Generation of the newest snapshot.
         found: u64,
     },
     /// `Assume` with `check`: the cache has changed while the pod was evaluated, and evaluating it again took too long.
@@ -209,7 +209,7 @@ pub enum Error {
         limits::LOCKED_CHECK_TIME.as_millis()
     )]
     CheckInterrupted,
-    /// Negotiation refuses.
+    /// The negotiation refuses the request.
     #[error(transparent)]
     Negotiation(#[from] nodesift_negotiation::Refusal),
     /// The client has not read the responses that it has on this connection.
@@ -226,7 +226,7 @@ pub enum Error {
     Field {
         /// Path of the field in the request.
         field: String,
-        /// Why.
+        /// Error of the engine about this field.
         error: Box<engine::Error>,
     },
     /// A defect of this program ended this request, and no other.
@@ -235,13 +235,13 @@ pub enum Error {
     /// No handler at this path.
     #[error("there is nothing at {path}; use {}, or gRPC nodesift.v1", paths::help())]
     UnknownPath {
-        /// As the request named it.
+        /// Path of the request.
         path: String,
     },
     /// The path takes another method.
     #[error("this path does not take {method}: see the header allow")]
     WrongMethod {
-        /// As the request named it.
+        /// HTTP method of the request.
         method: String,
     },
 }
@@ -376,7 +376,7 @@ impl From<Error> for tonic::Status {
     }
 }
 
-/// As the error of one part of a request that goes on.
+/// Converts a failure to the error of one part of a request that goes on.
 impl From<Error> for v1::CallError {
     fn from(error: Error) -> Self {
         Self { code: code_name(error.status().0).to_owned(), message: error.text() }
@@ -384,7 +384,7 @@ impl From<Error> for v1::CallError {
 }
 
 impl IntoResponse for Error {
-    /// `{"error":{"code":"INVALID_ARGUMENT","message":"…"}}`.
+    /// Responds with a JSON document such as `{"error":{"code":"INVALID_ARGUMENT","message":"…"}}`.
     fn into_response(self) -> Response {
         let (code, status) = self.status();
         let text = self.text();

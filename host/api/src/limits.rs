@@ -46,10 +46,11 @@ pub const JOINED_BYTES: usize = 4 * 1024;
 /// Control frames that a peer may send at once beside its requests: a client that sets windows of its streams sends some hundred.
 pub const CONTROL_FRAMES: u32 = 4_096;
 
-/// The same for each second, in the long run: pings that measure, of a client that is otherwise idle.
+/// Control frames that a peer may send per second in the long run: pings that measure, of a client that is otherwise idle.
 pub const CONTROL_FRAMES_PER_SECOND: u32 = 64;
 
-/// The same for each head of a request, and each frame of a response: two windows, and a ping that measures.
+/// Control frames that a peer may send for each head of a request, and each frame of a response: two windows, and a ping that
+/// measures.
 pub const CONTROL_FRAMES_PER_FRAME: u32 = 4;
 
 /// Bytes of a frame of a response from which on it leads to so many: nearly every message of a stream has as many. A shorter one leads to
@@ -77,7 +78,7 @@ pub const WRITE_STALL: Duration = Duration::from_secs(5);
 /// the connection's other streams do: twice [`WRITE_STALL`], since a hundred streams may share a slow reader.
 pub const FRAME_TIME: Duration = Duration::from_secs(10);
 
-/// The same once the process drains: a stream whose client does not read cannot end by itself.
+/// Time for one frame of a response to be taken once the process drains: a stream whose client does not read cannot end by itself.
 pub const DRAIN_FRAME_TIME: Duration = Duration::from_secs(1);
 
 /// Interval at which frames and responses past their time are looked for, on connections that have any.
@@ -109,7 +110,7 @@ pub const SMALL_FRAME_LEAST: usize = 512;
 /// made as in [`UNSENT_BYTES`], or their stream ends.
 pub const UNSENT_SMALL_BYTES: usize = 4 << 20;
 
-/// The same of one connection: a frame of each stream.
+/// Bytes of small frames that the client of one connection has not read: a frame of each stream.
 pub const CONNECTION_SMALL_BYTES: usize = H2_STREAMS as usize * SMALL_FRAME;
 
 /// Bytes that a response counts for beside its body, until it is sent: the task and the stream of its request.
@@ -130,8 +131,8 @@ pub const DECISION_BYTES: usize = 4 << 10;
 /// some are read, or the connection that holds most is closed as in [`UNSENT_BYTES`].
 pub const UNSENT_PIECES_BYTES: usize = 8 << 20;
 
-/// The same of one connection: two pieces, so that one is encoded while the other is sent. More would let a few slow readers
-/// hold up all others.
+/// Bytes of responses of one connection that were encoded while they are sent: two pieces, so that one is encoded while the other
+/// is sent. More would let a few slow readers hold up all others.
 pub const CONNECTION_PIECES_BYTES: usize = 2 * STREAM_CHUNK;
 
 /// Bytes of encoded responses of one connection, unless it is a single large one: the whole node index of 100,000 nodes twice.
@@ -150,11 +151,11 @@ pub const REQUEST_TIME: Duration = Duration::from_secs(2);
 /// is more. Over loopback 4 MiB arrive in milliseconds, and silent senders give way.
 pub const ARRIVING_BYTES: usize = 5 << 20;
 
-/// The same of requests that have arrived whole and are not answered: twenty extender calls of 5,000 nodes by name, or one
-/// gRPC request that names 100,000 nodes ([`NAME_BYTES`] each).
+/// Bytes of all requests of one class of listeners that have arrived whole and are not answered: twenty extender calls of 5,000
+/// nodes by name, or one gRPC request that names 100,000 nodes ([`NAME_BYTES`] each).
 pub const PENDING_BYTES: usize = 8 << 20;
 
-/// The same of requests that wait for a version of the cluster.
+/// Bytes of all requests of one class of listeners that wait for a version of the cluster.
 pub const WAITING_BYTES: usize = 5 << 20;
 
 /// Bytes of memory that a name or a pod of a decoded gRPC request counts for: a string of 25 bytes, its place in a list, and
@@ -219,7 +220,7 @@ pub const LEAVE_TIME: Duration = Duration::from_millis(200);
 /// head in memory.
 pub const PLACE_WAITERS: usize = 64;
 
-/// The same of one connection: a client opens some streams at a time.
+/// Streams of one connection that wait for a place at once: a client opens some streams at a time.
 pub const CONNECTION_PLACE_WAITERS: usize = 16;
 
 /// Time after which a connection without requests is closed. HTTP/1 has [`HEAD_TIME`].
@@ -228,10 +229,10 @@ pub const CONNECTION_IDLE: Duration = Duration::from_secs(15 * 60);
 /// Age at which an HTTP/2 connection is told to end (GOAWAY), so that none is for ever; clients open another.
 pub const CONNECTION_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// Time for the requests of such a connection to end.
+/// Time for the requests of a connection to end after its GOAWAY.
 pub const CONNECTION_GRACE: Duration = Duration::from_secs(10);
 
-/// The same for one whose place is needed: for the GOAWAY to be written.
+/// Time for a connection to end whose place another one needs: for the GOAWAY to be written.
 pub const DISMISSAL_GRACE: Duration = Duration::from_millis(50);
 
 /// Interval at which idle and old connections are looked for.
@@ -245,8 +246,8 @@ pub const DRAIN_GRACE: Duration = Duration::from_secs(8);
 
 // Admission: slots, queues, waits.
 
-/// Requests that wait for an evaluation slot at once; more are refused. Small ones have a slot and as many places of their own. At 500 µs each this many are served within a tenth
-/// of [`QUEUE_TIME`], so that what is accepted is also answered.
+/// Requests that wait for an evaluation slot at once; more are refused. Small ones have a slot and as many places of their own. At 500 µs
+/// each this many are served within a tenth of [`QUEUE_TIME`], so that what is accepted is also answered.
 pub const QUEUE_REQUESTS: usize = 256;
 
 /// Time that a request waits for an evaluation slot (one per core) before it is refused: an evaluation takes microseconds
@@ -268,10 +269,12 @@ pub const CACHED_NAMES: usize = 10_000;
 /// long as a switch of threads. Larger bodies are decoded in an evaluation slot.
 pub const DECODE_BYTES: usize = 4 << 10;
 
-/// Time that a request waits for its minimum versions unless it sets a deadline: a watch is a few milliseconds behind.
+/// Time that a request waits for its minimum versions unless `consistency.deadline_ms` sets another: a watch is a few milliseconds
+/// behind.
 pub const CONSISTENCY_WAIT: Duration = Duration::from_secs(1);
 
-/// The longest such wait, which a request has to ask for; it does not count towards [`REQUEST_TIME`]. kube-apiserver holds consistent reads for 3 s, relists of large clusters take ten times that.
+/// Longest wait for minimum versions that a request can ask for; it does not count towards [`REQUEST_TIME`]. kube-apiserver holds
+/// consistent reads for 3 s, relists of large clusters take ten times that.
 pub const CONSISTENCY_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Bytes that a request counts for at least while it waits for a version: so 320 of one class of listeners may wait at once.
@@ -286,7 +289,8 @@ pub const UNSETTLED_WAIT: Duration = Duration::from_millis(20);
 /// that everything that goes wrong shows within 40 s.
 pub const STALE_AFTER: Duration = Duration::from_secs(30);
 
-/// Concurrent calls that change the cache, of each class of listeners, and calls that take its lock to read; each holds a thread while it waits for the lock.
+/// Concurrent calls that change the cache, of each class of listeners, and calls that take its lock to read; each holds a thread while it
+/// waits for the lock.
 pub const WRITES: usize = 16;
 
 /// Concurrent state dumps of one class of listeners; each holds references to all pods, 24 MB for a million.
@@ -392,21 +396,24 @@ pub const ASSUME_TTL_MAX: Duration = Duration::from_secs(3600);
 /// millisecond.
 pub const CHECK_TIME: Duration = Duration::from_millis(500);
 
-/// The same under that lock, where something was published meanwhile: watch events and all other placements wait for it, and a custom
-/// predicate may be granted seconds for a call. On a busy cluster something is published every few milliseconds, so what takes longer
-/// than that is evaluated under the lock each time, and what takes longer than this is refused each time: a smaller limit would keep
-/// pods from ever being placed. It is the time of several calls of custom predicates that are granted no more than others
+/// Time for the evaluation of an `Assume` with `check` under the lock of the cache's writer, where something was published
+/// meanwhile: watch events and all other placements wait for it, and a custom predicate may be granted seconds for a call. On a
+/// busy cluster something is published every few milliseconds, so an evaluation that takes longer than that happens under the lock
+/// each time, and one that takes longer than this is refused each time: a smaller limit would keep pods from ever being placed. It
+/// is the time of several calls of custom predicates that are granted no more than others
 /// ([`FILTER_TIME_MIN`](nodesift_sandbox::limits::FILTER_TIME_MIN) each).
 pub const LOCKED_CHECK_TIME: Duration = Duration::from_millis(50);
 
-/// Time for all evaluations under that lock together: well below the 900 ms without a publication after which `/livez` fails.
+/// Time for all evaluations under the lock of the cache's writer together: well below the 900 ms without a publication after which
+/// `/livez` fails.
 pub const LOCKED_CHECKS_TIME: Duration = Duration::from_millis(400);
 
-/// What part of the time that passes comes back to [`LOCKED_CHECKS_TIME`]: one in so many.
+/// Divisor of the elapsed time that is added back to [`LOCKED_CHECKS_TIME`]: one in so many.
 pub const LOCKED_CHECKS_SHARE: u32 = 4;
 
-/// Time for which each may be evaluated under that lock in any case, and which does not count: built-in predicates take a tenth of it for an
-/// ordinary pod. As many as there are places for calls that write, [`WRITES`] of both classes, take 64 ms.
+/// Time for which each `Assume` may be evaluated under the lock of the cache's writer in any case, and which does not count:
+/// built-in predicates take a tenth of it for an ordinary pod. As many as there are places for calls that write, [`WRITES`] of both
+/// classes, take 64 ms.
 pub const LOCKED_CHECK_FREE: Duration = Duration::from_millis(2);
 
 /// Bytes of allocations from which on one `Filter` request gets no more of them. One pod has at most
@@ -457,7 +464,7 @@ pub const PARTY_HEARD: usize = 64;
 /// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject.
 pub const PARTY_MESSAGES: u32 = 1_024;
 
-/// The same for each second, in the long run.
+/// Messages that a party may send per second in the long run without having been called.
 pub const PARTY_MESSAGES_PER_SECOND: u32 = 256;
 
 /// Messages for each call of a party: an answer in parts may name each node that was asked about alone.

@@ -1,5 +1,5 @@
-//! What every request passes before its handler: access, limits on its body, its room and its deadline, bounds on unsent responses,
-//! containment of panics.
+//! Middleware of every request: access, limits on its body, its memory and its deadline, bounds on unsent responses, containment of
+//! panics.
 //!
 //! Start at [`apply`].
 

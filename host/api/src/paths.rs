@@ -18,7 +18,7 @@ pub(crate) const ATTEND: &str = "/nodesift.v1.Parties/Attend";
 const SERVICES: [&str; 5] =
     [CALLS, NEGOTIATION, "/nodesift.v1.Parties/", "/grpc.health.v1.Health/", "/grpc.reflection."];
 
-/// What a call does. A client needs the right to its class; see [`Rights`](crate::access::Rights).
+/// Class of a call by its effect. A client needs the right to the class; see [`Rights`](crate::access::Rights).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Tells nothing about nodes or pods: probes, metrics, version, gRPC health and reflection. Needs no right.
@@ -27,9 +27,9 @@ pub(crate) enum Class {
     Read,
     /// Changes what the cache counts: `Assume` and `Forget`; and what leads to it: negotiation.
     Decide,
-    /// Answers as a party.
+    /// Answers as an external party.
     Attend,
-    /// What operators use: dumps, events and the policy.
+    /// Serves operators: dumps, events and the policy.
     Operate,
 }
 

@@ -15,7 +15,7 @@ use crate::access::Caller;
 use crate::error::{Refusal, code_name};
 use crate::limits;
 
-/// What a log line says of a request.
+/// Fields of a request for its log line.
 #[derive(Debug)]
 pub(crate) struct Head {
     method: Method,

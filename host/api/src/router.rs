@@ -77,8 +77,8 @@ pub fn probes(service: Service, exposition: Exposition) -> Router {
         .layer(from_fn_with_state(middleware, apply))
 }
 
-/// What a process serves that cannot do more yet: it is live, and refuses everything else for what readiness waits for.
-/// `open` says that anybody may reach the listener.
+/// Router of a process that is not ready: it is live, and refuses everything else with the steps that readiness waits for. `open`
+/// says that anybody may reach the listener.
 pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposition, open: bool) -> Router {
     let access = Access { open, ..Access::open() };
     let middleware = Middleware::new(access, BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());

@@ -1,4 +1,4 @@
-//! What all calls share: the engine, the cache, admission, settings; and the two ways off the I/O threads.
+//! State that all calls share: the engine, the cache, admission, settings; and the two ways off the I/O threads.
 //!
 //! [`Service::evaluate`] runs work in an evaluation slot, [`Service::write`] runs work that takes the cache's lock. A panic
 //! inside either is an error of that request alone. Which work a call needs is decided in [`calls`](crate::calls).
@@ -49,15 +49,15 @@ impl Default for Settings {
 /// newcomer; a dump ends at the deadline of its response.
 #[derive(Debug, Clone)]
 struct ClassPlaces {
-    /// Of requests.
+    /// Places for streams of requests (`FilterStream`).
     requests: Places,
-    /// Of events or of the node index.
+    /// Places for streams of events or of the node index.
     changes: Places,
-    /// Of health.
+    /// Places for health watches (`grpc.health.v1.Health/Watch`).
     health: Places,
-    /// Of parties.
+    /// Places for streams of external parties (`Attend`).
     parties: Places,
-    /// Dumps of the state.
+    /// Permits for dumps of the state.
     dumps: Arc<Semaphore>,
     /// Calls that change the cache: those over TCP never keep the socket's waiting.
     writes: Arc<Semaphore>,
@@ -76,7 +76,7 @@ impl ClassPlaces {
     }
 }
 
-/// What operators should know about where the policy comes from; none while all is well.
+/// Note for operators about the source of the policy; returns none while all is well.
 #[derive(Clone, Default)]
 struct PolicyNote(Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>);
 
@@ -128,19 +128,19 @@ impl Service {
         }
     }
 
-    /// The same service, counting in these metrics.
+    /// Counts in these metrics.
     #[must_use]
     pub fn counting(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
     }
 
-    /// The same service, which tells this beside the policy; none while all is well.
+    /// Adds a note to the policy in `GET /v1/policy`; `note` returns none while all is well.
     #[must_use]
     pub fn noting_policy(self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self { policy_note: PolicyNote(Some(Arc::new(note))), ..self }
     }
 
-    /// The same service for the broker of negotiations, which it does not reach.
+    /// Returns a copy for the broker of negotiations, from which that broker cannot be reached.
     pub(crate) fn without_negotiation(self) -> Self {
         Self { negotiating: Negotiating::default(), ..self }
     }
@@ -181,7 +181,7 @@ impl Service {
         &self.writer
     }
 
-    /// What is left for evaluations under the writer's lock.
+    /// Returns the time budget of evaluations under the writer's lock.
     pub(crate) fn locked_time(&self) -> &LockedTime {
         &self.locked_time
     }
@@ -249,7 +249,7 @@ impl Service {
         self.at_once(work)
     }
 
-    /// The same for work that evaluates nothing: it needs no slot.
+    /// Runs work of microseconds that evaluates nothing on the I/O thread; it needs no slot.
     pub(crate) fn at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
         // No middleware contains the panics of a stream of requests.
         catch_unwind(AssertUnwindSafe(|| work(&self.engine))).map_err(|_| {
@@ -276,7 +276,8 @@ impl Service {
         done.map_or_else(|_| Err(scope.deadline.exceeded()), |done| done.unwrap_or_else(|error| self.panicked(error)))
     }
 
-    /// The same for work that changes something: once it has started it is waited for, whatever the deadline.
+    /// Runs work that changes something in an evaluation slot like [`Self::evaluate`]: once it has started it is waited for,
+    /// whatever the deadline.
     ///
     /// # Errors
     ///
@@ -289,7 +290,7 @@ impl Service {
         self.start(scope, size, work).await?.await.unwrap_or_else(|error| self.panicked(error))
     }
 
-    /// Starts work in a slot.
+    /// Starts work in an evaluation slot, on a blocking thread.
     async fn start<T, W>(
         &self,
         scope: &RequestScope,
@@ -327,7 +328,7 @@ impl Service {
         self.locked(&self.places(scope.class).writes, scope.deadline, scope.room.clone(), work).await
     }
 
-    /// The same for what is read under the lock.
+    /// Runs work that reads under the cache's lock on a blocking thread. It needs no evaluation slot.
     pub(crate) async fn read_locked<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,

@@ -30,15 +30,15 @@ use crate::set_aside::Owner;
 use known::Known;
 use object::{NodeObject, PodObject};
 
-/// What counts of a pod of which no account is known.
+/// Fallback for a pod whose account the accounting component failed to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnAccountError {
-    /// Its last account; without one, what the API says.
+    /// The pod's last account; without one, the resource requests of its spec.
     #[default]
     Keep,
-    /// What the API says.
+    /// The resource requests of the pod's spec.
     Standard,
-    /// As [`Self::Keep`], and no node fits the pod while it is asked about.
+    /// Falls back like [`Self::Keep`], and no node fits the pod while it is asked about.
     Refuse,
 }
 
@@ -57,12 +57,12 @@ pub struct ActiveAccounting {
     calls: AtomicU64,
 }
 
-/// What a policy says of an accounting component beside what it grants.
+/// Settings of an accounting component in the policy, without its grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountingSettings {
     /// The SHA-256 of the component.
     pub digest: [u8; 32],
-    /// The failure policy.
+    /// Fallback for pods for which the component fails.
     pub on_error: OnAccountError,
     /// Namespaces whose pods take nothing, sorted.
     pub ignored_namespaces: Vec<String>,
@@ -70,12 +70,12 @@ pub struct AccountingSettings {
     pub gauges: Vec<String>,
 }
 
-/// What is said of a pod in question.
+/// Account of a pod that is being scheduled, and the refusal where the account is unknown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
-    /// What it takes; none where that is what the API says.
+    /// Resources that the pod takes of its node; `None` for the resource requests of its spec.
     pub(crate) account: Option<Arc<Account>>,
-    /// Why no node fits it.
+    /// Reason why no node fits the pod, under [`OnAccountError::Refuse`].
     pub(crate) refusal: Option<Arc<str>>,
 }
 
@@ -96,12 +96,12 @@ impl ActiveAccounting {
         Self { component, settings, pool, known, faults_in_a_row, breaker, calls }
     }
 
-    /// The component.
+    /// Returns the loaded wasm component.
     pub fn component(&self) -> &Accounting {
         &self.component
     }
 
-    /// What the policy says of it beside what it grants.
+    /// Returns the component's settings in the policy, without its grants.
     pub fn settings(&self) -> &AccountingSettings {
         &self.settings
     }
@@ -121,7 +121,7 @@ impl ActiveAccounting {
         self.breaker.quarantine()
     }
 
-    /// What is compiled of nodes and pods for it beyond what every policy reads.
+    /// Fields of nodes and pods that are compiled for this component beyond those that every policy reads.
     pub(crate) fn selection(&self) -> Selection {
         let reads = |interface| self.component.imports().contains(&interface);
         let keys = self.component.needs().annotations.iter().map(ToString::to_string);
@@ -149,7 +149,7 @@ impl ActiveAccounting {
         }
     }
 
-    /// What a pod in question takes, by its facts, and by the account that it has in the cache.
+    /// Account of a pod that is being scheduled, from its facts and from the account that it has in the cache.
     pub(crate) fn ask(&self, facts: &Arc<PodFacts>, held: Option<&Arc<Account>>) -> Asked {
         let said = self.pods(&[facts]).pop().unwrap_or(Ok(None));
         match said {
@@ -163,8 +163,8 @@ impl ActiveAccounting {
         }
     }
 
-    /// What is said of at most [`ACCOUNTING_BATCH`] pods. The component is called once about each that is not known, however often its
-    /// facts are there.
+    /// Accounts of at most [`ACCOUNTING_BATCH`] pods, one per pod. The component is called once for facts without a known account,
+    /// however often they occur.
     fn batch(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted> {
         let mut said = self.known.pods(pods);
         // So few that a search through them is faster than a map.
@@ -214,7 +214,7 @@ impl ActiveAccounting {
         )
     }
 
-    /// As [`Self::call_pods`], about nodes.
+    /// Calls the component about nodes, whatever is known. The flag says whether the same would be returned again.
     fn call_nodes(&self, nodes: &[&AccountedNode]) -> Vec<(Result<Sums, Arc<str>>, bool)> {
         let object = |node: &&AccountedNode| Arc::new(NodeObject((*node).clone())) as Arc<dyn AccountedObject>;
         self.call(

@@ -20,12 +20,14 @@ pub struct Answer {
     pub policy_generation: u64,
     /// One entry per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
-    /// Names of the query that are no nodes of the snapshot; only from [`Engine::answer_known_on`](crate::Engine::answer_known_on).
+    /// Names of the query that are no nodes of the snapshot, sorted; only from
+    /// [`Engine::answer_known_on`](crate::Engine::answer_known_on) and
+    /// [`Engine::answer_candidates_on`](crate::Engine::answer_candidates_on).
     pub unknown_nodes: Vec<String>,
 }
 
 impl Answer {
-    /// The same, if any of its pods is in the cache.
+    /// Returns the answer if any of its pods is in the cache.
     ///
     /// # Errors
     ///
@@ -40,7 +42,7 @@ impl Answer {
 /// The answer for one pod.
 #[derive(Debug, Default)]
 pub struct PodAnswer {
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pub pod: String,
     /// The number of evaluated nodes.
     pub nodes: usize,
@@ -51,10 +53,10 @@ pub struct PodAnswer {
     pub failures: Arc<[FailureGroup]>,
     /// Each predicate alone, in policy order; empty unless the query has [`Depth::Each`](crate::Depth::Each).
     pub predicates: Vec<PredicateAnswer>,
-    /// What there is for each request of the pod's claims; empty unless the query has [`Depth::Each`](crate::Depth::Each).
+    /// Counts of devices for each request of the pod's claims; empty unless the query has [`Depth::Each`](crate::Depth::Each).
     pub devices: Vec<RequestedDevices>,
-    /// What the accounting component says of the pod; none where it takes what the API says, and unless the query has
-    /// [`Depth::Each`](crate::Depth::Each).
+    /// Resources that the pod takes of its node by the accounting component; none where those are its requests, and unless the
+    /// query has [`Depth::Each`](crate::Depth::Each).
     pub account: Option<Arc<Account>>,
     /// The parties of the policy that decide about the pod; none where the policy has no parties, and unless the query has
     /// [`Depth::Each`](crate::Depth::Each).
@@ -77,7 +79,7 @@ pub struct PodAnswer {
     pub next: Option<Row>,
 }
 
-/// What there is of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one before.
+/// Counts of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestedDevices {
     /// `namespace/name` of the claim.
@@ -92,13 +94,13 @@ pub struct RequestedDevices {
     pub wanted: u64,
     /// Devices of the class that some node reaches.
     pub of_class: usize,
-    /// Those that its own selectors match.
+    /// Devices of the class that the request's own selectors match.
     pub matching: usize,
-    /// Those without a taint that it does not tolerate.
+    /// Matching devices without a taint that the request does not tolerate.
     pub tolerated: usize,
-    /// Those that nobody has for himself.
+    /// Tolerated devices that are not allocated, or that claims share.
     pub free: usize,
-    /// Nodes that reach as many free ones as it asks for, which meet its constraints.
+    /// Nodes that reach as many free devices as the request asks for, which meet its constraints.
     pub nodes: usize,
     /// Claims that hold those that are not free, the first few by name.
     pub holders: Vec<String>,
@@ -179,11 +181,11 @@ pub struct PredicateAnswer {
 pub struct FailureGroup {
     /// The predicate that rejects the rows.
     pub predicate: Arc<str>,
-    /// kube-scheduler's status code.
+    /// Status code of kube-scheduler for these nodes.
     pub code: Code,
     /// Every reason that applies, sorted.
     pub reasons: Arc<[String]>,
-    /// The rows.
+    /// The rejected rows of the snapshot.
     pub rows: Arc<RowSet>,
 }
 
@@ -192,7 +194,7 @@ pub struct FailureGroup {
 pub struct FaultReport {
     /// The predicate's name in the policy, or the plugin's.
     pub predicate: Arc<str>,
-    /// What failed.
+    /// Kind and detail of the failed call.
     pub fault: Fault,
     /// The effect of the failure policy.
     pub effect: FaultEffect,

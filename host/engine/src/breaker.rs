@@ -6,9 +6,10 @@
 //!   └──── the first retry, or QUARANTINE_GOOD_CALLS in a row after one that failed: good ─────┘ a fault doubles the wait, a good one resets it
 //! ```
 //!
-//! The first retry is due at once, and is made for the next pod that has not failed: if it is good, the predicate fails for some pods only, and
-//! nobody else has noticed. A pod of a template that has failed waits longer for a retry than others do, so that a core that asks for it again
-//! and again neither takes the retries from others nor makes them wait; where there are no others it is retried as well.
+//! The first retry is due at once, and is made for the next pod that has not failed: if it is good, the predicate fails for some pods
+//! only, and nobody else has noticed. A pod of a template that has failed waits longer for a retry than others do, so that a core that
+//! asks for it again and again neither takes the retries from others nor makes them wait; where there are no others it is retried as
+//! well.
 //!
 //! A fault has an owner: a predicate that fails for one pod is not called about pods of its template for a while
 //! ([`set_aside`](crate::set_aside)), and nobody else notices. So whoever may create pods in one namespace cannot open the breaker. A
@@ -47,10 +48,10 @@ pub struct Breaker {
     never_opens: bool,
 }
 
-/// An open breaker.
+/// State of an open circuit breaker: the predicate is not called, apart from retries.
 #[derive(Debug, Clone)]
 pub struct Quarantine {
-    /// When it opened.
+    /// Wall-clock time at which the breaker opened.
     pub since: SystemTime,
     /// The last fault of the predicate: its kind and detail.
     pub last_fault: Arc<str>,
@@ -60,16 +61,16 @@ pub struct Quarantine {
     pub good_calls: u32,
 }
 
-/// What a call did to the breaker.
+/// State change of the circuit breaker caused by one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It is as before.
+    /// The call has changed nothing.
     None,
     /// Pods of the template that the call was about are set aside for this time.
     SetAside(Duration),
-    /// It has opened.
+    /// The breaker has opened.
     Opened,
-    /// It has closed.
+    /// The breaker has closed.
     Closed,
 }
 
@@ -145,7 +146,7 @@ impl Admitted<'_> {
         self.is_retry
     }
 
-    /// What calls about pods of the template have come to before.
+    /// Results of earlier calls about pods of the same template.
     pub(crate) fn earlier(&self) -> Earlier {
         self.earlier
     }
@@ -237,7 +238,7 @@ struct Open {
     wait: Duration,
     /// When a retry is due about a pod that has not failed.
     next: Instant,
-    /// A retry runs.
+    /// Whether a retry is running.
     is_retrying: bool,
     good_calls: u32,
 }
@@ -246,7 +247,7 @@ struct Open {
 enum Admission {
     Call,
     Retry,
-    /// With the last fault.
+    /// No call is made; carries the last fault of the predicate.
     Refused(Arc<str>),
 }
 

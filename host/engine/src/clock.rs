@@ -1,4 +1,4 @@
-//! What tells the time to predicates. Start at [`Clock`].
+//! The clock that predicates read. Start at [`Clock`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// What time it is.
+    /// Returns the current time in seconds since 1970-01-01T00:00:00Z.
     pub fn now(&self) -> i64 {
         (self.0)()
     }

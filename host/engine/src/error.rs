@@ -16,11 +16,11 @@ pub enum Error {
     /// The cache does not have a pod in the version that the query asks for.
     #[error("pod {pod}: not in the cache with resourceVersion {wanted:?}: the cache {found}; send the whole pod")]
     OtherVersion {
-        /// As the query names it.
+        /// The UID or `namespace/name`, as in the query.
         pod: String,
         /// The version asked for.
         wanted: String,
-        /// What the cache has instead.
+        /// End of the sentence "the cache …": the version that it has, or that it does not have the pod.
         found: String,
     },
     /// A node of the subset is not in the cache.
@@ -46,9 +46,9 @@ pub enum Error {
          fewer pods or nodes per request"
     )]
     TooManyNominated {
-        /// `namespace/name`.
+        /// The pod as `namespace/name`.
         pod: String,
-        /// [`crate::limits::NOMINATED_ROWS`], in rows.
+        /// Most rows that one query may evaluate again: [`crate::limits::NOMINATED_ROWS`].
         limit: usize,
     },
     /// The deadline of the request passed before every predicate had a verdict.
@@ -60,19 +60,19 @@ pub enum Error {
     /// One pod of several took more than its share of the time that the request had left ([`crate::limits::POD_SHARE`]).
     #[error("pod {pod} takes more than its share of the request's time: ask about it alone")]
     PodTooSlow {
-        /// `namespace/name`.
+        /// The pod as `namespace/name`.
         pod: String,
     },
     /// The answers for the pods of one query take more memory than one query may hold.
     #[error("the answers for these pods take more than {limit} bytes of memory: send fewer pods or nodes per request")]
     AnswerTooLarge {
-        /// [`crate::limits::ANSWER_BYTES`].
+        /// Most bytes of all answers of a query: [`crate::limits::ANSWER_BYTES`].
         limit: usize,
     },
     /// A part of the overlay names a pod or node that does not exist.
     #[error("{part}: {error}")]
     OverlayPart {
-        /// Which part.
+        /// The entry of the overlay that could not be resolved.
         part: OverlayPart,
         /// The error of the lookup.
         error: Box<Error>,
@@ -86,11 +86,11 @@ pub enum Error {
     /// The claims of a pod get no devices on a node.
     #[error("pod {pod} gets no devices on node {node:?}: {error}")]
     Allocation {
-        /// `namespace/name`.
+        /// The pod as `namespace/name`.
         pod: String,
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// Why.
+        /// Reason why no devices are allocated.
         error: AllocationError,
     },
     /// A cached verdict differs from a fresh one, which is a bug in nodesift. Compared only with [`crate::Reuse::Verified`].
@@ -99,9 +99,9 @@ pub enum Error {
          without --verify-reuse the sidecar does not compare"
     )]
     ReuseMismatch {
-        /// `namespace/name`.
+        /// The pod as `namespace/name`.
         pod: String,
-        /// The first difference.
+        /// The first difference between the two verdicts, as text.
         difference: String,
     },
 }

@@ -19,10 +19,10 @@ const OCTAVES: u32 = 24;
 /// Octaves between two bounds that are exposed, from the third on: 4 µs, 16 µs, … 262 ms. All of them would be 96 series.
 const EXPOSED_EVERY: u32 = 2;
 
-/// The same in buckets.
+/// Buckets between two bounds that are exposed.
 const EXPOSED_STEP: usize = (EXPOSED_EVERY * PER_OCTAVE) as usize;
 
-/// Bounds that are exposed.
+/// Number of finite bounds that are exposed.
 const EXPOSED: usize = 9;
 
 /// Buckets between the first and the last.

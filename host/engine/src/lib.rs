@@ -236,12 +236,12 @@ impl Engine {
         Self { running: ArcSwap::from_pointee(running), ..self }
     }
 
-    /// The newest snapshot.
+    /// Returns the newest published snapshot of the cache.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.cache.snapshot()
     }
 
-    /// The active policy.
+    /// Returns the policy that answers queries now.
     pub fn policy(&self) -> Arc<ActivePolicy> {
         Arc::clone(&self.running.load().policy)
     }
@@ -261,7 +261,7 @@ impl Engine {
         self.shadow.store(shadow);
     }
 
-    /// What answers are compared with.
+    /// Returns the alternatives with which answers are compared; `None` where there are none.
     pub fn shadow(&self) -> Option<Arc<Shadow>> {
         self.shadow.load_full()
     }
@@ -291,7 +291,8 @@ impl Engine {
         self.answer_with_unknown(Unknown::Fails, snapshot, query)
     }
 
-    /// As [`Self::answer_on`], but a pod or node that is not in the cache is named in the answer and does not fail the query.
+    /// Answers from a given snapshot like [`Self::answer_on`], but a pod or node that is not in the cache is named in the answer
+    /// and does not fail the query.
     ///
     /// # Errors
     ///
@@ -552,14 +553,14 @@ fn share(deadline: Option<Instant>) -> Option<Instant> {
     })
 }
 
-/// What becomes of pods and nodes of a query that are not in the cache.
+/// Handling of pods and nodes of a query that are not in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unknown {
-    /// The first fails the query.
+    /// The first unknown pod or node fails the query.
     Fails,
-    /// The answer names them.
+    /// The answer names the unknown pods and nodes.
     IsNamed,
-    /// As `Fails`, where nodes are asked for as candidates of a negotiation.
+    /// The first unknown pod fails the query, for candidates of a negotiation; unknown nodes are left out.
     FailsForCandidates,
 }
 

@@ -39,11 +39,11 @@ impl PolicyParty {
 /// A party that decides about a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PartySeat {
-    /// Its name in the policy.
+    /// Name of the party in the policy.
     pub party: Arc<str>,
-    /// What its answers about the pod are about.
+    /// The object that the party's answers are about: the pod, its template or its claims.
     pub subject: Subject,
-    /// As [`PolicyParty::nodes`].
+    /// Labels that nodes must have for the party to decide, as in [`PolicyParty::nodes`].
     pub(crate) nodes: Labels,
     /// Whether a node fits of which it says nothing.
     pub(crate) unknown_fits: bool,
@@ -70,12 +70,13 @@ fn has_all(labels: &Labels, wanted: &Labels) -> bool {
 }
 
 impl Engine {
-    /// As [`Self::answer_on`], for candidates of a negotiation: a node fits of which a party says nothing yet, whatever the policy
-    /// says of its silence.
+    /// Answers for candidates of a negotiation: a node fits about which a party has not answered yet, whatever the policy makes of
+    /// its silence.
     ///
     /// # Errors
     ///
-    /// As for [`Self::answer`].
+    /// As for [`Self::answer`], but a node that is not in the cache fails the query only where none is, and beyond
+    /// [`UNKNOWN_NODES`](crate::limits::UNKNOWN_NODES) of them.
     pub fn answer_candidates_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         self.answer_with_unknown(Unknown::FailsForCandidates, snapshot, query)
     }

@@ -34,23 +34,23 @@ pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
 
-/// A loaded policy.
+/// A loaded policy: predicates, accounting component and parties, ready to evaluate pods.
 #[derive(Debug, Clone)]
 pub struct ActivePolicy {
     /// Number of this policy in the process; each reload increments it.
     pub generation: u64,
     /// The `spec.schedulerName` values of the pods that are ours. Pods of every other scheduler are foreign.
     pub scheduler_names: Vec<String>,
-    /// In evaluation order.
+    /// The loaded predicates, in evaluation order.
     pub predicates: Vec<ActivePredicate>,
     /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates. The cache may hold others too: those
     /// of a policy before.
     pub annotation_keys: Arc<[String]>,
     /// The ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. The cache may hold others too.
     pub config_maps: Arc<[String]>,
-    /// What evaluates the selectors of devices; none where no predicate reads devices.
+    /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
     pub selectors: Option<Arc<Selectors>>,
-    /// What says what pods take of their nodes; none where that is what the API says.
+    /// Accounting component, which says what pods take of their nodes; `None` where the requests of their specs count.
     pub accounting: Option<Arc<ActiveAccounting>>,
     /// External parties that say which nodes do not suit, in the order of the policy; at most
     /// [`PARTIES`](nodesift_negotiation::limits::PARTIES), each with a name of its own.
@@ -84,7 +84,8 @@ impl ActivePolicy {
         }
     }
 
-    /// What is compiled of nodes and pods for its predicates and its accounting component beyond what every policy reads.
+    /// Fields of nodes and pods that are compiled for its predicates and its accounting component beyond those that every policy
+    /// reads.
     pub fn selection(&self) -> Selection {
         let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));
         let of_predicates = Selection {
@@ -143,11 +144,11 @@ impl Default for Origin {
 /// A loaded predicate. Module, counts and breaker are shared with the same predicate of the policy before, if that had it.
 #[derive(Debug, Clone)]
 pub struct ActivePredicate {
-    /// The name in the policy.
+    /// Name of the predicate in the policy.
     pub name: Arc<str>,
     /// The phases in which it runs.
     pub phases: Phases,
-    /// The failure policy.
+    /// Verdict in the place of a call that fails.
     pub on_error: OnError,
     /// Whether its verdicts count.
     pub mode: Mode,
@@ -157,7 +158,7 @@ pub struct ActivePredicate {
     pub module: Arc<Module>,
     /// Its calls so far.
     pub counts: Arc<PredicateCounts>,
-    /// Whether it is called at all.
+    /// Circuit breaker: whether the predicate is called at all.
     pub breaker: Arc<Breaker>,
     /// Whether it is of a policy that decides nothing. Then it is called whatever the breaker says, and nothing of its calls is
     /// counted or logged.
@@ -261,8 +262,8 @@ impl ActivePredicate {
         outcome
     }
 
-    /// What the next call about the pod has beyond others, after what earlier ones about such pods have come to. Only a built-in is
-    /// trusted with more, and only within what the policy says of it.
+    /// Time and memory of the next call about the pod beyond those of others, after the results of earlier calls about such pods.
+    /// Only a built-in is trusted with more, and only within the limits that the policy sets for it.
     fn extra(&self, earlier: Earlier, context: &Context) -> Option<Extra> {
         let grants = self.module.grants();
         if !earlier.had_too_little || grants.lifetime != Lifetime::Reused || !context.may_take_more() {
@@ -336,10 +337,10 @@ pub enum OnError {
 /// Whether the verdicts of a predicate count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// They do.
+    /// The predicate's verdicts count.
     #[default]
     Enforce,
-    /// They do not; what they would change is counted.
+    /// The predicate's verdicts do not count; what they would change is recorded.
     Shadow,
 }
 
@@ -362,7 +363,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Both phases.
+    /// Both phases: allocate and reserve.
     pub const ALL: Self = Self { allocate: true, reserve: true };
 
     /// Whether the predicate runs in a phase.

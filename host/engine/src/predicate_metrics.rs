@@ -28,7 +28,7 @@ pub struct PredicateCounts {
     rows: Counter,
     time: Latency,
     faults: Mutex<BTreeMap<&'static str, u64>>,
-    /// As in the metrics of the engine.
+    /// Verdicts by source, like the counters of the same names in [`Metrics`](crate::Metrics).
     pub(crate) kept: Counter,
     pub(crate) patched: Counter,
     pub(crate) evaluated: Counter,
@@ -37,11 +37,11 @@ pub struct PredicateCounts {
 /// How the verdicts of a predicate were obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdicts {
-    /// Cached and valid.
+    /// Cached verdicts that were valid for every row.
     pub kept: u64,
-    /// Cached, with stale rows evaluated again.
+    /// Cached verdicts of which stale rows were evaluated again.
     pub patched: u64,
-    /// Evaluated for every row.
+    /// Verdicts for which every row was evaluated.
     pub evaluated: u64,
 }
 

@@ -43,16 +43,16 @@ pub enum PodRef {
     Uid(String),
     /// A pod in the cache, by namespace and name.
     Name {
-        /// `metadata.namespace`.
+        /// Namespace of the pod, as in `metadata.namespace`.
         namespace: String,
-        /// `metadata.name`.
+        /// Name of the pod, as in `metadata.name`.
         name: String,
     },
     /// A pod in the cache, which must have this `metadata.resourceVersion` there.
     Version {
-        /// By UID or by name.
+        /// The pod, by UID or by name.
         pod: Box<PodRef>,
-        /// As the API server has written it.
+        /// `metadata.resourceVersion`, exactly as the API server returned it.
         resource_version: String,
     },
     /// The cache's record of a pod. It may have been removed from the cache since the lookup.
@@ -61,7 +61,7 @@ pub enum PodRef {
     Whole(Box<Pod>),
 }
 
-/// As the query names the pod.
+/// Writes the UID or `namespace/name`, whichever identifies the pod in the query.
 impl fmt::Display for PodRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -110,6 +110,6 @@ impl Sample {
 pub enum Depth {
     /// Per node the first predicate that rejects it, as in a scheduling cycle.
     FirstFailure,
-    /// The same, and the verdict of each predicate alone over all nodes of the query.
+    /// Per node the first predicate that rejects it, and the verdict of each predicate alone over all nodes of the query.
     Each,
 }

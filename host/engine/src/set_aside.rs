@@ -3,8 +3,8 @@
 //! A predicate can run out of time or memory, or trap, because of what one pod asks for. That pod gets the fault, for a while without
 //! another call, so that it takes no processor time from others; then it is tried again. Pods of other templates do not notice.
 //!
-//! A built-in had too little time or memory for what kube-scheduler answers, which has no such limits. So each further call about such a pod
-//! has more ([`Earlier::time`]), and the pod is answered in the end.
+//! A built-in had too little time or memory for what kube-scheduler answers, which has no such limits. So each further call about such a
+//! pod has more ([`Earlier::time`]), and the pod is answered in the end.
 //!
 //! `Templates` is the state machine, which is told the time; start at [`SetAside::admit`].
 
@@ -85,7 +85,7 @@ pub struct Aside {
     pub retry_in: Duration,
 }
 
-/// What earlier calls about pods of a template have come to. By default there was none that has failed.
+/// Results of earlier calls about pods of a template. The default stands for no failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Earlier {
     /// Faults in a row.

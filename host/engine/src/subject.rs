@@ -16,18 +16,18 @@ use crate::throttle::Throttle;
 /// The pod of a query.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pub(crate) name: String,
-    /// `metadata.name`.
+    /// Name of the pod, as in `metadata.name`.
     pub(crate) pod: Arc<str>,
     /// `metadata.uid`; empty where absent.
     pub(crate) uid: Arc<str>,
     /// `spec.priority`; 0 where absent.
     pub(crate) priority: i32,
-    /// `spec.nodeName`.
+    /// Node that the pod names in `spec.nodeName`; `None` where absent.
     pub(crate) node_name: Option<Arc<str>>,
     pub(crate) facts: Arc<PodFacts>,
-    /// What the accounting component says of it; none where it takes what the API says.
+    /// Resources that the pod takes of its node by the accounting component; `None` where those are its requests.
     pub(crate) account: Option<Arc<Account>>,
     /// Why no node fits it, where what it takes is not known.
     pub(crate) refusal: Option<Arc<str>>,
@@ -37,7 +37,7 @@ pub(crate) struct Subject {
     pub(crate) annotation_keys: Arc<[String]>,
     /// The ConfigMaps that the policy lists.
     pub(crate) config_maps: Arc<[String]>,
-    /// What evaluates the selectors of devices.
+    /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
     pub(crate) selectors: Option<Arc<Selectors>>,
     /// The namespaces that are throttled.
     pub(crate) throttle: Arc<Throttle>,

@@ -1,11 +1,11 @@
 //! Namespaces whose pods have taken much processor time lately, for which calls have only the time of ordinary pods for now.
 //!
-//! A call about a large pod may take half a second of a core, and a pod that fails is set aside with its template only. Whoever may create
-//! pods in one namespace can create as many templates as it likes, each of which would be tried. So long calls that fail, or are about large
-//! pods, are a debt of the namespace. All debts together are paid off at [`THROTTLE_PART`] of a core's time, in equal shares. Beyond
-//! [`THROTTLE_FREE`] the namespace is throttled: its ordinary pods are answered as ever, its large ones run out of time early, no expression
-//! that is new is evaluated for its claims, and all of them are answered once it has paid enough. Long calls that are answered are free
-//! where the pod is not large: what takes the time then are mostly objects of others.
+//! A call about a large pod may take half a second of a core, and a pod that fails is set aside with its template only. Whoever may
+//! create pods in one namespace can create as many templates as it likes, each of which would be tried. So long calls that fail, or are
+//! about large pods, are a debt of the namespace. All debts together are paid off at [`THROTTLE_PART`] of a core's time, in equal shares.
+//! Beyond [`THROTTLE_FREE`] the namespace is throttled: its ordinary pods are answered as ever, its large ones run out of time early, no
+//! expression that is new is evaluated for its claims, and all of them are answered once it has paid enough. Long calls that are answered
+//! are free where the pod is not large: what takes the time then are mostly objects of others.
 //!
 //! `Debts` is the state machine, which is told the time; start at [`Throttle::charge`]. [`Throttle::list`] names those that are throttled.
 
@@ -29,8 +29,8 @@ thread_local! {
     static MARK: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) };
 }
 
-/// Measures one call: its time, and its processor time if it is long. To read that of a thread takes as long as a short call, so at most one
-/// call in a millisecond does.
+/// Measures one call: its time, and its processor time if it is long. To read that of a thread takes as long as a short call, so at most
+/// one call in a millisecond does.
 #[derive(Debug)]
 pub(crate) struct CallTimer(Instant);
 
@@ -138,7 +138,7 @@ pub struct Throttled {
     pub wait: Duration,
 }
 
-/// What one namespace owes.
+/// Unpaid processor time of one namespace.
 #[derive(Debug)]
 struct Debt {
     namespace: Box<str>,
@@ -150,7 +150,7 @@ struct Debt {
 /// that number has yet to reach.
 #[derive(Debug, Default)]
 struct Debts {
-    /// What each namespace in debt has paid so far, at the time `at`.
+    /// Processor time that each namespace in debt has paid off since the start, at the time `at`.
     paid: Duration,
     at: Option<Instant>,
     /// By the number of the namespace.
@@ -245,7 +245,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// The same, millisecond by millisecond, with every debt as a number of its own, in nanoseconds.
+    /// Model of [`Debts`] that advances millisecond by millisecond, with every debt as a number of its own, in nanoseconds.
     #[derive(Default)]
     struct Slow(BTreeMap<u64, f64>);
 

@@ -22,12 +22,12 @@ pub(crate) struct Candidate {
     pub(crate) suits: Seats,
     /// Seats that it does not suit.
     pub(crate) unsuitable: Seats,
-    /// What each seat has said, in its own words.
+    /// Index of each seat's answer in the seat's `Words`, by seat.
     words: [Word; PARTIES],
 }
 
 impl Candidate {
-    /// What a seat has said of it.
+    /// Returns the index of a seat's answer about the node.
     pub(crate) fn word(&self, seat: Seats) -> Word {
         self.words.get(place(seat)).copied().unwrap_or_default()
     }
@@ -84,22 +84,22 @@ impl Candidates {
         self.list.iter().map(|it| &it.node)
     }
 
-    /// All of them.
+    /// Iterates over all candidates, in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Candidate> {
         self.list.iter()
     }
 
-    /// Those that suit everybody heard so far.
+    /// Iterates over the candidates that no seat has rejected so far.
     pub(crate) fn live(&self) -> impl Iterator<Item = &Candidate> {
         self.list.iter().filter(|it| it.unsuitable == 0)
     }
 
-    /// Those that do not suit a seat.
+    /// Iterates over the candidates that a seat has rejected.
     pub(crate) fn unsuitable(&self, seat: Seats) -> impl Iterator<Item = &Node> {
         self.list.iter().filter(move |it| it.unsuitable & seat != 0).map(|it| &it.node)
     }
 
-    /// Those of which a seat has to be heard.
+    /// Iterates over the candidates that no seat has rejected and for which a seat's answer is missing.
     pub(crate) fn undecided(&self, seat: Seats) -> impl Iterator<Item = &Node> {
         self.live().filter(move |it| it.suits & seat == 0).map(|it| &it.node)
     }
@@ -169,7 +169,7 @@ impl Candidates {
         }
     }
 
-    /// What a seat has said is not valid any more.
+    /// Removes all answers of a seat, which are no longer valid.
     pub(crate) fn forget(&mut self, seat: Seats) {
         for candidate in &mut self.list {
             candidate.set_word(seat, Word::default());
@@ -178,7 +178,7 @@ impl Candidates {
         }
     }
 
-    /// Those that suit all seats, in the core's order; what is outside of it last, as it came.
+    /// Returns the candidates that suit all seats in `all`: first by their position in the core's order, then others as they were added.
     pub(crate) fn viable(&self, all: Seats) -> Vec<Node> {
         let mut viable: Vec<&Candidate> = self.live().filter(|it| it.suits & all == all).collect();
         viable.sort_by_key(|it| it.rank);

@@ -121,7 +121,7 @@ impl Claims {
         woken
     }
 
-    /// A negotiation ends.
+    /// Removes a negotiation that ends from the users of its claims.
     pub(crate) fn leave(&mut self, id: NegotiationId, claims: &[Claim]) {
         for claim in claims {
             if let Some(entry) = self.entries.get_mut(&claim.uid) {
@@ -144,7 +144,7 @@ impl Claims {
         entry.pods.clone()
     }
 
-    /// What is known of a claim now.
+    /// Returns the latest state of a claim; `None` where no negotiation and no deallocation uses it.
     pub(crate) fn state(&self, uid: &ClaimUid) -> Option<ClaimState> {
         self.entries.get(uid).map(|entry| entry.state)
     }

@@ -1,4 +1,4 @@
-//! What all negotiations share: parties, kept answers, claims, calls, and the effects that have not been handed over.
+//! State that all negotiations share: parties, kept answers, claims, calls, and the effects that have not been handed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,7 +19,7 @@ use crate::subject::Subject;
 use crate::sweep::{Change, Sweep};
 use crate::undos::Undos;
 
-/// What all negotiations share.
+/// State that all negotiations share; each turn of a negotiation has it mutably.
 #[derive(Debug)]
 pub(crate) struct Desk {
     pub(crate) parties: Vec<Standing>,
@@ -70,7 +70,7 @@ impl Desk {
         }
     }
 
-    /// 64 random bits.
+    /// Returns a random number other than 0.
     pub(crate) fn new_token(&mut self) -> u64 {
         self.random.u64(1..)
     }
@@ -125,8 +125,8 @@ impl Desk {
         self.note_change(party, Change::TakenBack(subject), now);
     }
 
-    /// The stream of a party ends, or is about to begin: nothing counts any more that it has said, since whoever attends next may be another;
-    /// and nobody answers what is open.
+    /// The stream of a party ends, or is about to begin: nothing counts any more that it has said, since whoever attends next may be
+    /// another; and nobody answers what is open.
     pub(crate) fn change_stream(&mut self, party: &Arc<str>, now: Instant) {
         self.kept.invalidate(party, None, &mut self.out);
         if let Some(sent) = self.standing_mut(party).and_then(Standing::close_all) {

@@ -1,4 +1,4 @@
-//! What goes into the state machine, and what comes out.
+//! Events that go into the state machine, and effects that come out of it.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use crate::message::{Answer, Call, CallId, Invalidate, MalformedAnswer, PartyAll
 use crate::request::{ClaimState, ClaimUid, NegotiationId, Node, Refusal};
 use crate::subject::{Subject, Suitability};
 
-/// What has happened.
+/// Event that the state machine handles in [`Negotiations::step`](crate::Negotiations::step).
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A party's stream has ended. Another stream of the same party changes nothing.
     Left {
-        /// The party.
+        /// Name of the party in the policy.
         party: Arc<str>,
         /// The stream, as [`Negotiations::attend`](crate::Negotiations::attend) was told.
         session: u64,
@@ -24,7 +24,7 @@ pub enum Event {
     Failed(Arc<str>, PartyFailed),
     /// A party has given back what this call had allocated.
     Deallocated(Arc<str>, CallId),
-    /// What a party has said before is not valid any more.
+    /// A party has revoked earlier answers, about one subject or about all.
     Invalidated(Arc<str>, Invalidate),
     /// The caller has evaluated candidates.
     Evaluated(Evaluated),
@@ -32,9 +32,9 @@ pub enum Event {
     Assumed(NegotiationId, Result<(), Arc<str>>),
     /// A claim has changed; `None`: it is deleted.
     Claim {
-        /// The claim.
+        /// UID of the claim.
         uid: ClaimUid,
-        /// What it is now, as the API server shows it.
+        /// State of the claim in the API server.
         state: Option<ClaimState>,
         /// Whether it is reserved for other pods than the one that is selected for it.
         shared: bool,
@@ -43,31 +43,31 @@ pub enum Event {
     Bound(Arc<str>),
     /// A pod is deleted, or its assumption has ended.
     PodGone(Arc<str>),
-    /// Nothing but time.
+    /// Time has passed: deadlines that are due are handled.
     Tick,
 }
 
-/// What to do.
+/// Action that the caller has to carry out, in the order in which they are returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Send this to a party, which attends.
     Call(Arc<str>, Call),
     /// Tell those who watch a negotiation.
     Tell {
-        /// The negotiation.
+        /// Id of the negotiation.
         negotiation: NegotiationId,
         /// The round, from 1; 0 before the first.
         round: u32,
-        /// What is new.
+        /// New state of the negotiation.
         progress: Progress,
     },
     /// Evaluate candidates; [`Event::Evaluated`] answers.
     Evaluate(Evaluate),
     /// Rows of the column of a party and subject have changed.
     Rows {
-        /// The party.
+        /// Name of the party.
         party: Arc<str>,
-        /// The subject.
+        /// Subject of the answers.
         subject: Subject,
         /// The nodes, and what they are now.
         changes: Vec<(Node, Suitability)>,
@@ -75,11 +75,11 @@ pub enum Effect {
     /// Assume a pod on a node, or move it there, if predicates allow it; and hold its claims in flight. [`Event::Assumed`]
     /// answers.
     Assume {
-        /// The negotiation.
+        /// Id of the negotiation.
         negotiation: NegotiationId,
         /// UID of the pod.
         pod: Arc<str>,
-        /// The node.
+        /// Node on which the pod is assumed.
         node: Node,
         /// The claims to hold.
         claims: Vec<ClaimUid>,
@@ -97,7 +97,7 @@ pub enum Effect {
     Defect(Arc<str>, Defect),
 }
 
-/// What an operator wants to know of a party.
+/// Misbehaviour of a party, for metrics and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Defect {
     /// It has said something that counts for nothing.
@@ -112,7 +112,7 @@ pub enum Defect {
 /// matches, then of `order` from `start` on; none of `skip`, and only those that the node selectors of all `parties` match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluate {
-    /// The negotiation.
+    /// Id of the negotiation.
     pub negotiation: NegotiationId,
     /// The round for which they are; the answer repeats it.
     pub round: u32,
@@ -124,7 +124,7 @@ pub struct Evaluate {
     pub named: Vec<Node>,
     /// Node selectors that parties have given, with their party.
     pub selectors: Vec<(Arc<str>, Arc<str>)>,
-    /// The core's order.
+    /// Nodes in the core's order of preference.
     pub order: Arc<[Node]>,
     /// Where to go on in it.
     pub start: usize,
@@ -137,7 +137,7 @@ pub struct Evaluate {
 /// The answer to an [`Evaluate`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evaluated {
-    /// The negotiation.
+    /// Id of the negotiation, as in the [`Evaluate`].
     pub negotiation: NegotiationId,
     /// The round that was asked for.
     pub round: u32,
@@ -148,7 +148,7 @@ pub struct Evaluated {
     pub next: usize,
 }
 
-/// What those who watch a negotiation see.
+/// Progress of a negotiation, as its streams report it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// A round has begun.
@@ -177,7 +177,7 @@ pub struct Failure {
     pub party: Option<Arc<str>>,
     /// The claim that cannot be allocated, where the party says so.
     pub claim: Option<ClaimUid>,
-    /// Why, for people.
+    /// Human-readable reason of the failure.
     pub reason: Arc<str>,
 }
 

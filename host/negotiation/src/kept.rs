@@ -21,7 +21,7 @@ pub(crate) struct Kept {
     expiry: BTreeSet<(Instant, Key)>,
     /// Nodes over all keys.
     nodes: usize,
-    /// Those of negotiations, too.
+    /// Texts of the reasons, in kept answers and in those of negotiations.
     pub(crate) reasons: Reasons,
     /// Bytes of all keys.
     key_bytes: usize,
@@ -34,7 +34,7 @@ struct Answers {
     next: Instant,
 }
 
-/// What is kept of a node.
+/// Kept answer about one node.
 #[derive(Debug)]
 struct Said {
     until: Instant,
@@ -59,7 +59,8 @@ impl Kept {
         self.expiry.first().map(|(at, _)| *at)
     }
 
-    /// What is kept of some nodes, in their order, and since when. The others are left out.
+    /// Returns the kept answers about some nodes and the time since which each stands, in the order of the nodes. Nodes without one are
+    /// omitted.
     pub(crate) fn of<'a>(
         &self,
         key: &Key,

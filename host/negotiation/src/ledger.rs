@@ -1,5 +1,6 @@
-//! What negotiations hold, by who opened them: their number and their bytes, with a share for each class of listeners and for each
-//! client; and beside that what parties have named in them. Start at [`Ledger::room`] and [`Ledger::left_to`].
+//! Accounting of negotiations by the client that opened them: their number and their bytes, with a share for each class of listeners and
+//! for each client; and beside that the bytes of alternatives that parties have named in them. Start at [`Ledger::room`] and
+//! [`Ledger::left_to`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub(crate) struct Held {
     pub(crate) bytes: usize,
 }
 
-/// What clients hold, by client.
+/// Negotiations and bytes that are held, by client and by class of clients.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     owners: BTreeMap<Owner, Held>,
@@ -26,7 +27,7 @@ pub(crate) struct Ledger {
     said_to: BTreeMap<(Owner, Arc<str>), usize>,
 }
 
-/// What all clients of each class hold together.
+/// Sums over all clients of each class.
 #[derive(Debug, Default)]
 struct Classes {
     local: Held,
@@ -49,7 +50,7 @@ impl Classes {
     }
 }
 
-/// What there is no room for.
+/// Limit that a negotiation would exceed, with the name of the resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
     /// The client has its share.
@@ -68,7 +69,7 @@ impl From<Full> for Refusal {
 
 const NUMBER: &str = "the number of negotiations";
 
-/// What all clients of a class may hold together.
+/// Returns the limits of all clients of a class together.
 fn most(class: Class) -> Held {
     match class {
         Class::Local => Held { negotiations: NEGOTIATIONS, bytes: HELD_BYTES },
@@ -76,7 +77,7 @@ fn most(class: Class) -> Held {
     }
 }
 
-/// What is left to one client.
+/// Returns the part of a class's limit that one client may use.
 fn share(most: usize) -> usize {
     most - most / CLIENT_SHARE
 }
@@ -89,12 +90,12 @@ impl Ledger {
         share(most(class).bytes)
     }
 
-    /// What a class holds.
+    /// Returns the sum that all clients of a class hold.
     pub(crate) fn of_class(&self, class: Class) -> Held {
         self.classes.of(class)
     }
 
-    /// What a client holds.
+    /// Returns the number and bytes that a client holds.
     pub(crate) fn of(&self, owner: &Owner) -> Held {
         self.owners.get(owner).copied().unwrap_or_default()
     }

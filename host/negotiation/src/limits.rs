@@ -6,7 +6,8 @@ use std::time::Duration;
 /// 128 candidates each, one client has some 600: then its share of [`HELD_BYTES`] is full.
 pub const NEGOTIATIONS: usize = 2_000;
 
-/// The same of remote clients, which are not the core beside the program.
+/// Negotiations of remote clients at a time, with the deallocations that are left of ended ones. Remote clients are not the core beside the
+/// program.
 pub const REMOTE_NEGOTIATIONS: usize = 1_000;
 
 /// Bytes of pods, orders, candidates, questions and selections that the negotiations of local clients hold. A pod is some kilobytes, an
@@ -15,7 +16,7 @@ pub const REMOTE_NEGOTIATIONS: usize = 1_000;
 /// its cluster needs.
 pub const HELD_BYTES: usize = 16 << 20;
 
-/// The same of remote clients.
+/// Bytes that the negotiations of remote clients hold, counted as for [`HELD_BYTES`].
 pub const REMOTE_HELD_BYTES: usize = 12 << 20;
 
 /// Bytes of one negotiation whatever it is about: what is known of its pod, its places in tables, and the stream on which its client hears
@@ -29,11 +30,12 @@ pub const SEAT_BYTES: usize = 1_800;
 pub const CLIENT_SHARE: usize = 4;
 
 /// Bytes of alternatives, by name or by selector, that one party has named for negotiations of one class of clients, and that no round has
-/// taken up yet: 30,000 names, those of some hundred negotiations at a time. They do not take the room of what cores bring, and those of one
-/// party not that of another's.
+/// taken up yet: 30,000 names, those of some hundred negotiations at a time. They do not take the room of what cores bring, and those of
+/// one party not that of another's.
 pub const SAID_BYTES: usize = 2 << 20;
 
-/// The same of all parties: two of them may have all that one may, and leave something to others.
+/// Bytes of alternatives of all parties together, for one class of clients, counted as for [`SAID_BYTES`]: two parties may have all that
+/// one may, and leave something to others.
 pub const SAID_ALL_BYTES: usize = 6 << 20;
 
 /// Bytes of a claim of a pod that is negotiated: in the negotiation, and among all claims.

@@ -1,4 +1,4 @@
-//! What is said to parties, and what they say.
+//! Messages to parties and from parties.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// What a party is told to do. The end of its stream withdraws everything but deallocations.
+/// Call to a party. The end of its stream withdraws everything but deallocations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// Say which nodes do not suit.
@@ -29,7 +29,7 @@ pub enum Call {
 pub struct Ask {
     /// Names the question in its answers.
     pub id: CallId,
-    /// What the answers are about.
+    /// Subject of the answers.
     pub subject: Subject,
     /// Whose it is. Parties are not told.
     pub negotiation: NegotiationId,
@@ -37,7 +37,7 @@ pub struct Ask {
     pub pod: Arc<str>,
     /// All claims of the pod about which the party decides.
     pub claims: Vec<ClaimUid>,
-    /// The candidates.
+    /// Candidates about which the party is asked.
     pub nodes: Vec<Node>,
     /// Nodes that did not suit before, and may now.
     pub recheck: Vec<Node>,
@@ -76,11 +76,11 @@ pub struct Unsuitable {
     pub node: Node,
     /// The claim for which it does not suit; none: for all of them together.
     pub claim: Option<ClaimUid>,
-    /// Why, for people.
+    /// Human-readable reason of the rejection.
     pub reason: Arc<str>,
 }
 
-/// What a party says to an [`Ask`]: what it does not name suits. An answer that is not partial is the last.
+/// Answer of a party to an [`Ask`]: nodes that it does not name suit. The last answer to a question is the one that is not partial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
     /// The question; `None` only where a party has sent none.
@@ -97,31 +97,31 @@ pub struct Answer {
     pub valid: Duration,
 }
 
-/// What a party says of an [`Allocate`].
+/// Answer of a party to an [`Allocate`] for claims that it has allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyAllocated {
-    /// The call.
+    /// Id of the [`Allocate`].
     pub id: CallId,
     /// The claims that are allocated now; the call has succeeded once all are.
     pub claims: Vec<ClaimUid>,
-    /// Those of the call's nodes on which they can be used.
+    /// Nodes of the call on which the claims can be used.
     pub nodes: Vec<Node>,
 }
 
-/// What a party says of an [`Allocate`] that has failed. Of the claims that it names as failed, nothing is held.
+/// Answer of a party to an [`Allocate`] that has failed. The party holds nothing of the claims that it names as failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyFailed {
-    /// The call.
+    /// Id of the [`Allocate`].
     pub id: CallId,
     /// The claim that cannot be allocated; none: all those of the call.
     pub claim: Option<ClaimUid>,
-    /// Why, for people.
+    /// Human-readable reason of the failure.
     pub reason: Arc<str>,
     /// Nodes of the call that do not suit; none: the first.
     pub nodes: Vec<Node>,
 }
 
-/// What a party does not know any more.
+/// Revocation of a party's earlier answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalidate {
     /// The subject; none: every subject.

@@ -28,7 +28,7 @@ pub(crate) struct OpenAsk {
     pub(crate) round: u32,
     /// The candidates of which nothing has been said yet.
     pub(crate) nodes: Vec<Node>,
-    /// The same, of those that did not suit before.
+    /// Nodes that did not suit before, of which nothing has been said yet.
     pub(crate) recheck: Vec<Node>,
 }
 
@@ -57,14 +57,14 @@ pub(crate) struct Seat {
     pub(crate) party: Arc<str>,
     pub(crate) on_silence: OnSilence,
     pub(crate) bit: Seats,
-    /// What its answers are about.
+    /// Party and subject: the key of its answers among those that are kept.
     pub(crate) key: Key,
     /// The claims about which it decides.
     pub(crate) claims: Vec<ClaimUid>,
     pub(crate) asks: Vec<OpenAsk>,
     /// When the oldest question was sent to which it has not answered completely, open or not any more.
     pub(crate) unanswered_since: Option<Instant>,
-    /// What it has said.
+    /// Answers of the party in this negotiation, each once, with the time since which it stands.
     pub(crate) words: Words,
     /// Alternatives that it has named for the next rounds.
     pub(crate) named: VecDeque<Node>,
@@ -79,29 +79,29 @@ pub(crate) struct Seat {
     pub(crate) seen: u64,
 }
 
-/// What a negotiation is waiting for.
+/// Phase of a negotiation: the event for which it waits.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// For the caller to evaluate candidates.
+    /// Waits for the caller to evaluate candidates.
     Evaluating { wanted: usize },
-    /// For answers of parties, until the end of the round.
+    /// Waits for answers of parties, until the end of the round.
     Asking { ends: Instant },
-    /// For a claim that another negotiation allocates, or that is deallocated.
+    /// Waits for a claim that another negotiation allocates, or that is deallocated.
     Waiting { claim: ClaimUid },
-    /// For its selection, among these nodes. Stale: a claim has changed since.
+    /// Waits for its selection, among these nodes. Stale: a claim has changed since.
     Agreed { nodes: Vec<Node>, until: Instant, is_stale: bool },
-    /// For the caller to assume the pod on the first of these nodes. Moving: everything is allocated, but not for the node on
-    /// which the pod is assumed.
+    /// Waits for the caller to assume the pod on the first of these nodes. Moving: everything is allocated, but not for the node on which
+    /// the pod is assumed.
     Assuming { nodes: Vec<Node>, is_moving: bool },
-    /// For parties to allocate. The pod is assumed on the first of these nodes.
+    /// Waits for parties to allocate. The pod is assumed on the first of these nodes.
     Allocating { nodes: Vec<Node> },
-    /// For its pod to be bound, and its claims to be shown as allocated.
+    /// Waits for its pod to be bound, and its claims to be shown as allocated.
     Allocated { until: Instant, is_bound: bool },
-    /// For nothing any more.
+    /// Has ended, and waits for nothing.
     Over,
 }
 
-/// A negotiation.
+/// State of one negotiation, from its request to its end.
 #[derive(Debug)]
 pub(crate) struct Negotiation {
     pub(crate) id: NegotiationId,
@@ -291,7 +291,7 @@ impl Negotiation {
         self.pod.claims.iter().find(is_in_progress).map(|claim| claim.uid.clone())
     }
 
-    /// All seats.
+    /// Returns the bits of all seats.
     pub(crate) fn all(&self) -> Seats {
         self.seats.iter().fold(0, |all, seat| all | seat.bit)
     }

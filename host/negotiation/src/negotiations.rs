@@ -37,10 +37,10 @@ pub struct Negotiations {
     desk: Desk,
 }
 
-/// What is held, in numbers.
+/// Numbers of the objects that are held, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Negotiations.
+    /// Number of negotiations that have not ended.
     pub negotiations: usize,
     /// Deallocations that are not confirmed.
     pub deallocations: usize,
@@ -52,7 +52,7 @@ pub struct Usage {
     pub kept_bytes: usize,
     /// Bytes of pods, orders and candidates of negotiations of local clients, and of alternatives that parties have named in them.
     pub local_bytes: usize,
-    /// The same of remote clients.
+    /// Bytes of pods, orders and candidates of negotiations of remote clients, and of alternatives that parties have named in them.
     pub remote_bytes: usize,
 }
 
@@ -274,8 +274,8 @@ impl Negotiations {
         self.desk.parties.iter().map(|standing| PartyView::of(standing, now)).collect()
     }
 
-    /// What the parties of a pod have said, and since when: of its negotiation, where it has one; else what is kept of these parties and
-    /// subjects. At least one for each party.
+    /// Returns the stances of a pod's parties and since when they stand: of its negotiation, where it has one; else the answers that are
+    /// kept of these parties and subjects. At least one for each party.
     pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
         // Of several, that of a local client, since it is the core beside the program.
         if let Some(it) = self.of_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
@@ -285,7 +285,7 @@ impl Negotiations {
         seats.iter().flat_map(stances).collect()
     }
 
-    /// What is held now.
+    /// Returns the numbers of objects and bytes that are held now.
     pub fn usage(&self) -> Usage {
         let bytes = |class| self.desk.ledger.of_class(class).bytes + self.desk.ledger.said(class);
         Usage {
@@ -299,7 +299,7 @@ impl Negotiations {
         }
     }
 
-    /// All of it.
+    /// Returns the negotiations and the state that they share, for tests.
     #[cfg(test)]
     pub(crate) fn parts(&self) -> (impl Iterator<Item = &Negotiation>, &Desk) {
         (self.live.values().map(|it| &**it), &self.desk)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::limits::KEPT_REASONS;
 use crate::subject::Suitability;
 
-/// What stands for all reasons of a party beyond [`KEPT_REASONS`].
+/// Text that replaces all reasons of a party beyond [`KEPT_REASONS`].
 const OTHER_REASONS: &str = "one of more reasons than are kept";
 
 /// By party: each reason, and of how many nodes it is kept, and in how many seats it was said.
@@ -29,7 +29,8 @@ impl Reasons {
         &self.parties
     }
 
-    /// The same answer with the text that is kept already, or with the one that stands for it.
+    /// Returns an answer with the stored copy of its reason, if there is one, or with the replacement text where the party has
+    /// [`KEPT_REASONS`] others.
     pub(crate) fn shared(&self, party: &Arc<str>, said: Suitability) -> Suitability {
         let Suitability::Unsuitable(reason) = &said else { return said };
         let Some(known) = self.parties.get(party) else { return said };

@@ -1,4 +1,4 @@
-//! What a core and a policy say: pods with their claims, requests, parties.
+//! Input of cores and policies: pods with their claims, requests, parties.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub enum Class {
     /// On the same machine, where the right to do so is a file's mode.
     #[default]
     Local,
-    /// Any other way.
+    /// Any other way, such as TCP: the client may be on another machine.
     Remote,
 }
 
@@ -20,7 +20,7 @@ pub enum Class {
 pub struct Owner {
     /// How the client comes.
     pub class: Class,
-    /// What the client is known by.
+    /// Name by which the client is told apart from others of its class.
     pub identity: Arc<str>,
 }
 
@@ -45,10 +45,10 @@ pub enum Concern {
     Pods,
 }
 
-/// What the answers of a party are about: who else may use them.
+/// Scope of a party's answers: the pods for which an answer may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One pod.
+    /// One pod: no other pod uses the answer.
     Pod,
     /// All pods of a template.
     Template,
@@ -56,7 +56,7 @@ pub enum Scope {
     Claims,
 }
 
-/// What the silence of a party means at the end of a round.
+/// Meaning of a party's silence at the end of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnSilence {
     /// No node is viable until it has answered.
@@ -74,9 +74,9 @@ pub struct Party {
     pub name: Arc<str>,
     /// Whom it decides about.
     pub concern: Concern,
-    /// What its answers are about.
+    /// Scope of its answers: which pods may use one.
     pub scope: Scope,
-    /// What its silence means.
+    /// Meaning of its silence at the end of a round.
     pub on_silence: OnSilence,
 }
 
@@ -115,7 +115,7 @@ pub struct Claim {
 /// A pod, as far as negotiation knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pod {
-    /// `metadata.uid`.
+    /// UID of the pod, `metadata.uid`.
     pub uid: Arc<str>,
     /// The key of its template; equal for pods that predicates cannot tell apart.
     pub template: Arc<str>,
@@ -133,7 +133,7 @@ impl Pod {
 /// A request to negotiate.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The pod.
+    /// Pod for which nodes are negotiated.
     pub pod: Pod,
     /// The parties with [`Concern::Pods`] whose selectors match the pod.
     pub selected_by: Vec<Arc<str>>,
@@ -151,7 +151,7 @@ pub struct Request {
     pub round: Duration,
     /// The negotiation of the same pod that this one takes the place of.
     pub supersedes: Option<NegotiationId>,
-    /// Who asks.
+    /// Client that opens the negotiation.
     pub owner: Owner,
     /// Bytes that the caller holds of it until it ends, those of the order left out.
     pub bytes: usize,
@@ -167,7 +167,7 @@ impl Request {
 /// A request to allocate.
 #[derive(Debug, Clone)]
 pub struct Select {
-    /// The negotiation.
+    /// Id of the negotiation.
     pub negotiation: NegotiationId,
     /// The nodes, the preferred one first. Each party allocates for one of them at least.
     pub nodes: Vec<Node>,
@@ -184,7 +184,8 @@ pub enum Refusal {
     /// The pod has a negotiation, and the request does not supersede it.
     #[error("the pod has negotiation {} already; name it in `supersedes` to take its place", .0.0)]
     AlreadyExists(NegotiationId),
-    /// The same, where clients have no names to be told apart by: whoever knew the negotiation could end that of another.
+    /// The pod has a negotiation of a client without a certificate, as the request's client is: such clients cannot be told apart, and
+    /// whoever knew the negotiation could end that of another.
     #[error(
         "the pod has a negotiation of a client without a certificate already: wait for its end, or come over the socket"
     )]

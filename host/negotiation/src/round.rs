@@ -311,8 +311,8 @@ impl Turn<'_> {
         (is_revived, known)
     }
 
-    /// Takes nodes for the next rounds, for as long as there is room for what the party of a seat names: those that are known, then those of
-    /// its answer. What is too much is dropped: a party ends no negotiation by that.
+    /// Takes nodes for the next rounds, for as long as there is room for what the party of a seat names: those that are known, then those
+    /// of its answer. What is too much is dropped: a party ends no negotiation by that.
     fn note_alternatives(&mut self, position: usize, known: &[Node], answer: &Answer) {
         let it = &mut *self.it;
         let Some(seat) = it.seats.get_mut(position) else { return };
@@ -342,7 +342,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What a party has said is not valid any more: it is asked again.
+    /// Handles the revocation of a party's answers: they are removed, and the party is asked again.
     pub(crate) fn invalidate(&mut self, position: usize) {
         if !self.it.is_open() {
             return;
@@ -354,8 +354,8 @@ impl Turn<'_> {
         self.ask(position);
     }
 
-    /// The stream of a party has ended or begun: its questions are over, it is told again what to allocate, and asked again. An agreement that
-    /// rests on what it has said is looked at again before it is selected.
+    /// The stream of a party has ended or begun: its questions are over, it is told again what to allocate, and asked again. An agreement
+    /// that rests on what it has said is looked at again before it is selected.
     pub(crate) fn note_stream(&mut self, position: usize) {
         let Some(seat) = self.it.seats.get_mut(position) else { return };
         for ask in seat.asks.drain(..) {

@@ -1,4 +1,4 @@
-//! What parties have said of the nodes for a pod, and since when, for people who wonder why it waits. Start at [`Stance`].
+//! Stances of the parties about the nodes of a pod, and since when, for explanations of why a pod waits. Start at [`Stance`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,12 +10,12 @@ use crate::standing::Standing;
 use crate::subject::Suitability;
 use crate::words::{Word, Words};
 
-/// What a party has said of some nodes.
+/// Statement of a party about some nodes for a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stance {
-    /// Its name.
+    /// Name of the party.
     pub party: Arc<str>,
-    /// What it has said.
+    /// Statement about these nodes.
     pub said: Said,
     /// Of how many nodes.
     pub nodes: usize,
@@ -23,16 +23,16 @@ pub struct Stance {
     pub since: Option<Instant>,
 }
 
-/// What a party says, where it says something.
+/// Kind of a party's statement, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// The nodes suit.
+    /// The party accepts the nodes.
     Accepted,
-    /// They do not, and why.
+    /// The party rejects the nodes, with the reason.
     Refused(Arc<str>),
-    /// Nothing yet, though it was asked.
+    /// The party was asked, and has not answered yet.
     Silent,
-    /// It was not asked, and why; empty where nobody has asked.
+    /// The party was not asked, with the reason; empty where nobody has asked.
     NotAsked(&'static str),
     /// It was told to allocate on one of the nodes, and has not finished.
     Allocating,
@@ -66,7 +66,7 @@ pub(crate) fn of_negotiation<'a>(
     stances
 }
 
-/// What a seat has said in so many words, and what it has been told to do.
+/// Adds the stances of one seat: its answers about candidates, and its call to allocate.
 fn of_seat(it: &Negotiation, seat: &Seat, stances: &mut Vec<Stance>) {
     if let Some(call) = &seat.call {
         let said = if call.is_finished { Said::Allocated } else { Said::Allocating };

@@ -7,12 +7,12 @@ use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, BACKOFF_MOST, QUARANTINE, QUA
 use crate::message::CallId;
 use crate::request::{Owner, Party};
 
-/// What is known of one party.
+/// Connection state and back-off of one party.
 #[derive(Debug)]
 pub(crate) struct Standing {
     /// The party, as the policy has it.
     pub(crate) party: Party,
-    /// Its stream.
+    /// Number of the party's stream; `None` where it does not attend.
     session: Option<u64>,
     /// Who attends for it, or has done so last.
     peer: Option<Owner>,

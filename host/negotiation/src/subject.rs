@@ -1,10 +1,10 @@
-//! What answers are about, and what they say of a node.
+//! Subjects of parties' answers, and what an answer says of a node.
 
 use std::sync::Arc;
 
 use crate::request::{Claim, ClaimUid, Concern, Party, Pod, Scope};
 
-/// What an answer is about.
+/// Subject of an answer: the pods for which it may be used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The pod with this UID.
@@ -32,9 +32,9 @@ impl Subject {
 }
 
 impl Party {
-    /// What its answers about a pod are about, and the claims of the pod about which it decides, none for a party that decides about
-    /// pods; `None` where it does not decide about the pod. `selected_by` are the parties with [`Concern::Pods`] whose selectors match
-    /// the pod.
+    /// Returns the subject of the party's answers about a pod, and the claims of the pod about which it decides, none for a party that
+    /// decides about pods; `None` where it does not decide about the pod. `selected_by` are the parties with [`Concern::Pods`] whose
+    /// selectors match the pod.
     pub fn seat(&self, pod: &Pod, selected_by: &[Arc<str>]) -> Option<(Subject, Vec<ClaimUid>)> {
         let concerns = |claim: &&Claim| match &self.concern {
             Concern::Driver(driver) => claim.drivers.contains(driver),
@@ -47,13 +47,13 @@ impl Party {
     }
 }
 
-/// What a party says of a node.
+/// Answer of a party about one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suitability {
-    /// Nothing, or nothing any more. Such a node fits.
+    /// There is no valid answer. Such a node fits, unless the policy rejects on the party's silence.
     Unknown,
-    /// It suits.
+    /// The node suits the party.
     Suitable,
-    /// It does not suit, and why.
+    /// The node does not suit the party, with the reason.
     Unsuitable(Arc<str>),
 }

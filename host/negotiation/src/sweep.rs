@@ -1,4 +1,4 @@
-//! What has changed for all negotiations of a party, until each of them has been looked at: a number for each change, which seats compare
+//! Changes that concern all negotiations of a party, until each of them has been looked at: a number for each change, which seats compare
 //! with the one that they have seen. However often a party takes back what it said, attends or leaves, a step costs the same. Start at
 //! [`Sweep`].
 
@@ -9,7 +9,7 @@ use crate::limits::SWEPT_SUBJECTS;
 use crate::request::NegotiationId;
 use crate::subject::Subject;
 
-/// What has changed of a party.
+/// Change of a party that its negotiations have to handle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'a> {
     /// It may be asked again.
@@ -20,7 +20,7 @@ pub(crate) enum Change<'a> {
     Stream,
 }
 
-/// What a seat has not seen yet: the greatest of these.
+/// Greatest of the changes that a seat has not seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missed {
     Nothing,
@@ -69,7 +69,7 @@ impl Sweep {
         }
     }
 
-    /// What has changed for a seat since it has seen a number.
+    /// Returns the greatest change for a seat since the number that it has seen.
     pub(crate) fn missed(&self, subject: &Subject, seen: u64) -> Missed {
         let is_after = |number: u64| number > seen;
         if is_after(self.stream) {

@@ -126,7 +126,7 @@ impl Turn<'_> {
         self.it.phase = Phase::Waiting { claim };
     }
 
-    /// Time has passed.
+    /// Handles deadlines that have passed: of questions, of the round, of the phase.
     pub(crate) fn tick(&mut self) {
         self.note_silences();
         match &self.it.phase {

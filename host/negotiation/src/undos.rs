@@ -19,7 +19,7 @@ pub(crate) struct Undo {
     pub(crate) owner: Owner,
 }
 
-/// All of them.
+/// Deallocations that are not confirmed, by call, by deadline and by party.
 #[derive(Debug, Default)]
 pub(crate) struct Undos {
     all: BTreeMap<CallId, Undo>,

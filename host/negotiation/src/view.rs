@@ -1,4 +1,4 @@
-//! What operators see of negotiations. Start at [`View`].
+//! Views of negotiations and parties for operators. Start at [`View`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,10 +7,10 @@ use crate::negotiation::{Negotiation, Phase, Seat};
 use crate::request::{ClaimUid, NegotiationId};
 use crate::standing::Standing;
 
-/// One negotiation.
+/// Snapshot of one negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// The negotiation.
+    /// Id of the negotiation.
     pub id: NegotiationId,
     /// Its place among all that have begun, for those who may not know its id.
     pub number: u64,
@@ -18,7 +18,7 @@ pub struct View {
     pub pod: Arc<str>,
     /// The round, from 1; 0 before the first.
     pub round: u32,
-    /// What it is waiting for, in one word.
+    /// Name of its phase in one word, such as `asking`.
     pub phase: &'static str,
     /// Nodes that it has considered.
     pub candidates: usize,
@@ -28,14 +28,14 @@ pub struct View {
     pub waits_for: Option<ClaimUid>,
     /// When it ends, whatever happens.
     pub deadline: Instant,
-    /// Its parties.
+    /// Parties that decide about its pod.
     pub parties: Vec<SeatView>,
 }
 
 /// A party in a negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeatView {
-    /// Its name.
+    /// Name of the party.
     pub party: Arc<str>,
     /// Claims about which it decides.
     pub claims: usize,
@@ -52,7 +52,7 @@ pub struct SeatView {
 /// A party of the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyView {
-    /// Its name.
+    /// Name of the party.
     pub party: Arc<str>,
     /// Whether it has a stream.
     pub attends: bool,

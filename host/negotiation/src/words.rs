@@ -1,4 +1,4 @@
-//! What a party has said in one negotiation and since when, for explanations: each answer once, however many nodes it is about.
+//! Answers of a party in one negotiation and since when each stands, for explanations: each answer once, however many nodes it is about.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::limits::EXPLAINED_REASONS;
 use crate::subject::Suitability;
 
-/// What stands for all reasons beyond [`EXPLAINED_REASONS`].
+/// Replacement for all reasons beyond [`EXPLAINED_REASONS`].
 static OTHER_REASONS: LazyLock<Suitability> = LazyLock::new(|| Suitability::Unsuitable(Arc::from("other reasons")));
 
-/// What a seat has said of a candidate: a place in its [`Words`]; the default is nothing.
+/// Index of a seat's answer about a candidate in its [`Words`], from 1; the default, 0, is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Word(u8);
 

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What `--version` prints; `-V` prints the version alone.
+/// Output of `--version`; `-V` prints the version alone.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{}\nrevision: {}\npredicate contract: {}\nAPI: nodesift.v1\npolicies: {API_VERSION}",
@@ -94,7 +94,7 @@ pub(crate) enum Command {
     Party(PartyArgs),
     /// Print which program this is: its version, what it speaks and what it was built with
     Version(VersionArgs),
-    /// Generate synthetic clusters
+    /// Generate synthetic clusters as files
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Compile the module on standard input within limits. The sidecar starts itself so for each module by path
@@ -104,7 +104,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct VersionArgs {
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }
@@ -135,7 +135,7 @@ pub(crate) enum ClusterCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SynthArgs {
-    /// Number of nodes
+    /// Number of nodes in the cluster
     #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,
     /// Number of pods bound to each node
@@ -199,12 +199,12 @@ pub(crate) struct AskArgs {
     /// Scheduling phase: which of the policy's predicates run
     #[arg(long, value_name = "PHASE", value_enum, default_value_t, help_heading = "Policy")]
     pub(crate) phase: PhaseArg,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }
 
-/// Options of `explain`.
+/// Options of the command `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
@@ -238,7 +238,7 @@ pub(crate) struct BenchArgs {
     /// Program that runs the same predicates as native code [default: nodesift-native beside this program]
     #[arg(long, value_name = "PATH")]
     pub(crate) native: Option<PathBuf>,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
     /// Run as the client of another `nodesift bench`, which says on stdin what to measure

@@ -42,7 +42,7 @@ pub(crate) struct Opened {
     pub(crate) engine: Engine,
     /// Changes the cache that the engine reads.
     pub(crate) writer: SharedWriter,
-    /// What the files hold beside the cluster.
+    /// Counts of the files' objects that were skipped, had no `apiVersion` or lacked other fields.
     pub(crate) summary: Summary,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     open_with(origin, |reader| engine(reader, policy))
 }
 
-/// The same with the policy of this document, and modules of registries in this folder.
+/// Opens a cluster with the policy of a document, and modules of registries in the folder `pulled`.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText, pulled: &PulledFo
     })
 }
 
-/// The same with the last good policy of an earlier process.
+/// Opens a cluster with the last good policy of an earlier process.
 ///
 /// # Errors
 ///

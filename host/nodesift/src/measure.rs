@@ -1,4 +1,4 @@
-//! What is measured and how: shared by `nodesift bench` and the benchmarks of the workspace.
+//! Measurements, shared by `nodesift bench` and the benchmarks of the workspace.
 //!
 //! ```text
 //! testbed  a cluster in a cache, with pods to evaluate and changes between evaluations

@@ -132,19 +132,19 @@ struct Document<'a> {
     imports: Vec<Import>,
 }
 
-/// What a registry has of a module, beside the component.
+/// A module's entry in a registry, beside the component.
 #[derive(Serialize)]
 struct Artifact {
     /// The digest of the manifest.
     manifest: String,
-    /// How many there are.
+    /// Number of its signatures in the registry.
     signatures: usize,
 }
 
 #[derive(Serialize)]
 struct Import {
     interface: &'static str,
-    /// What can be read through it.
+    /// Facts that can be read through the interface.
     gives: String,
 }
 
@@ -162,7 +162,7 @@ fn allow(imports: &[Import]) -> String {
     format!("[{}]", names.join(", "))
 }
 
-/// What can be read through each import.
+/// Table of the imports, with the facts that can be read through each.
 fn table_of(imports: &[Import], paint: Paint) -> String {
     if imports.is_empty() {
         return "it imports nothing: it can read no fact, and its verdict is always the same".into();

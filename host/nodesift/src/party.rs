@@ -126,7 +126,7 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
     }
 }
 
-/// What is said to a call, and a line about it.
+/// Describes a call in one line, and returns the answer to it.
 fn reply(script: &Script, call: Call) -> (String, Option<Timed>) {
     match call {
         Call::Ask(ask) => {
@@ -164,7 +164,7 @@ fn words(status: &Status) -> anyhow::Error {
     anyhow!("{}", status.message())
 }
 
-/// Prints a line.
+/// Prints one line of text, after the party's name.
 fn say(party: &str, text: &str) -> anyhow::Result<()> {
     terminal::print(&terminal::escaped(&format!("{party}: {text}\n")))
 }

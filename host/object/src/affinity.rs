@@ -1,4 +1,4 @@
-//! What a pod asks of its place relative to nodes and other pods: required affinities and topology spread.
+//! Affinity and topology spread of pods: required terms of node and pod affinity, and topology spread constraints. Start at [`Affinity`].
 //!
 //! Valid preferred terms are not kept: they rank nodes and never reject one.
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Deserializer};
 use crate::field::{null_is_default, text_enum};
 use crate::selector::{LabelSelector, NodeSelector};
 
-/// `spec.affinity`.
+/// Affinity of a pod, as in `spec.affinity`: its required terms, and preferred pod terms that are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
-    /// About the node.
+    /// Node affinity; none where the pod has none.
     #[serde(default)]
     pub node_affinity: Option<NodeAffinity>,
-    /// Pods to be near.
+    /// Pod affinity: pods that must run in the node's topology domain.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pod_affinity: PodAffinity,
-    /// Pods to be away from.
+    /// Pod anti-affinity: pods that must not run in the node's topology domain.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pod_anti_affinity: PodAffinity,
 }
 
-/// `spec.affinity.nodeAffinity`.
+/// Node affinity of a pod, as in `spec.affinity.nodeAffinity`. Preferred terms are not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct NodeAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`; none where absent, which matches every node.
@@ -30,7 +30,7 @@ pub struct NodeAffinity {
     pub required: Option<NodeSelector>,
 }
 
-/// `spec.affinity.podAffinity` or `podAntiAffinity`.
+/// Affinity or anti-affinity to other pods, as in `spec.affinity.podAffinity` and `podAntiAffinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct PodAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`: all terms must hold.
@@ -62,7 +62,7 @@ fn invalid_preferred<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<P
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAffinityTerm {
-    /// Which pods; none matches no pod, an empty selector every pod.
+    /// Selector of the other pods by label; none matches no pod, an empty selector every pod.
     #[serde(default)]
     pub label_selector: Option<LabelSelector>,
     /// Namespaces whose pods count; with neither these nor a selector: the pod's own namespace.
@@ -92,11 +92,11 @@ impl PodAffinityTerm {
 }
 
 text_enum! {
-    /// What to do with a pod that would skew its topology too far.
+    /// Effect of a spread constraint on nodes where the pod would exceed `maxSkew`, as in `whenUnsatisfiable`.
     WhenUnsatisfiable: absent Other, else Other {
-        /// Reject the node.
+        /// Rejects nodes where the constraint does not hold.
         DoNotSchedule = "DoNotSchedule",
-        /// Rank the node lower; never rejects.
+        /// Ranks nodes lower where the constraint does not hold; never rejects one.
         ScheduleAnyway = "ScheduleAnyway",
         /// Any other text, or none.
         Other,
@@ -108,9 +108,9 @@ text_enum! {
     NodeInclusionPolicy: absent Other, else Other {
         /// Nodes that do not pass are left out.
         Honor = "Honor",
-        /// All nodes count.
+        /// All nodes count, whether they pass or not.
         Ignore = "Ignore",
-        /// Any other text.
+        /// Any other text, or none.
         Other,
     }
 }
@@ -119,25 +119,25 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologySpreadConstraint {
-    /// By how many matching pods a domain may lead the least one.
+    /// Largest number of matching pods by which a domain may lead the one with the fewest.
     #[serde(default, deserialize_with = "null_is_default")]
     pub max_skew: i32,
     /// The label key whose values are the domains.
     #[serde(default, deserialize_with = "null_is_default")]
     pub topology_key: String,
-    /// What to do beyond the skew.
+    /// Effect of the constraint on nodes where the pod would exceed `max_skew`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub when_unsatisfiable: WhenUnsatisfiable,
-    /// Which pods count; none matches no pod.
+    /// Selector of the pods that count; none matches no pod.
     #[serde(default)]
     pub label_selector: Option<LabelSelector>,
     /// Fewest domains there must be before the least one may count as more than zero; none means one.
     #[serde(default)]
     pub min_domains: Option<i32>,
-    /// About nodes that the pod's node affinity and selector exclude; none means `Honor`.
+    /// Whether nodes excluded by the pod's node affinity and node selector count; none means `Honor`.
     #[serde(default)]
     pub node_affinity_policy: Option<NodeInclusionPolicy>,
-    /// About nodes with taints that the pod does not tolerate; none means `Ignore`.
+    /// Whether nodes count whose taints the pod does not tolerate; none means `Ignore`.
     #[serde(default)]
     pub node_taints_policy: Option<NodeInclusionPolicy>,
     /// Keys whose values in the pod's own labels narrow the selector.

@@ -17,15 +17,15 @@ use crate::time::Timestamp;
 /// The annotation of a claim that kube-scheduler made for extended resources, where its value is `true`.
 pub const EXTENDED_RESOURCE_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
 
-/// A resource.k8s.io ResourceClaim.
+/// ResourceClaim of `resource.k8s.io`: devices that pods ask for, and those allocated to them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ResourceClaim {
     /// Name, identity, owners, and whether it is being deleted.
     pub metadata: Metadata,
-    /// What is asked for.
+    /// Requested devices, their constraints and configuration.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: ResourceClaimSpec,
-    /// What has been given.
+    /// Allocated devices, consumers of the claim, and conditions that drivers report.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: ResourceClaimStatus,
 }
@@ -33,21 +33,21 @@ pub struct ResourceClaim {
 /// `spec` of a ResourceClaim.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct ResourceClaimSpec {
-    /// The devices.
+    /// Requests for devices, with constraints and configuration, as in `spec.devices`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub devices: DeviceClaim,
 }
 
-/// `spec.devices`.
+/// Requests for devices in a ResourceClaim, with constraints and configuration, as in `spec.devices`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct DeviceClaim {
-    /// All must be satisfied, in this order; none and empty differ for claims of extended resources.
+    /// Requests for devices, which must all be satisfied, in this order; none and empty differ for claims of extended resources.
     #[serde(default)]
     pub requests: Option<Vec<DeviceRequest>>,
-    /// What the devices must have in common.
+    /// Constraints: attributes that the devices must share, or in which they must differ.
     #[serde(default, deserialize_with = "null_is_default")]
     pub constraints: Vec<DeviceConstraint>,
-    /// What drivers are told about the devices.
+    /// Configuration that is passed to drivers of the allocated devices.
     #[serde(default, deserialize_with = "null_is_default")]
     pub config: Vec<DeviceConfiguration>,
 }
@@ -56,11 +56,11 @@ pub struct DeviceClaim {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(from = "WrittenRequest")]
 pub struct DeviceRequest {
-    /// Unique within the claim.
+    /// Name of the request, unique within the claim.
     pub name: String,
-    /// The one kind.
+    /// Device fields of a request without alternatives; none where `first_available` is used.
     pub exactly: Option<DeviceFields>,
-    /// Alternatives, best first.
+    /// Alternatives in order of preference; the first that can be satisfied is allocated.
     pub first_available: Vec<DeviceFields>,
 }
 
@@ -92,7 +92,7 @@ struct WrittenRequest {
 }
 
 impl From<WrittenRequest> for DeviceRequest {
-    /// As the API server converts `v1beta1`: any of the fields beside the name makes an `exactly`.
+    /// Converts like the API server does from `v1beta1`: any inline field beside the name makes an `exactly`.
     fn from(written: WrittenRequest) -> Self {
         let WrittenRequest { name, exactly, first_available, .. } = written;
         let is_inline = !written.device_class_name.is_empty()
@@ -117,38 +117,38 @@ impl From<WrittenRequest> for DeviceRequest {
 }
 
 impl DeviceRequest {
-    /// All that it may be about: the one kind, or each alternative.
+    /// Returns the fields of `exactly`, then those of each alternative.
     pub fn fields(&self) -> impl Iterator<Item = &DeviceFields> {
         self.exactly.iter().chain(&self.first_available)
     }
 }
 
-/// Which devices a request or an alternative wants.
+/// Devices that a request or one of its alternatives asks for: class, selectors, count, tolerations and capacity.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceFields {
     /// The name of an alternative; empty in `exactly`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// The DeviceClass.
+    /// Name of the DeviceClass that the devices must be of.
     #[serde(default, deserialize_with = "null_is_default")]
     pub device_class_name: String,
-    /// All must match, besides those of the class.
+    /// CEL selectors that a device must match, besides those of the class.
     #[serde(default, deserialize_with = "null_is_default")]
     pub selectors: Vec<DeviceSelector>,
     /// `ExactCount` or `All`; anything else is an error.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allocation_mode: String,
-    /// How many, with `ExactCount`.
+    /// Number of devices, where `allocation_mode` is `ExactCount`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub count: i64,
-    /// Whether devices in use will do; alternatives cannot ask for it.
+    /// Whether admin access is asked for, which devices in use satisfy too; alternatives cannot ask for it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub admin_access: bool,
-    /// Taints that do not matter.
+    /// Taints of devices that the request tolerates.
     #[serde(default, deserialize_with = "null_is_default")]
     pub tolerations: Vec<DeviceToleration>,
-    /// How much of the devices' capacities.
+    /// Amounts of capacity that each device must provide.
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: CapacityRequests,
 }
@@ -163,7 +163,7 @@ pub struct DeviceToleration {
     /// `Equal`, `Exists`, or empty for `Equal`; anything else tolerates nothing.
     #[serde(default, deserialize_with = "null_is_default")]
     pub operator: String,
-    /// The taint's value.
+    /// Value that the taint must have, where the operator is `Equal`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: String,
     /// The taint's effect; empty for every effect.
@@ -174,15 +174,16 @@ pub struct DeviceToleration {
     pub toleration_seconds: Option<i64>,
 }
 
-/// Amounts of capacities.
+/// Requested amounts of devices' capacities, as in `capacity` of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct CapacityRequests {
-    /// By the capacity's name, as the device writes it.
+    /// Amounts by the capacity's name, as the device writes it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub requests: ResourceList,
 }
 
-/// What devices must have in common; without an attribute it is an error.
+/// Constraint on the devices of some requests: an attribute in which all must agree, or all must differ. Without an attribute it is an
+/// error.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceConstraint {
@@ -204,57 +205,57 @@ pub struct ResourceClaimStatus {
     /// The devices that the claim has; none while it has none.
     #[serde(default)]
     pub allocation: Option<Allocation>,
-    /// Who uses it.
+    /// Consumers of the claim, as in `status.reservedFor`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub reserved_for: Vec<Consumer>,
-    /// What drivers report of its devices.
+    /// Conditions of the claim's devices as drivers report them, in `status.devices`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub devices: Vec<AllocatedDeviceStatus>,
 }
 
-/// `status.allocation`.
+/// Allocation of a ResourceClaim, as in `status.allocation`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Allocation {
-    /// The devices.
+    /// Allocated devices, as in `status.allocation.devices`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub devices: AllocatedDevices,
-    /// The nodes that reach them; none for all.
+    /// Nodes from which the devices can be used; none for all nodes.
     #[serde(default)]
     pub node_selector: Option<NodeSelector>,
-    /// When it was made, if its devices have binding conditions.
+    /// Time of the allocation, set if its devices have binding conditions.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allocation_timestamp: Timestamp,
 }
 
-/// `status.allocation.devices`.
+/// Devices allocated to a ResourceClaim, as in `status.allocation.devices`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct AllocatedDevices {
-    /// One entry per device and request.
+    /// Allocated devices, one entry per device and request.
     #[serde(default, deserialize_with = "null_is_default")]
     pub results: Vec<AllocatedDevice>,
 }
 
-/// A device that a claim has.
+/// A device allocated to a claim, or a share of one: an entry of `status.allocation.devices.results`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatedDevice {
-    /// The driver.
+    /// Name of the DRA driver that provides the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub driver: String,
-    /// The pool.
+    /// Name of the device's pool, unique per driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pool: String,
-    /// The device.
+    /// Name of the device, unique within its pool.
     #[serde(default, deserialize_with = "null_is_default")]
     pub device: String,
-    /// Whether it is not held, only looked at.
+    /// Whether the claim has admin access only, which does not reserve the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub admin_access: bool,
     /// Tells this share of the device from others; none where the claim has the device for itself.
     #[serde(default, rename = "shareID")]
     pub share_id: Option<String>,
-    /// What the share takes.
+    /// Amounts of capacity, by name, that this share of the device consumes.
     #[serde(default, deserialize_with = "null_is_default")]
     pub consumed_capacity: ResourceList,
     /// Conditions to wait for before a pod is bound.
@@ -268,24 +269,24 @@ pub struct AllocatedDevice {
 /// An entry of `status.reservedFor`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Consumer {
-    /// The UID of a pod.
+    /// UID of the pod that uses the claim.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
 }
 
-/// What a driver reports of a device.
+/// Status of an allocated device as its driver reports it, an entry of `status.devices`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct AllocatedDeviceStatus {
-    /// The driver.
+    /// Name of the DRA driver that provides the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub driver: String,
-    /// The pool.
+    /// Name of the device's pool, unique per driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pool: String,
-    /// The device.
+    /// Name of the device, unique within its pool.
     #[serde(default, deserialize_with = "null_is_default")]
     pub device: String,
-    /// Among them binding conditions.
+    /// Conditions of the device; binding conditions are among them.
     #[serde(default, deserialize_with = "null_is_default")]
     pub conditions: Vec<Condition>,
 }

@@ -9,7 +9,7 @@ use crate::pod::Metadata;
 /// A v1 ConfigMap. `binaryData` is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ConfigMap {
-    /// Namespace and name.
+    /// Namespace, name and the other metadata of the ConfigMap.
     pub metadata: Metadata,
     /// Texts by key, sorted by key.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -17,7 +17,7 @@ pub struct ConfigMap {
 }
 
 impl ConfigMap {
-    /// `namespace/name`.
+    /// Returns `namespace/name`, unique among ConfigMaps.
     pub fn key(&self) -> String {
         [&self.metadata.namespace, "/", &self.metadata.name].concat()
     }

@@ -14,7 +14,7 @@ use crate::{Kind, Object, StorageObject, Workload};
 pub struct Undecodable {
     /// Path of the field; `.` where it is the object as a whole.
     pub field: String,
-    /// What is wrong with it.
+    /// Reason why the field cannot be read, without a position in the text.
     pub reason: String,
 }
 

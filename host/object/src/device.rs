@@ -19,7 +19,7 @@ use crate::storage::Metadata;
 pub struct ResourceSlice {
     /// Name and identity. Within a pool, devices are tried in the order of their slices' names.
     pub metadata: Metadata,
-    /// What it offers.
+    /// Pool, nodes, devices and shared counters that the slice publishes.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: ResourceSliceSpec,
 }
@@ -31,16 +31,16 @@ pub struct ResourceSliceSpec {
     /// The driver's name, which is the domain of attributes without one.
     #[serde(default, deserialize_with = "null_is_default")]
     pub driver: String,
-    /// The pool.
+    /// Pool of devices that the slice is a part of.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pool: Pool,
-    /// The one node; none where it is not said by name.
+    /// Name of the only node that can use the devices; none where nodes are not given by name.
     #[serde(default, deserialize_with = "empty_is_none")]
     pub node_name: Option<String>,
     /// Whether all nodes can use its devices.
     #[serde(default, deserialize_with = "null_is_default")]
     pub all_nodes: bool,
-    /// Which nodes can; without any of the three none can.
+    /// Selector of the nodes that have access. Without a selector, a node name and the flag for all nodes, none has.
     #[serde(default)]
     pub node_selector: Option<NodeSelector>,
     /// Whether each device says its own nodes.
@@ -54,14 +54,14 @@ pub struct ResourceSliceSpec {
     pub shared_counters: Vec<CounterSet>,
 }
 
-/// `spec.pool`.
+/// Pool of a ResourceSlice, as in `spec.pool`: name, generation, and number of slices.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pool {
-    /// Unique within the driver.
+    /// Name of the pool, unique within the driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// Of slices of one pool only those of the greatest generation count.
+    /// Generation of the pool: of its slices only those of the greatest one count.
     #[serde(default, deserialize_with = "null_is_default")]
     pub generation: i64,
     /// How many slices the generation has; with fewer the pool is incomplete.
@@ -69,20 +69,20 @@ pub struct Pool {
     pub resource_slice_count: i64,
 }
 
-/// A device.
+/// A device of a ResourceSlice: attributes, capacities, counters, nodes and taints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
-    /// Unique within the pool.
+    /// Name, unique within the pool.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// By name, with or without a domain.
+    /// Attributes by name, with or without a domain.
     #[serde(default, deserialize_with = "null_is_default")]
     pub attributes: Map<Attribute>,
-    /// By name, with or without a domain.
+    /// Capacities by name, with or without a domain.
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: Map<Capacity>,
-    /// What the device draws from counters of its pool.
+    /// Amounts that the device draws from counter sets of its pool.
     #[serde(default, deserialize_with = "null_is_default")]
     pub consumes_counters: Vec<Consumption>,
     /// The one node that can use it, where the slice leaves that to devices; none where it is not said by name.
@@ -91,10 +91,10 @@ pub struct Device {
     /// Whether all nodes can use it, where the slice leaves that to devices.
     #[serde(default, deserialize_with = "null_is_default")]
     pub all_nodes: bool,
-    /// Which nodes can; without any of the three none can.
+    /// Selector of the nodes that have access. Without a selector, a node name and the flag for all nodes, none has.
     #[serde(default)]
     pub node_selector: Option<NodeSelector>,
-    /// Who is kept away.
+    /// Taints: the device is not allocated to requests that do not tolerate them.
     #[serde(default, deserialize_with = "null_is_default")]
     pub taints: Vec<DeviceTaint>,
     /// Whether a claim with this device is for the chosen node only.
@@ -109,7 +109,7 @@ pub struct Device {
     /// Whether several claims may share the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allow_multiple_allocations: bool,
-    /// In `v1beta1` all of the above but the name; taken apart as soon as it is read.
+    /// Fields of the device in `v1beta1`, all but the name; moved out of here as soon as they are read.
     #[serde(default)]
     basic: Option<Box<Device>>,
 }
@@ -134,15 +134,15 @@ fn empty_is_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Attribute {
-    /// A number.
+    /// Integer, as in `int`.
     Int(i64),
-    /// A flag.
+    /// Boolean, as in `bool`.
     Bool(bool),
-    /// A text.
+    /// Text, as in `string`.
     String(String),
-    /// A semantic version.
+    /// Semantic version (`version`), kept as text.
     Version(String),
-    /// None of these. Selectors cannot see a device that has one.
+    /// Value of another type. Selectors cannot see a device that has one.
     #[default]
     Unsupported,
 }
@@ -150,20 +150,20 @@ pub enum Attribute {
 /// The value of an attribute, borrowed from wherever it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeRef<'a> {
-    /// [`Attribute::Int`].
+    /// Integer, as [`Attribute::Int`] holds it.
     Int(i64),
-    /// [`Attribute::Bool`].
+    /// Boolean, as [`Attribute::Bool`] holds it.
     Bool(bool),
-    /// [`Attribute::String`].
+    /// Text, borrowed from an [`Attribute::String`].
     String(&'a str),
-    /// [`Attribute::Version`].
+    /// Semantic version, borrowed from an [`Attribute::Version`].
     Version(&'a str),
-    /// [`Attribute::Unsupported`].
+    /// Value of another type, as [`Attribute::Unsupported`] stands for.
     Unsupported,
 }
 
 impl Attribute {
-    /// The value, borrowed.
+    /// Returns the value with its text borrowed.
     pub fn borrowed(&self) -> AttributeRef<'_> {
         match self {
             Self::Int(value) => AttributeRef::Int(*value),
@@ -176,7 +176,7 @@ impl Attribute {
 }
 
 impl<'de> Deserialize<'de> for Attribute {
-    /// Of several values the first counts, in kube-scheduler's order.
+    /// Reads the value; of several the first counts, in kube-scheduler's order.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Fields {
@@ -197,11 +197,11 @@ impl<'de> Deserialize<'de> for Attribute {
     }
 }
 
-/// A capacity.
+/// Capacity of a device: its amount, and how requests for it are rounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capacity {
-    /// How much there is.
+    /// Amount that the device has.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: WrittenQuantity,
     /// How requests are rounded; none leaves them as they are.
@@ -212,9 +212,9 @@ pub struct Capacity {
 /// A quantity with its text, which selectors parse by themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenQuantity {
-    /// As it is written.
+    /// Text of the quantity as written in the object, trimmed; a number in its decimal form.
     pub text: String,
-    /// The amount.
+    /// Amount that the text stands for.
     pub quantity: Quantity,
 }
 
@@ -225,7 +225,7 @@ impl Default for WrittenQuantity {
 }
 
 impl<'de> Deserialize<'de> for WrittenQuantity {
-    /// From a string or a number, as a [`Quantity`].
+    /// Reads a string or a number, like a [`Quantity`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -248,7 +248,7 @@ impl<'de> Deserialize<'de> for WrittenQuantity {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPolicy {
-    /// What a request without an amount takes; none for everything.
+    /// Amount that a request without one consumes; none means the whole capacity.
     #[serde(default)]
     pub default: Option<Quantity>,
     /// The amounts that can be taken, ascending; empty for any.
@@ -262,10 +262,10 @@ pub struct RequestPolicy {
 /// A range of amounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct ValidRange {
-    /// The least amount; without it nothing is rounded.
+    /// Smallest amount; without it nothing is rounded.
     #[serde(default)]
     pub min: Option<Quantity>,
-    /// The greatest amount.
+    /// Largest amount; none where there is no limit.
     #[serde(default)]
     pub max: Option<Quantity>,
     /// Amounts are the least one and multiples of this more.
@@ -276,22 +276,22 @@ pub struct ValidRange {
 /// A set of counters of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct CounterSet {
-    /// Unique within the pool.
+    /// Name, unique within the pool.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// By name.
+    /// Available amounts, by name of the counter.
     #[serde(default, deserialize_with = "null_is_default")]
     pub counters: Map<Counter>,
 }
 
-/// What a device draws from one set.
+/// Amounts that a device draws from one counter set of its pool, an entry of `consumesCounters`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Consumption {
-    /// The set's name.
+    /// Name of the counter set.
     #[serde(default, deserialize_with = "null_is_default")]
     pub counter_set: String,
-    /// By name.
+    /// Amounts drawn, by name of the counter.
     #[serde(default, deserialize_with = "null_is_default")]
     pub counters: Map<Counter>,
 }
@@ -299,7 +299,7 @@ pub struct Consumption {
 /// An amount of a counter.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Counter {
-    /// The amount.
+    /// Amount that is available in a counter set, or that a device draws.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: Quantity,
 }
@@ -319,13 +319,13 @@ text_enum! {
 /// A taint of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct DeviceTaint {
-    /// Never empty.
+    /// Key of the taint; the API server allows no empty one.
     #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
-    /// May be empty.
+    /// Value of the taint; may be empty.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: String,
-    /// What it does.
+    /// Effect of the taint on requests that do not tolerate it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub effect: DeviceTaintEffect,
 }

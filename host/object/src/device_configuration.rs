@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::field::null_is_default;
 
-/// What a driver is told about devices, in a claim or in a class.
+/// Configuration that a claim or a class passes to the driver of its devices.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct DeviceConfiguration {
     /// The requests and alternatives (`request/alternative`) that it is about; empty for all, as always in a class.

@@ -57,7 +57,7 @@ impl<V> Default for Map<V> {
 }
 
 impl<V> FromIterator<(String, V)> for Map<V> {
-    /// Of two entries with one key the later one stays.
+    /// Collects entries; of two with one key the later one stays.
     fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         // The sort is stable and the reversal puts the later entry first, which is the one that dedup keeps.

@@ -10,12 +10,12 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 pub struct ImageNames {
     /// The names one after the other.
     text: String,
-    /// Where each of them ends.
+    /// End of each name in `text`, in bytes.
     ends: Vec<u32>,
 }
 
 impl ImageNames {
-    /// The names.
+    /// Iterates over the image names in the order of `status.images`.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).filter_map(|(start, end)| self.text.get(start as usize..*end as usize))
@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for ImageNames {
     }
 }
 
-/// Reads a list of images.
+/// Visitor of the list of images.
 struct Images<'a>(&'a mut ImageNames);
 
 impl<'de> Visitor<'de> for Images<'_> {
@@ -52,7 +52,7 @@ impl<'de> Visitor<'de> for Images<'_> {
     }
 }
 
-/// Reads one image, of which only the names count.
+/// Visitor of one image; skips all its fields but `names`.
 struct Image<'a>(&'a mut ImageNames);
 
 impl<'de> Visitor<'de> for Image<'_> {
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for Image<'_> {
     }
 }
 
-/// Reads the names of one image.
+/// Visitor of the list of names of one image.
 struct Names<'a>(&'a mut ImageNames);
 
 impl<'de> Visitor<'de> for Names<'_> {
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Names<'_> {
     }
 }
 
-/// Reads one name.
+/// Visitor that appends one image name.
 struct Name<'a>(&'a mut ImageNames);
 
 impl Visitor<'_> for Name<'_> {
@@ -105,7 +105,7 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// What a visitor reads, or `null`, which stands for nothing.
+/// Seed that reads a value with the visitor `V`; `null` adds nothing.
 struct Nullable<V>(V);
 
 impl<'de, V: Visitor<'de, Value = ()>> DeserializeSeed<'de> for Nullable<V> {

@@ -46,69 +46,69 @@ pub type ResourceList = Map<Quantity>;
 /// One object of a kind that matters here, as every source delivers it.
 #[derive(Debug, Clone)]
 pub enum Object {
-    /// A v1 Node.
+    /// Node of the core API (`v1`).
     Node(Box<Node>),
-    /// A v1 Pod.
+    /// Pod of the core API (`v1`).
     Pod(Box<Pod>),
-    /// A v1 Namespace.
+    /// Namespace of the core API (`v1`).
     Namespace(Namespace),
-    /// A resource.k8s.io DeviceClass.
+    /// DeviceClass of the API group `resource.k8s.io`.
     DeviceClass(DeviceClass),
-    /// A resource.k8s.io ResourceSlice.
+    /// ResourceSlice of the API group `resource.k8s.io`.
     ResourceSlice(Box<ResourceSlice>),
-    /// A resource.k8s.io ResourceClaim.
+    /// ResourceClaim of the API group `resource.k8s.io`.
     ResourceClaim(Box<ResourceClaim>),
-    /// A v1 ConfigMap.
+    /// ConfigMap of the core API (`v1`).
     ConfigMap(ConfigMap),
-    /// A storage object.
+    /// Volume, claim, class or other object about storage.
     Storage(StorageObject),
-    /// A service, or a controller that makes pods.
+    /// Service, or a controller that makes pods, of which only the selector is kept.
     Workload(Box<Workload>),
 }
 
 /// The kinds of [`Object`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// v1 Node.
+    /// Node of the core API (`v1`).
     Node,
-    /// v1 Pod.
+    /// Pod of the core API (`v1`).
     Pod,
-    /// v1 Namespace.
+    /// Namespace of the core API (`v1`).
     Namespace,
-    /// resource.k8s.io DeviceClass.
+    /// DeviceClass of `resource.k8s.io`, any version.
     DeviceClass,
-    /// resource.k8s.io ResourceSlice.
+    /// ResourceSlice of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`.
     ResourceSlice,
-    /// resource.k8s.io ResourceClaim.
+    /// ResourceClaim of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`.
     ResourceClaim,
-    /// v1 ConfigMap.
+    /// ConfigMap of the core API (`v1`).
     ConfigMap,
-    /// v1 PersistentVolume.
+    /// PersistentVolume of the core API (`v1`).
     PersistentVolume,
-    /// v1 PersistentVolumeClaim.
+    /// PersistentVolumeClaim of the core API (`v1`).
     PersistentVolumeClaim,
-    /// storage.k8s.io StorageClass.
+    /// StorageClass of `storage.k8s.io`, any version.
     StorageClass,
-    /// storage.k8s.io CSINode.
+    /// CSINode of `storage.k8s.io`, any version.
     CsiNode,
-    /// storage.k8s.io CSIDriver.
+    /// CSIDriver of `storage.k8s.io`, any version.
     CsiDriver,
-    /// storage.k8s.io CSIStorageCapacity.
+    /// CSIStorageCapacity of `storage.k8s.io`, any version.
     CsiStorageCapacity,
-    /// storage.k8s.io VolumeAttachment.
+    /// VolumeAttachment of `storage.k8s.io`, any version.
     VolumeAttachment,
-    /// v1 Service.
+    /// Service of the core API (`v1`).
     Service,
-    /// v1 ReplicationController.
+    /// ReplicationController of the core API (`v1`).
     ReplicationController,
-    /// apps ReplicaSet.
+    /// ReplicaSet of `apps`, any version.
     ReplicaSet,
-    /// apps StatefulSet.
+    /// StatefulSet of `apps`, any version.
     StatefulSet,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 18] = [
         Self::Node,
         Self::Pod,
@@ -195,7 +195,7 @@ impl fmt::Display for Kind {
 }
 
 impl Object {
-    /// Which kind it is.
+    /// Returns the kind of the object.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Node(_) => Kind::Node,

@@ -9,39 +9,39 @@ use crate::selector::DeviceSelector;
 use crate::time::Timestamp;
 use crate::{Labels, ResourceList};
 
-/// A v1 Node.
+/// Node of the core API (`v1`), with the fields that predicates read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Node {
     /// Name, identity and labels.
     pub metadata: Metadata,
-    /// What the operator wants.
+    /// Desired state: cordoned or not, taints, provider ID.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: NodeSpec,
-    /// What the kubelet reports.
+    /// Observed state that the kubelet reports: allocatable resources, conditions, system information, images.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: NodeStatus,
 }
 
-/// `metadata` of an object without a namespace. Annotations are not kept.
+/// `metadata` of a cluster-scoped object: Node, Namespace or DeviceClass.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Never empty.
+    /// Name of the object, never empty.
     #[serde(deserialize_with = "name")]
     pub name: String,
-    /// Empty where the source does not say.
+    /// UID of the object; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
-    /// Opaque; empty where the source does not say.
+    /// Opaque resourceVersion of the object; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resource_version: String,
-    /// Labels.
+    /// Labels, sorted by key.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
     /// Annotations. Their values can be large; what is compiled of a node has only those that the policy lists.
     #[serde(default, deserialize_with = "null_is_default")]
     pub annotations: Labels,
-    /// When it was created.
+    /// Time at which the object was created.
     #[serde(default, deserialize_with = "null_is_default")]
     pub creation_timestamp: Timestamp,
 }
@@ -53,7 +53,7 @@ pub struct NodeSpec {
     /// Whether the node is cordoned.
     #[serde(default, deserialize_with = "null_is_default")]
     pub unschedulable: bool,
-    /// Taints, in order.
+    /// Taints in the order of `spec.taints`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub taints: Vec<Taint>,
     /// The name of the machine with its provider; empty where there is none.
@@ -64,11 +64,11 @@ pub struct NodeSpec {
 text_enum! {
     /// The effect of a taint, or the effect that a toleration is about.
     TaintEffect: absent Other, else Other {
-        /// New pods are kept away.
+        /// Rejects pods that do not tolerate the taint.
         NoSchedule = "NoSchedule",
-        /// New pods are kept away where there is a choice; never rejects.
+        /// Ranks the node lower for pods that do not tolerate the taint; never rejects.
         PreferNoSchedule = "PreferNoSchedule",
-        /// New pods are kept away and running ones are evicted.
+        /// Rejects pods that do not tolerate the taint and evicts running ones.
         NoExecute = "NoExecute",
         /// Any other text, or none.
         Other,
@@ -78,13 +78,13 @@ text_enum! {
 /// One entry of a node's `spec.taints`. When it was added does not matter for placement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct Taint {
-    /// The taint's key.
+    /// Key of the taint.
     #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
     /// The taint's value, often empty.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: String,
-    /// What it does to pods that do not tolerate it.
+    /// Effect on pods that do not tolerate the taint.
     #[serde(default, deserialize_with = "null_is_default")]
     pub effect: TaintEffect,
 }
@@ -94,9 +94,9 @@ text_enum! {
     ConditionStatus: absent Unknown, else Unknown {
         /// The node is in the condition.
         True = "True",
-        /// It is not.
+        /// The node is not in the condition.
         False = "False",
-        /// Nobody knows; also any other text, or none.
+        /// The status is not known; also any other text, or none.
         Unknown,
     }
 }
@@ -104,7 +104,7 @@ text_enum! {
 /// One entry of a node's `status.conditions`. The times in it change with every heartbeat and do not matter for placement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct Condition {
-    /// For example `Ready`.
+    /// Type of the condition, for example `Ready`.
     #[serde(default, rename = "type", deserialize_with = "null_is_default")]
     pub kind: String,
     /// Whether the node is in the condition.
@@ -116,19 +116,19 @@ pub struct Condition {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStatus {
-    /// What pods may use in all. The only amounts that kube-scheduler reads.
+    /// Resources that pods may request in total. The only amounts of a node that kube-scheduler reads.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allocatable: ResourceList,
-    /// What the machine has.
+    /// Total resources of the machine.
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: ResourceList,
     /// Names of the features that the kubelet declares.
     #[serde(default, deserialize_with = "null_is_default")]
     pub declared_features: Vec<String>,
-    /// Conditions, in order.
+    /// Conditions in the order of `status.conditions`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub conditions: Vec<Condition>,
-    /// What the kubelet says of the machine and of itself.
+    /// Versions and platform of the machine as the kubelet reports them.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_info: NodeInfo,
     /// Names of the images that are present.
@@ -140,39 +140,39 @@ pub struct NodeStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeInfo {
-    /// For example `v1.36.2`.
+    /// Version of the kubelet, for example `v1.36.2`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub kubelet_version: String,
-    /// As `uname -r` says.
+    /// Release of the kernel, as in the output of `uname -r`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub kernel_version: String,
-    /// For example `containerd://2.1.4`.
+    /// Name and version of the container runtime, for example `containerd://2.1.4`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub container_runtime_version: String,
-    /// The name of the distribution.
+    /// Name of the operating system's distribution.
     #[serde(default, deserialize_with = "null_is_default")]
     pub os_image: String,
-    /// For example `linux`.
+    /// Operating system, for example `linux`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub operating_system: String,
-    /// For example `arm64`.
+    /// Processor architecture, for example `arm64`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub architecture: String,
 }
 
-/// A v1 Namespace.
+/// Namespace of the core API (`v1`), of which predicates read the labels.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Namespace {
-    /// Name and labels.
+    /// Name, identity and labels of the namespace.
     pub metadata: Metadata,
 }
 
-/// A resource.k8s.io DeviceClass.
+/// DeviceClass of `resource.k8s.io`: selectors and configuration that requests for devices refer to by name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DeviceClass {
-    /// Name and labels.
+    /// Name, identity and labels of the class.
     pub metadata: Metadata,
-    /// What the class serves.
+    /// Selectors, configuration and extended resource of the class.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: DeviceClassSpec,
 }
@@ -184,10 +184,10 @@ pub struct DeviceClassSpec {
     /// The extended resource that devices of this class satisfy; none where it serves none.
     #[serde(default)]
     pub extended_resource_name: Option<String>,
-    /// Which devices are of this class: those that match all.
+    /// CEL selectors; a device is of the class if it matches all of them.
     #[serde(default, deserialize_with = "null_is_default")]
     pub selectors: Vec<DeviceSelector>,
-    /// What drivers are told about devices of this class.
+    /// Configuration that drivers get for devices of this class.
     #[serde(default, deserialize_with = "null_is_default")]
     pub config: Vec<DeviceConfiguration>,
 }

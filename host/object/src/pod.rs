@@ -1,5 +1,4 @@
-//! Pods: identity and spec. Their volumes are in [`crate::volume`]; what the kubelet reports about
-//! them is in [`crate::status`].
+//! Pods: metadata and spec. Their volumes are in [`crate::volume`], their status is in [`crate::status`].
 
 use serde::{Deserialize, Deserializer};
 
@@ -13,21 +12,21 @@ use crate::{Labels, ResourceList};
 /// The namespace of a pod that names none.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
-/// A v1 Pod.
+/// Pod of the core API (`v1`), with the fields that predicates read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Pod {
     /// Name, identity, labels and owners.
     pub metadata: Metadata,
-    /// What is to run, and where it may.
+    /// Desired state: containers, volumes, and constraints on the node.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: PodSpec,
-    /// What is running.
+    /// Observed state: phase, conditions, and resources in force.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: PodStatus,
 }
 
 impl Pod {
-    /// `namespace/name`.
+    /// Returns `namespace/name`, unique among pods.
     pub fn key(&self) -> String {
         [&self.metadata.namespace, "/", &self.metadata.name].concat()
     }
@@ -37,19 +36,19 @@ impl Pod {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Never empty.
+    /// Name of the pod, never empty.
     #[serde(deserialize_with = "name")]
     pub name: String,
-    /// Never empty: [`DEFAULT_NAMESPACE`] where the pod names none.
+    /// Namespace of the pod, never empty: [`DEFAULT_NAMESPACE`] where it names none.
     #[serde(default = "default_namespace", deserialize_with = "namespace")]
     pub namespace: String,
-    /// Empty where the source does not say.
+    /// UID of the pod; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
-    /// Opaque; empty where the source does not say.
+    /// Opaque resourceVersion of the pod; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resource_version: String,
-    /// Labels.
+    /// Labels, sorted by key.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
     /// Annotations. Their values can be large; what is compiled of a pod has only those that the policy lists.
@@ -58,7 +57,7 @@ pub struct Metadata {
     /// Whether `deletionTimestamp` is set: the pod is being deleted and still uses its resources.
     #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
     pub terminating: bool,
-    /// What the pod belongs to.
+    /// Owners of the pod, for example its ReplicaSet or Job.
     #[serde(default, deserialize_with = "null_is_default")]
     pub owner_references: Vec<OwnerReference>,
 }
@@ -82,10 +81,10 @@ pub struct OwnerReference {
     /// The owner's kind; `Node` for a static pod.
     #[serde(default, deserialize_with = "null_is_default")]
     pub kind: String,
-    /// The owner's name.
+    /// Name of the owner.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// The owner's UID.
+    /// UID of the owner.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
     /// Whether this owner manages the pod; at most one does.
@@ -103,16 +102,16 @@ pub struct PodSpec {
     /// Labels that the node must carry.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_selector: Labels,
-    /// Required affinities.
+    /// Required affinity and anti-affinity terms, as in `spec.affinity`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub affinity: Affinity,
-    /// Tolerations, in order.
+    /// Tolerations in the order of `spec.tolerations`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub tolerations: Vec<Toleration>,
-    /// Domains over which to spread.
+    /// Constraints on how pods spread over topology domains.
     #[serde(default, deserialize_with = "null_is_default")]
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
-    /// Volumes, in order.
+    /// Volumes in the order of `spec.volumes`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volumes: Vec<Volume>,
     /// Claims of devices, in order.
@@ -124,7 +123,7 @@ pub struct PodSpec {
     /// Containers that run one after the other before them; restartable ones go on running.
     #[serde(default, deserialize_with = "null_is_default")]
     pub init_containers: Vec<Container>,
-    /// What running a pod costs beyond its containers.
+    /// Resources that the pod uses besides those of its containers, as in `spec.overhead`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub overhead: ResourceList,
     /// Requests of the pod as a whole.
@@ -142,7 +141,7 @@ pub struct PodSpec {
     /// The pod's identity towards the API server; empty where the source does not say.
     #[serde(default, deserialize_with = "null_is_default")]
     pub service_account_name: String,
-    /// How containers are run; empty for the node's own way.
+    /// Name of the RuntimeClass; empty for the default runtime of the node.
     #[serde(default, deserialize_with = "null_is_default")]
     pub runtime_class_name: String,
     /// Whether the pod shares the node's network.
@@ -156,7 +155,7 @@ pub struct PodSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodResourceClaim {
-    /// By which containers refer to it.
+    /// Name by which containers refer to the claim.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
     /// The ResourceClaim; none where it is not said by name.
@@ -172,7 +171,7 @@ text_enum! {
     TolerationOperator: absent Equal, else Other {
         /// The taint has this value. Also where the operator is absent.
         Equal = "Equal",
-        /// Any value will do.
+        /// The taint may have any value.
         Exists = "Exists",
         /// Any other text: tolerates nothing.
         Other,
@@ -185,10 +184,10 @@ pub struct Toleration {
     /// The taint's key; empty for every key.
     #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
-    /// How to compare the value.
+    /// Operator that compares the taint's value.
     #[serde(default, deserialize_with = "toleration_operator")]
     pub operator: TolerationOperator,
-    /// The taint's value.
+    /// Value that the taint must have, where the operator is `Equal`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub value: String,
     /// The taint's effect; none for every effect.
@@ -196,7 +195,7 @@ pub struct Toleration {
     pub effect: Option<TaintEffect>,
 }
 
-/// An empty operator is an absent one.
+/// Reads an operator; an empty one means the same as an absent one.
 fn toleration_operator<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TolerationOperator, D::Error> {
     Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
         None | Some("" | "Equal") => TolerationOperator::Equal,
@@ -205,7 +204,7 @@ fn toleration_operator<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tol
     })
 }
 
-/// An empty effect is an absent one.
+/// Reads an effect; an empty one means the same as an absent one.
 fn toleration_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaintEffect>, D::Error> {
     Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
         None | Some("") => None,
@@ -216,26 +215,26 @@ fn toleration_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     })
 }
 
-/// One container.
+/// A container or init container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Container {
-    /// By which its status is found.
+    /// Name of the container, by which its status is found.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
     /// The image, as written.
     #[serde(default, deserialize_with = "null_is_default")]
     pub image: String,
-    /// Requests.
+    /// Resource requests of the container.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resources: Resources,
-    /// Ports.
+    /// Ports of the container, of which only host ports matter.
     #[serde(default, deserialize_with = "null_is_default")]
     pub ports: Vec<ContainerPort>,
     /// `restartPolicy`; `Always` makes an init container a sidecar.
     #[serde(default, deserialize_with = "null_is_default")]
     pub restart_policy: RestartPolicy,
-    /// What happens when the container exits in certain ways.
+    /// Actions for certain exits of the container, in the order of `restartPolicyRules`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub restart_policy_rules: Vec<RestartPolicyRule>,
 }
@@ -243,13 +242,13 @@ pub struct Container {
 /// One entry of `restartPolicyRules`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct RestartPolicyRule {
-    /// What is done.
+    /// Action that the rule takes.
     #[serde(default, deserialize_with = "null_is_default")]
     pub action: RestartAction,
 }
 
 text_enum! {
-    /// What a restart rule does.
+    /// Action of a rule in `restartPolicyRules`.
     RestartAction: absent Other, else Other {
         /// All containers of the pod are restarted.
         RestartAllContainers = "RestartAllContainers",
@@ -272,7 +271,7 @@ text_enum! {
 /// made requests of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Resources {
-    /// What is set aside.
+    /// Requested amounts by resource name, as in `requests`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub requests: ResourceList,
 }
@@ -287,7 +286,7 @@ pub struct ContainerPort {
     /// The node's address to bind; empty for all.
     #[serde(default, rename = "hostIP", deserialize_with = "null_is_default")]
     pub host_ip: String,
-    /// As written; empty means `TCP`.
+    /// Protocol of the port, as written; empty means `TCP`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub protocol: String,
 }

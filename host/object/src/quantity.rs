@@ -36,10 +36,10 @@ pub struct Quantity {
 /// Why a text is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// It is not a number followed by a suffix.
+    /// The text is not a number followed by a suffix.
     #[error("{0:?} is not a quantity: expected a number, such as 2 or 1.5, and a suffix, such as m, k, Mi, Gi or e3")]
     Format(Text),
-    /// What follows the number is not a known suffix.
+    /// The text after the number is not a known suffix.
     #[error("{0:?} is not a quantity: unknown suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei, and exponents")]
     Suffix(Text),
 }
@@ -66,16 +66,16 @@ impl fmt::Debug for Text {
     }
 }
 
-/// What a suffix stands for.
+/// Multiplier that a suffix of a quantity stands for.
 enum Suffix {
-    /// A power of ten.
+    /// Power of ten by its exponent: 3 for `k`.
     Decimal(i32),
-    /// A power of two.
+    /// Power of two by its exponent: 10 for `Ki`.
     Binary(u32),
 }
 
 impl Quantity {
-    /// Whole units.
+    /// Returns the quantity of `units` whole units.
     pub const fn from_units(units: i64) -> Self {
         Self { unscaled: units as i128, scale: 0, big: false }
     }
@@ -90,7 +90,7 @@ impl Quantity {
         self.unscaled == 0
     }
 
-    /// In billionths of a unit, exactly; at the bound where that does not fit.
+    /// Returns the amount in billionths of a unit, exactly; at the bound where that does not fit.
     pub fn nano(&self) -> i128 {
         self.rescaled(NANO)
     }
@@ -317,8 +317,8 @@ impl Suffix {
 }
 
 impl<'de> Deserialize<'de> for Quantity {
-    /// From a string or a number, as Kubernetes does; `null` is zero. A number with more than 17 significant digits
-    /// has been rounded by the reader before it comes here: only a string keeps them.
+    /// Reads a string or a number, as Kubernetes does; `null` is zero. A number with more than 17 significant digits has been rounded by
+    /// the reader before it comes here: only a string keeps them.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Written;
 
@@ -355,7 +355,7 @@ impl<'de> Deserialize<'de> for Quantity {
 }
 
 impl Ord for Quantity {
-    /// By amount alone: `1` and `1000m` are equal.
+    /// Compares by amount alone: `1` and `1000m` are equal.
     fn cmp(&self, other: &Self) -> Ordering {
         // Rescaled, an amount stops at the bound only if it is greater in magnitude than anything at the other's scale
         // can be.

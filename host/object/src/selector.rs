@@ -8,14 +8,14 @@ use serde::Deserialize;
 use crate::Labels;
 use crate::field::null_is_default;
 
-/// How a requirement compares. Label selectors know the first four only.
+/// Operator of a requirement. In label selectors only the first four are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// The value is one of those listed.
     In,
     /// The key is absent or its value is none of those listed.
     NotIn,
-    /// The key is there.
+    /// The key is present.
     Exists,
     /// The key is absent.
     DoesNotExist,
@@ -27,7 +27,7 @@ pub enum Operator {
     Unknown,
 }
 
-/// `key operator values`.
+/// Requirement of a selector: a key, an operator and values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 pub struct Requirement {
     /// The label key, or the path of a field in a node selector's `matchFields`.
@@ -36,13 +36,13 @@ pub struct Requirement {
     /// How to compare, as written; [`Requirement::operator`] reads it.
     #[serde(default, rename = "operator", deserialize_with = "null_is_default")]
     pub operator_text: String,
-    /// What to compare with.
+    /// Values that the operator compares with; empty for `Exists` and `DoesNotExist`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub values: Vec<String>,
 }
 
 impl Requirement {
-    /// How to compare.
+    /// Returns the operator that `operator_text` names, or [`Operator::Unknown`].
     pub fn operator(&self) -> Operator {
         match self.operator_text.as_str() {
             "In" => Operator::In,
@@ -60,10 +60,10 @@ impl Requirement {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelSelector {
-    /// Labels that must be there with these values.
+    /// Labels that must be present with these values.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_labels: Labels,
-    /// Further requirements.
+    /// Requirements that must hold besides `match_labels`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_expressions: Vec<Requirement>,
 }
@@ -116,7 +116,7 @@ fn is_framed(text: &str, is_outer: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelector {
-    /// The alternatives.
+    /// Terms of the selector, of which one must hold.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
@@ -125,10 +125,10 @@ pub struct NodeSelector {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelectorTerm {
-    /// About the node's labels.
+    /// Requirements on the node's labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_expressions: Vec<Requirement>,
-    /// About fields of the node; Kubernetes knows `metadata.name` only.
+    /// Requirements on fields of the node; Kubernetes supports `metadata.name` only.
     #[serde(default, deserialize_with = "null_is_default")]
     pub match_fields: Vec<Requirement>,
 }
@@ -136,15 +136,15 @@ pub struct NodeSelectorTerm {
 /// A selector of devices.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct DeviceSelector {
-    /// The only kind; none is an error.
+    /// CEL expression, the only kind of device selector; none is an error.
     #[serde(default)]
     pub cel: Option<CelSelector>,
 }
 
-/// An expression about a device.
+/// CEL expression over a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct CelSelector {
-    /// Its text.
+    /// Source text of the CEL expression.
     #[serde(default, deserialize_with = "null_is_default")]
     pub expression: String,
 }

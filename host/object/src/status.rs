@@ -1,4 +1,5 @@
-//! What the kubelet reports about a pod: its phase, and how far a resize in place has come.
+//! Status of a pod: phase, conditions, resources in force while a resize in place is under way, and claims made for it. Start at
+//! [`PodStatus`].
 
 use serde::Deserialize;
 
@@ -6,11 +7,11 @@ use crate::ResourceList;
 use crate::field::{null_is_default, text_enum};
 
 text_enum! {
-    /// `status.phase`.
+    /// Phase of a pod's life, as in `status.phase`.
     Phase: absent Other, else Other {
-        /// Not yet running.
+        /// Accepted by the API server, but not all containers have been started.
         Pending = "Pending",
-        /// Running.
+        /// Bound to a node, with at least one container running, starting or restarting.
         Running = "Running",
         /// Ended well; uses no resources any more.
         Succeeded = "Succeeded",
@@ -25,19 +26,19 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodStatus {
-    /// Where in its life the pod is.
+    /// Phase of the pod's life.
     #[serde(default, deserialize_with = "null_is_default")]
     pub phase: Phase,
     /// The node for which pods are being preempted in favour of this one; empty where none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub nominated_node_name: String,
-    /// Conditions, in order.
+    /// Conditions in the order of `status.conditions`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub conditions: Vec<Condition>,
-    /// Per container.
+    /// Status per container, in the order of `status.containerStatuses`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub container_statuses: Vec<ContainerStatus>,
-    /// Per init container.
+    /// Status per init container, in the order of `status.initContainerStatuses`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub init_container_statuses: Vec<ContainerStatus>,
     /// Resources of the pod as a whole that are in force; none where the kubelet does not say.
@@ -66,13 +67,13 @@ pub struct ResourceClaimStatus {
 /// One entry of `status.conditions`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 pub struct Condition {
-    /// For example `PodResizePending`.
+    /// Type of the condition, for example `PodResizePending`.
     #[serde(default, rename = "type", deserialize_with = "null_is_default")]
     pub kind: String,
-    /// `True`, `False` or `Unknown`.
+    /// Status of the condition: `True`, `False` or `Unknown`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: String,
-    /// One word, for machines.
+    /// Machine-readable reason of the condition, one word.
     #[serde(default, deserialize_with = "null_is_default")]
     pub reason: String,
 }
@@ -81,7 +82,7 @@ pub struct Condition {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerStatus {
-    /// The container's name.
+    /// Name of the container or init container.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
     /// Resources in force; none where the kubelet does not say.
@@ -95,7 +96,7 @@ pub struct ContainerStatus {
 /// Resources that the kubelet has put in force.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct ActuatedResources {
-    /// What is set aside.
+    /// Requests in force, by resource name.
     #[serde(default, deserialize_with = "null_is_default")]
     pub requests: ResourceList,
 }

@@ -30,27 +30,27 @@ pub const DEFAULT_CLASS_ANNOTATION: &str = "storageclass.kubernetes.io/is-defaul
 /// The annotation of a CSINode that lists the in-tree plugins which CSI drivers replace there, joined by commas.
 pub const MIGRATED_PLUGINS_ANNOTATION: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// A storage object.
+/// Object about storage, of any kind that predicates read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageObject {
-    /// A v1 PersistentVolume.
+    /// PersistentVolume of the core API (`v1`).
     Volume(Box<PersistentVolume>),
-    /// A v1 PersistentVolumeClaim.
+    /// PersistentVolumeClaim of the core API (`v1`).
     Claim(Box<PersistentVolumeClaim>),
-    /// A storage.k8s.io StorageClass.
+    /// StorageClass of the API group `storage.k8s.io`.
     Class(StorageClass),
-    /// A storage.k8s.io CSINode.
+    /// CSINode of the API group `storage.k8s.io`.
     Node(CsiNode),
-    /// A storage.k8s.io CSIDriver.
+    /// CSIDriver of the API group `storage.k8s.io`.
     Driver(CsiDriver),
-    /// A storage.k8s.io CSIStorageCapacity.
+    /// CSIStorageCapacity of the API group `storage.k8s.io`.
     Capacity(CsiStorageCapacity),
-    /// A storage.k8s.io VolumeAttachment.
+    /// VolumeAttachment of the API group `storage.k8s.io`.
     Attachment(VolumeAttachment),
 }
 
 impl StorageObject {
-    /// Which kind it is.
+    /// Returns the kind of the object.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Volume(_) => Kind::PersistentVolume,
@@ -63,7 +63,7 @@ impl StorageObject {
         }
     }
 
-    /// `metadata`.
+    /// Returns `metadata` of the object.
     pub fn metadata(&self) -> &Metadata {
         match self {
             Self::Volume(volume) => &volume.metadata,
@@ -89,19 +89,19 @@ impl StorageObject {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Never empty.
+    /// Name of the object, never empty.
     #[serde(deserialize_with = "field::name")]
     pub name: String,
-    /// Empty where the object has none.
+    /// Namespace of the object; empty where it has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub namespace: String,
-    /// Empty where the source does not say.
+    /// UID of the object; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
-    /// Opaque; empty where the source does not say.
+    /// Opaque resourceVersion of the object; empty where the source has none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub resource_version: String,
-    /// Labels.
+    /// Labels, sorted by key.
     #[serde(default, deserialize_with = "null_is_default")]
     pub labels: Labels,
     /// Annotations; the ones that matter are constants of this module.
@@ -110,7 +110,7 @@ pub struct Metadata {
     /// Whether `deletionTimestamp` is set.
     #[serde(default, rename = "deletionTimestamp", deserialize_with = "presence")]
     pub deleting: bool,
-    /// What the object belongs to.
+    /// Owners of the object, as in `metadata.ownerReferences`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub owner_references: Vec<Owner>,
 }
@@ -135,10 +135,10 @@ impl Metadata {
 /// One entry of `metadata.ownerReferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Owner {
-    /// The owner's name.
+    /// Name of the owner.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// The owner's UID.
+    /// UID of the owner.
     #[serde(default, deserialize_with = "null_is_default")]
     pub uid: String,
     /// Whether this owner manages the object; at most one does.
@@ -146,15 +146,15 @@ pub struct Owner {
     pub controller: bool,
 }
 
-/// A v1 PersistentVolume.
+/// PersistentVolume of the core API (`v1`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PersistentVolume {
     /// Name, identity, labels and annotations.
     pub metadata: Metadata,
-    /// What the volume is.
+    /// Capacity, class, node affinity, source and claim of the volume.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: PersistentVolumeSpec,
-    /// What has become of it.
+    /// Phase of the volume, for example `Available` or `Bound`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: Phased,
 }
@@ -166,7 +166,7 @@ pub struct PersistentVolumeSpec {
     /// How much it holds, under [`STORAGE`].
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: ResourceList,
-    /// How it may be mounted.
+    /// Access modes of the volume, for example `ReadWriteOnce`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub access_modes: Vec<String>,
     /// The class; empty for none.
@@ -175,31 +175,31 @@ pub struct PersistentVolumeSpec {
     /// `Filesystem` or `Block`; none means `Filesystem`.
     #[serde(default)]
     pub volume_mode: Option<String>,
-    /// The VolumeAttributesClass.
+    /// Name of the VolumeAttributesClass; empty for none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volume_attributes_class_name: String,
     /// The claim that it is bound to or kept for.
     #[serde(default)]
     pub claim_ref: Option<ClaimReference>,
-    /// Where it can be mounted; without `required` anywhere.
+    /// Nodes where the volume can be mounted; without `required` all nodes.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_affinity: VolumeNodeAffinity,
     /// A volume of a CSI driver.
     #[serde(default)]
     pub csi: Option<CsiSource>,
-    /// A GCE persistent disk.
+    /// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
     #[serde(default)]
     pub gce_persistent_disk: Option<GcePersistentDisk>,
-    /// An EBS volume.
+    /// EBS volume, written as the in-tree source `awsElasticBlockStore`.
     #[serde(default)]
     pub aws_elastic_block_store: Option<VolumeId>,
-    /// A Cinder volume.
+    /// Cinder volume, written as the in-tree source `cinder`.
     #[serde(default)]
     pub cinder: Option<VolumeId>,
-    /// An Azure disk.
+    /// Azure disk, written as the in-tree source `azureDisk`.
     #[serde(default)]
     pub azure_disk: Option<AzureDisk>,
-    /// A Portworx volume.
+    /// Portworx volume, written as the in-tree source `portworxVolume`.
     #[serde(default)]
     pub portworx_volume: Option<VolumeId>,
 }
@@ -227,10 +227,10 @@ pub struct VolumeNodeAffinity {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CsiSource {
-    /// The driver.
+    /// Name of the CSI driver that provides the volume.
     #[serde(default, deserialize_with = "null_is_default")]
     pub driver: String,
-    /// By which the driver knows the volume.
+    /// Identifier of the volume, unique within the driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volume_handle: String,
 }
@@ -238,10 +238,10 @@ pub struct CsiSource {
 /// `spec.claimRef` of a PersistentVolume.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct ClaimReference {
-    /// The claim's namespace.
+    /// Namespace of the claim.
     #[serde(default, deserialize_with = "null_is_default")]
     pub namespace: String,
-    /// The claim's name.
+    /// Name of the claim.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
     /// The claim's UID; empty where any claim of this name will do.
@@ -252,20 +252,20 @@ pub struct ClaimReference {
 /// `status` of a PersistentVolume or a PersistentVolumeClaim.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Phased {
-    /// `Available`, `Bound`, `Lost`, …
+    /// Phase of the object: `Available`, `Bound`, `Lost`, …
     #[serde(default, deserialize_with = "null_is_default")]
     pub phase: String,
 }
 
-/// A v1 PersistentVolumeClaim.
+/// PersistentVolumeClaim of the core API (`v1`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PersistentVolumeClaim {
     /// Name, identity, labels, annotations and owners.
     pub metadata: Metadata,
-    /// What is asked for.
+    /// Requested size, class, access modes and volume.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: PersistentVolumeClaimSpec,
-    /// What has become of it.
+    /// Phase of the claim, for example `Pending` or `Bound`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: Phased,
 }
@@ -280,7 +280,7 @@ pub struct PersistentVolumeClaimSpec {
     /// The class; none where it names none.
     #[serde(default)]
     pub storage_class_name: Option<String>,
-    /// How the volume must be mountable.
+    /// Access modes that the volume must support.
     #[serde(default, deserialize_with = "null_is_default")]
     pub access_modes: Vec<String>,
     /// How much is asked for, under [`STORAGE`].
@@ -289,33 +289,33 @@ pub struct PersistentVolumeClaimSpec {
     /// `Filesystem` or `Block`; none means `Filesystem`.
     #[serde(default)]
     pub volume_mode: Option<String>,
-    /// The VolumeAttributesClass.
+    /// Name of the VolumeAttributesClass; empty for none.
     #[serde(default, deserialize_with = "null_is_default")]
     pub volume_attributes_class_name: String,
     /// Labels that the volume must carry.
     #[serde(default)]
     pub selector: Option<LabelSelector>,
-    /// Whether the volume starts with content.
+    /// Whether `dataSource` is set: the volume is created with content.
     #[serde(default, deserialize_with = "presence")]
     pub data_source: bool,
-    /// The same in the newer form.
+    /// Whether `dataSourceRef` is set, the newer form of `dataSource`.
     #[serde(default, deserialize_with = "presence")]
     pub data_source_ref: bool,
 }
 
-/// A storage.k8s.io StorageClass.
+/// StorageClass of `storage.k8s.io`: provisioner, binding mode and topologies for new volumes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageClass {
-    /// Name and annotations.
+    /// Name and annotations of the class.
     pub metadata: Metadata,
-    /// Who makes volumes of this class.
+    /// Name of the provisioner that creates volumes of this class.
     #[serde(default, deserialize_with = "null_is_default")]
     pub provisioner: String,
     /// `Immediate` or `WaitForFirstConsumer`; the API server fills it in.
     #[serde(default)]
     pub volume_binding_mode: Option<String>,
-    /// Where volumes can be made; one of these must hold, none: anywhere.
+    /// Topologies in which volumes can be created, of which one must hold; empty for anywhere.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allowed_topologies: Vec<TopologyTerm>,
 }
@@ -332,10 +332,10 @@ pub struct TopologyTerm {
 /// A node label and the values it may have.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct TopologyRequirement {
-    /// The label's key.
+    /// Key of the node label.
     #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
-    /// Its values.
+    /// Values of the label that are allowed.
     #[serde(default, deserialize_with = "null_is_default")]
     pub values: Vec<String>,
 }
@@ -343,9 +343,9 @@ pub struct TopologyRequirement {
 /// A storage.k8s.io CSINode: what is known of the CSI drivers on the node of its name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CsiNode {
-    /// Name and annotations.
+    /// Name, which is that of the node, and annotations.
     pub metadata: Metadata,
-    /// The drivers.
+    /// CSI drivers that are registered on the node.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: CsiNodeSpec,
 }
@@ -361,10 +361,10 @@ pub struct CsiNodeSpec {
 /// One entry of a CSINode's `spec.drivers`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct CsiNodeDriver {
-    /// The driver's name.
+    /// Name of the CSI driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// What the node can take of the driver.
+    /// Limit on volumes of the driver that the node can have attached.
     #[serde(default, deserialize_with = "null_is_default")]
     pub allocatable: VolumeNodeResources,
 }
@@ -377,12 +377,12 @@ pub struct VolumeNodeResources {
     pub count: Option<i32>,
 }
 
-/// A storage.k8s.io CSIDriver.
+/// CSIDriver of `storage.k8s.io`: properties of the CSI driver with its name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CsiDriver {
-    /// The driver's name.
+    /// Name, which is that of the driver, and the other metadata.
     pub metadata: Metadata,
-    /// What it can do.
+    /// Capabilities of the driver that scheduling depends on.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: CsiDriverSpec,
 }
@@ -396,11 +396,11 @@ pub struct CsiDriverSpec {
     pub storage_capacity: bool,
 }
 
-/// A storage.k8s.io CSIStorageCapacity.
+/// CSIStorageCapacity of `storage.k8s.io`: storage available for one class in one set of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CsiStorageCapacity {
-    /// Namespace and name.
+    /// Namespace and name of the object.
     pub metadata: Metadata,
     /// The class that it is about.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -416,12 +416,12 @@ pub struct CsiStorageCapacity {
     pub maximum_volume_size: Option<Quantity>,
 }
 
-/// A storage.k8s.io VolumeAttachment.
+/// VolumeAttachment of `storage.k8s.io`: a volume that is to be, or is, attached to a node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct VolumeAttachment {
-    /// The name.
+    /// Name and the other metadata of the object.
     pub metadata: Metadata,
-    /// What is attached, where and by whom.
+    /// Attached volume, its node and its CSI driver.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: VolumeAttachmentSpec,
 }
@@ -430,13 +430,13 @@ pub struct VolumeAttachment {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VolumeAttachmentSpec {
-    /// The CSI driver.
+    /// Name of the CSI driver that attaches the volume.
     #[serde(default, deserialize_with = "null_is_default")]
     pub attacher: String,
-    /// The node's name.
+    /// Name of the node that the volume is attached to.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_name: String,
-    /// What is attached.
+    /// Source of the volume that is attached.
     #[serde(default, deserialize_with = "null_is_default")]
     pub source: AttachmentSource,
 }

@@ -13,31 +13,31 @@ pub struct Volume {
     /// The volume's name, from which the name of an ephemeral volume's claim is made.
     #[serde(default, deserialize_with = "null_is_default")]
     pub name: String,
-    /// A claim by name.
+    /// PersistentVolumeClaim of the pod's namespace, by name.
     #[serde(default)]
     pub persistent_volume_claim: Option<ClaimSource>,
     /// Whether a claim is made for this volume and this pod.
     #[serde(default, deserialize_with = "presence")]
     pub ephemeral: bool,
-    /// A GCE persistent disk.
+    /// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
     #[serde(default)]
     pub gce_persistent_disk: Option<GcePersistentDisk>,
-    /// An EBS volume.
+    /// EBS volume, written as the in-tree source `awsElasticBlockStore`.
     #[serde(default)]
     pub aws_elastic_block_store: Option<VolumeId>,
-    /// An iSCSI target.
+    /// iSCSI target, by its qualified name.
     #[serde(default)]
     pub iscsi: Option<Iscsi>,
     /// A Ceph RADOS block device.
     #[serde(default)]
     pub rbd: Option<Rbd>,
-    /// A Cinder volume.
+    /// Cinder volume, written as the in-tree source `cinder`.
     #[serde(default)]
     pub cinder: Option<VolumeId>,
-    /// An Azure disk.
+    /// Azure disk, written as the in-tree source `azureDisk`.
     #[serde(default)]
     pub azure_disk: Option<AzureDisk>,
-    /// A Portworx volume.
+    /// Portworx volume, written as the in-tree source `portworxVolume`.
     #[serde(default)]
     pub portworx_volume: Option<VolumeId>,
 }
@@ -78,13 +78,13 @@ pub struct Iscsi {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rbd {
-    /// Ceph's monitors.
+    /// Addresses of the monitors of the Ceph cluster.
     #[serde(default, deserialize_with = "null_is_default")]
     pub monitors: Vec<String>,
     /// The pool; empty where the source leaves it to the API server's default.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pool: String,
-    /// The image.
+    /// Name of the RADOS block device image.
     #[serde(default, deserialize_with = "null_is_default")]
     pub image: String,
     /// Whether it is mounted for reading only.
@@ -96,23 +96,23 @@ pub struct Rbd {
 /// use kube-scheduler counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTreeSource<'a> {
-    /// A GCE persistent disk.
+    /// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
     Gce(&'a GcePersistentDisk),
-    /// An EBS volume.
+    /// EBS volume, by volume ID.
     Ebs(&'a VolumeId),
-    /// A Cinder volume.
+    /// Cinder volume, by volume ID.
     Cinder(&'a VolumeId),
-    /// An Azure disk.
+    /// Azure disk, by disk URI.
     Azure(&'a AzureDisk),
-    /// A Portworx volume.
+    /// Portworx volume, by volume ID.
     Portworx(&'a VolumeId),
 }
 
-/// A GCE persistent disk.
+/// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GcePersistentDisk {
-    /// The disk's name.
+    /// Name of the persistent disk.
     #[serde(default, deserialize_with = "null_is_default")]
     pub pd_name: String,
     /// Whether it is mounted for reading only.
@@ -124,7 +124,7 @@ pub struct GcePersistentDisk {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VolumeId {
-    /// The ID.
+    /// Identifier of the volume at its provider.
     #[serde(default, rename = "volumeID", deserialize_with = "null_is_default")]
     pub volume_id: String,
     /// Whether it is mounted for reading only.
@@ -132,11 +132,11 @@ pub struct VolumeId {
     pub read_only: bool,
 }
 
-/// An Azure disk.
+/// Azure disk, as the in-tree source `azureDisk` writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AzureDisk {
-    /// The disk's URI.
+    /// URI of the disk.
     #[serde(default, rename = "diskURI", deserialize_with = "null_is_default")]
     pub disk_uri: String,
     /// `Managed`, `Dedicated` or `Shared`.

@@ -1,5 +1,5 @@
-//! What selects pods as its own: services and the controllers that make pods. Only their selectors matter here, for
-//! spread constraints that a policy adds to pods without any.
+//! Workloads that select pods by label: services, and the controllers that make pods. Only their selectors are used, for spread constraints
+//! that a policy adds to pods without any.
 
 use serde::Deserialize;
 
@@ -11,9 +11,9 @@ use crate::{Kind, Labels};
 /// A v1 Service or ReplicationController: its selector is a set of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct BySet {
-    /// Namespace and name.
+    /// Namespace, name and the other metadata of the object.
     pub metadata: Metadata,
-    /// The selector.
+    /// Selector, as a set of labels.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: SetSpec,
 }
@@ -29,9 +29,9 @@ pub struct SetSpec {
 /// An apps ReplicaSet or StatefulSet: its selector is a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ByRequirements {
-    /// Namespace and name.
+    /// Namespace, name and the other metadata of the object.
     pub metadata: Metadata,
-    /// The selector.
+    /// Selector, as a label selector.
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: RequirementsSpec,
 }
@@ -39,19 +39,19 @@ pub struct ByRequirements {
 /// `spec` of a ReplicaSet or a StatefulSet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct RequirementsSpec {
-    /// Which pods are its own.
+    /// Label selector of the controller's pods.
     #[serde(default, deserialize_with = "null_is_default")]
     pub selector: LabelSelector,
 }
 
-/// Any of them, with its selector in one form.
+/// A Service or a controller of pods, with its selector in one form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     /// Service, ReplicationController, ReplicaSet or StatefulSet.
     pub kind: Kind,
-    /// Namespace and name.
+    /// Namespace, name and the other metadata of the object.
     pub metadata: Metadata,
-    /// Which pods are its own; empty for a Service or ReplicationController that selects none.
+    /// Selector of its pods; empty for a Service or ReplicationController that selects none.
     pub selector: LabelSelector,
 }
 

@@ -48,12 +48,12 @@ pub fn activate(policy: &Policy, generation: u64, runtime: &Runtime) -> Result<A
     activate_with(policy, generation, runtime, &PulledFolder::none(), &|| {})
 }
 
-/// As [`activate`], and pulls modules of registries into this folder. Calls `loaded` after each predicate, on any thread: to compile
-/// them all can take seconds.
+/// Loads every predicate as [`activate`] does, and pulls modules of registries into this folder. Calls `loaded` after each predicate, on
+/// any thread: to compile them all can take seconds.
 ///
 /// # Errors
 ///
-/// As [`activate`].
+/// The errors of [`activate`].
 pub fn activate_with(
     policy: &Policy,
     generation: u64,
@@ -67,11 +67,11 @@ pub fn activate_with(
     Ok(ActivePolicy { generation, ..activated.policy })
 }
 
-/// As [`activate_with`], with the modules of another policy where they are the same.
+/// Loads a policy as [`activate_with`] does, but reuses the modules of `active` where they are the same.
 ///
 /// # Errors
 ///
-/// As [`activate`].
+/// The errors of [`activate`].
 pub fn activate_beside(
     policy: &Policy,
     active: &ActivePolicy,
@@ -99,7 +99,7 @@ pub fn with_module_errors(error: PolicyError, runtime: &Runtime, pulled: &Pulled
     PolicyError::Invalid { name, problems, rest }
 }
 
-/// What of an invalid document has a module, and entries without a problem.
+/// Returns the part of an invalid document whose modules can be loaded: the entries without a problem.
 pub(crate) fn sound_part(problems: &[Problem], rest: &Policy) -> Policy {
     let is_sound = |place: &Place| !problems.iter().any(|problem| is_inside(&problem.field, place));
     Policy {
@@ -142,11 +142,11 @@ pub(crate) struct Activated {
 /// How predicates were loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Made {
-    /// Those of the active policy, with everything that they have cached.
+    /// Predicates of the active policy, kept with everything that they have cached.
     pub(crate) kept: usize,
-    /// By compiled code of the active policy, with other grants.
+    /// Predicates linked anew with other grants, from compiled code of the active policy.
     pub(crate) relinked: usize,
-    /// From the bytes of their modules.
+    /// Predicates compiled from the bytes of their modules.
     pub(crate) compiled: usize,
 }
 
@@ -228,7 +228,7 @@ impl<'a> Activation<'a> {
         Ok(Activated { policy: ActivePolicy { selectors, accounting, ..active(policy, predicates) }, made })
     }
 
-    /// What evaluates the selectors of devices, where a predicate reads devices: that of the active policy with all that it knows,
+    /// Returns the evaluator of device selectors, where a predicate reads devices: that of the active policy with all that it has cached,
     /// if it has one.
     fn selectors(&self, predicates: &[ActivePredicate]) -> Result<Option<Arc<Selectors>>, LoadError> {
         let reads_devices = |predicate: &ActivePredicate| {
@@ -354,7 +354,7 @@ pub fn with_module(policy: &Policy, module: &Arc<nodesift_sandbox::Module>) -> A
     active(policy, first.map(|spec| of_module(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
 }
 
-/// What a policy grants a module.
+/// Returns the interfaces, arguments and limits that a policy grants a module.
 pub fn grants(spec: &PredicateSpec) -> Grants {
     Grants {
         allow: spec.allow.as_ref().map(|allow| allow.iter().copied().collect()),

@@ -41,24 +41,24 @@ pub(crate) const LIMITS_FIELDS: &[&str] = &["memory", "timePerCall", "output", "
 /// A policy document. What is absent or cannot be read is `None`.
 #[derive(Debug)]
 pub struct Document {
-    /// `nodesift.dev/v1alpha1`.
+    /// API version, which must be `nodesift.dev/v1alpha1`.
     pub api_version: Option<At<String>>,
-    /// `PredicatePolicy`.
+    /// Kind of the object, which must be `PredicatePolicy`.
     pub kind: Option<At<String>>,
     /// `metadata.name`: the policy's name, shown to operators. Labels and annotations are not read.
     pub name: Option<At<String>>,
-    /// The policy itself.
+    /// Fields of `spec`: the predicates of the policy, and what they may read.
     pub spec: Option<At<Spec>>,
 }
 
-/// `spec`.
+/// Fields of `spec`, as written.
 #[derive(Debug)]
 pub struct Spec {
     /// The schedulers whose pods are evaluated. Required, checked later.
     pub scheduler_names: Option<Texts>,
     /// The predicates that run, in evaluation order. Required, checked later.
     pub predicates: Option<At<Vec<Option<At<Predicate>>>>>,
-    /// What says what pods take of their nodes.
+    /// Accounting component, which computes what pods take of their nodes.
     pub accounting: Option<At<Accounting>>,
     /// `modules.keys`: who may sign modules of registries.
     pub keys: Option<At<Vec<Option<At<Key>>>>>,
@@ -68,8 +68,7 @@ pub struct Spec {
     pub config_maps: Option<Texts>,
     /// External parties that say which nodes do not suit.
     pub parties: Option<At<Vec<Option<At<Party>>>>>,
-    /// What becomes of the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or
-    /// `Ignore`.
+    /// Effect on the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or `Ignore`.
     pub on_unsupported: Option<At<String>>,
     /// Whether a predicate that is put in quarantine brings the policy before back.
     pub rollback_on_quarantine: Option<At<bool>>,
@@ -83,22 +82,22 @@ pub type Texts = At<Vec<Option<At<String>>>>;
 pub struct Key {
     /// The path of a file with a public key.
     pub path: Option<At<String>>,
-    /// A public key.
+    /// Public key in PEM, in the document itself.
     pub pem: Option<At<String>>,
 }
 
 /// One entry of `spec.parties`.
 #[derive(Debug)]
 pub struct Party {
-    /// Its name.
+    /// Name of the party, under which it attends; unique, checked later.
     pub name: Option<At<String>>,
-    /// `for`: whom it decides about. Required, checked later.
+    /// Claims or pods that it decides about: `for`. Required.
     pub concern: Option<At<Concern>>,
     /// Labels of the nodes that it decides about.
     pub node_selector: Option<At<Value>>,
-    /// What its answers are about: `pod`, `template`, `claims`.
+    /// Scope of its answers: `pod`, `template` or `claims`.
     pub scope: Option<At<String>>,
-    /// What its silence means: `Wait`, `Reject`, `Ignore`.
+    /// Meaning of its silence: `Wait`, `Reject` or `Ignore`.
     pub on_silence: Option<At<String>>,
 }
 
@@ -128,18 +127,18 @@ pub struct Predicate {
     pub instance: Option<At<String>>,
     /// Names of the only interfaces that it may import.
     pub allow: Option<Texts>,
-    /// What replaces its verdict when it fails: `Reject` or `Ignore`.
+    /// Failure policy, the replacement for its verdict when it fails: `Reject` or `Ignore`.
     pub on_error: Option<At<String>>,
     /// The resources that one call may use.
     pub limits: Limits,
-    /// `Enforce` or `Shadow`.
+    /// Mode of the predicate: `Enforce` or `Shadow`.
     pub mode: Option<At<String>>,
 }
 
-/// `spec.accounting`.
+/// Fields of `spec.accounting`, as written.
 #[derive(Debug)]
 pub struct Accounting {
-    /// Where its module is. Required, checked later.
+    /// Source of its module. Required.
     pub module: Option<At<Module>>,
     /// Keys of the annotations that it may read.
     pub annotations: Option<Texts>,
@@ -147,7 +146,7 @@ pub struct Accounting {
     pub args: Option<At<Value>>,
     /// Names of the only interfaces that it may import.
     pub allow: Option<Texts>,
-    /// What counts of a pod of which no account is known: `Keep`, `Standard` or `Refuse`.
+    /// Usage that is assumed for a pod without a known account: `Keep`, `Standard` or `Refuse`.
     pub on_error: Option<At<String>>,
     /// Namespaces whose pods take nothing.
     pub ignore_namespaces: Option<Texts>,
@@ -198,7 +197,8 @@ fn empty() -> Problem {
     Problem { file: None, line: 0, column: 0, field: String::new(), reason }
 }
 
-/// As [`read`], of several files that are one document. Where a file cannot be read, only what is wrong without it is told.
+/// Parses several files as one document, as [`read`] does with one. Where a file cannot be read, only problems that do not follow from that
+/// are reported.
 ///
 /// # Errors
 ///
@@ -220,14 +220,14 @@ pub(crate) fn read_parts(parts: &[Part]) -> Result<(Document, Vec<Problem>), Vec
     Err(problems)
 }
 
-/// What is said of a field that is not there.
+/// Reason of the problem of a required field that is absent.
 const MISSING: &str = "missing";
 
-/// As [`read`], of a text that nobody has written as such: what is wrong has a field, and neither line nor column.
+/// Parses a document as [`read`] does, from a text that nobody has written as such: problems have a field, and neither line nor column.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// The errors of [`read`].
 pub fn read_without_places(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
     let mut tree = tree::parse(text).map_err(|problem| Problem { line: 0, column: 0, ..problem })?;
     tree.forget_places();

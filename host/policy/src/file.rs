@@ -28,7 +28,7 @@ pub enum FileError {
     /// It is larger than what it could be.
     #[error("this file has more than {limit} bytes")]
     TooLarge {
-        /// In bytes.
+        /// Size limit of the file, in bytes.
         limit: u64,
     },
 }

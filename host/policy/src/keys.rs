@@ -12,17 +12,17 @@ pub enum KeysError {
     /// It cannot be read.
     #[error("key {path}: {source}")]
     File {
-        /// The key's file.
+        /// Path of the key's file.
         path: NamedPath,
-        /// Why not.
+        /// Error of reading the file.
         source: FileError,
     },
     /// It cannot be used.
     #[error("key {path}: {source}")]
     Key {
-        /// The key's file.
+        /// Path of the key's file.
         path: NamedPath,
-        /// Why not.
+        /// Error of parsing the key.
         source: KeyError,
     },
 }

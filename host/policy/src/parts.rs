@@ -11,9 +11,9 @@ use crate::tree::{self, At, Reader, Tree, below};
 /// A file of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// What messages call it.
+    /// Name of the file in error messages.
     pub(crate) file: Arc<str>,
-    /// Its content.
+    /// Content of the file.
     pub(crate) text: String,
 }
 
@@ -23,7 +23,7 @@ const HEADER: [&str; 2] = ["apiVersion", "kind"];
 /// The list to which every file may add.
 const PREDICATES: &str = "spec.predicates";
 
-/// What the files hold together, `None` where that is nothing; and what is wrong with those that are left out.
+/// Merges the files; returns the document, `None` where they hold none, and the problems of the files that are left out.
 pub(crate) fn merge(parts: &[Part]) -> (Option<At<Tree>>, Vec<Problem>) {
     let (mut merged, mut problems): (Option<At<Tree>>, _) = (None, Vec::new());
     for Part { file, text } in parts.iter().filter(|part| !part.text.trim().is_empty()) {

@@ -15,7 +15,7 @@ pub struct Problem {
     pub column: u64,
     /// Path of the field, such as `spec.predicates[0].name`; empty for the whole document.
     pub field: String,
-    /// What is wrong with it.
+    /// Description of the problem, in one line.
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
-//! What shows that a component is the one that a policy names: the manifest of its artifact, and the signatures of that.
+//! Proof that a component is the one that a policy names: the manifest of its artifact, and the signatures of that.
 //!
-//! It is kept in files beside components, of which nothing is believed: it is compared with the digest of the policy and verified with
-//! its keys each time. Start at [`Proof::artifact`].
+//! It is kept in files beside components, of which nothing is trusted: it is compared with the digest of the policy and verified with its
+//! keys each time. Start at [`Proof::artifact`].
 
 use std::path::Path;
 

@@ -44,7 +44,7 @@ pub enum PullError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// I/O error of the write.
         source: io::Error,
     },
     /// A key of the policy is not known.

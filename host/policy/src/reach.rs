@@ -1,7 +1,7 @@
-//! What a policy may name: files below one folder, and some registries. Start at [`Reach`].
+//! Paths and registries that a policy may name: files below one folder, and some registries. Start at [`Reach`].
 //!
-//! The policy of a file is the operator's, and may name whatever this process can read. One that is an object of a cluster may be written by
-//! somebody who has no right on this machine, and whose errors are written into the object: so it names no paths, unless the operator
+//! The policy of a file is the operator's, and may name whatever this process can read. One that is an object of a cluster may be written
+//! by somebody who has no right on this machine, and whose errors are written into the object: so it names no paths, unless the operator
 //! says below which folder. A path counts as where it leads: links are followed one by one, from a handle on the folder, so that nothing
 //! outside is opened or looked at, also where somebody changes links meanwhile.
 
@@ -20,7 +20,7 @@ use crate::file::{self, FileError, OUTSIDE};
 use crate::limits::PATH_LINKS;
 use nodesift_registry::{Address, Hosts};
 
-/// What a policy may name.
+/// Restriction of the files and registries that a policy may name; by default, there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reach {
     files: Files,
@@ -94,9 +94,9 @@ pub struct Folder(Arc<FolderPaths>);
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FolderPaths {
-    /// As the operator names it, from the root.
+    /// Absolute path of the folder as the operator names it; symbolic links are not resolved.
     named: PathBuf,
-    /// Where links lead.
+    /// Path of the folder with all symbolic links resolved.
     real: PathBuf,
 }
 
@@ -173,7 +173,7 @@ fn parts(path: &Path) -> Vec<OsString> {
     parts.rev().map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// What a path names: it is known to be below its folder, and not open for reading.
+/// File that a path names: verified to be below its folder, and not open for reading.
 struct Found {
     folder: OwnedFd,
     name: OsString,
@@ -229,7 +229,7 @@ impl NamedPath {
         }
     }
 
-    /// What the file system says of it.
+    /// Metadata of the file, with symbolic links followed.
     pub(crate) fn metadata(&self) -> Result<Metadata, FileError> {
         match &self.below {
             None => Ok(fs::metadata(&self.path)?),
@@ -237,7 +237,7 @@ impl NamedPath {
         }
     }
 
-    /// Where it leads.
+    /// Path of the file with all symbolic links resolved.
     pub(crate) fn real(&self) -> Result<PathBuf, FileError> {
         match &self.below {
             None => Ok(fs::canonicalize(&self.path)?),

@@ -7,8 +7,9 @@
 //! modules/<SHA-256 in the document>.json    manifest and signatures of a module that is an artifact
 //! ```
 //!
-//! Each file is written beside and renamed, modules first: whatever happens meanwhile, `policy.json` names what is there. All of
-//! it is compared with its digests when it is read, and with those of the document; signatures are verified with its keys. Start at [`StateFolder::remember`] and [`StateFolder::recall`].
+//! Each file is written beside and renamed, modules first: whatever happens meanwhile, `policy.json` names what is there. All of it is
+//! compared with its digests when it is read, and with those of the document; signatures are verified with its keys. Start at
+//! [`StateFolder::remember`] and [`StateFolder::recall`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, Metadata, OpenOptions};
@@ -44,7 +45,7 @@ pub enum Exposed {
     /// It belongs to another user.
     #[error("belongs to user {owner}, not to {own}: name a folder of this user")]
     Owner {
-        /// Its owner.
+        /// User id of the owner of the folder or file.
         owner: u32,
         /// The effective user of this process.
         own: u32,
@@ -52,7 +53,7 @@ pub enum Exposed {
     /// Others than its owner may write to it.
     #[error("has mode {mode:04o}, so that others can replace the policy: chmod go-w, or name a folder below")]
     Mode {
-        /// Its mode.
+        /// Permission bits of the folder or file, with setuid, setgid and sticky bit.
         mode: u32,
     },
 }
@@ -63,9 +64,9 @@ pub enum RememberError {
     /// Others may write to the folder.
     #[error("{}: {source}", .path.display())]
     Exposed {
-        /// The folder.
+        /// Path of the folder that others may write to.
         path: PathBuf,
-        /// What is wrong.
+        /// Ownership or permission that lets others write.
         source: Exposed,
     },
     /// A file or folder cannot be written.
@@ -73,7 +74,7 @@ pub enum RememberError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// I/O error of the write.
         source: io::Error,
     },
     /// A module cannot be read again.
@@ -82,7 +83,7 @@ pub enum RememberError {
     /// A module's file has another content than when the policy became active.
     #[error("the module of predicate {name} has changed since the policy became active")]
     Changed {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
     },
 }
@@ -93,17 +94,17 @@ pub enum RecallError {
     /// Others may write to the folder.
     #[error("{}: {source}", .path.display())]
     Exposed {
-        /// The folder.
+        /// Path of the folder or of a file in it that others may write to.
         path: PathBuf,
-        /// What is wrong.
+        /// Ownership or permission that lets others write.
         source: Exposed,
     },
     /// The document names another content of a module than the one that is remembered for it.
     #[error("{}: module of predicate {name}: the document wants {wanted}, remembered is {found}", .path.display())]
     Pinned {
-        /// The file.
+        /// Path of the file with the remembered policy.
         path: PathBuf,
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
         /// The digest that the document names.
         wanted: String,
@@ -115,7 +116,7 @@ pub enum RecallError {
     Unproven {
         /// The file that should show it.
         path: PathBuf,
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
         /// Why it does not.
         source: ProofError,
@@ -123,25 +124,25 @@ pub enum RecallError {
     /// A key of the document is not known.
     #[error("module of predicate {name}: {source}")]
     Keys {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
-        /// Why not.
+        /// Error of the first key that cannot be used.
         source: KeysError,
     },
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The file.
+        /// Path of the file with the remembered policy.
         path: PathBuf,
-        /// Why not.
+        /// Error of reading the file.
         source: FileError,
     },
     /// A file does not hold what was written.
     #[error("{}: {reason}", .path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file with the remembered policy.
         path: PathBuf,
-        /// What is wrong.
+        /// Parse error, or the part that is missing or has another digest.
         reason: String,
     },
     /// This version of the program does not accept the document.
@@ -162,7 +163,7 @@ pub struct StateFolder {
 /// A policy as it was remembered. Its modules are those of the folder, with their digests.
 #[derive(Debug)]
 pub struct Remembered {
-    /// The policy.
+    /// The policy, parsed from the remembered document.
     pub policy: Policy,
     /// The document as written.
     pub document: String,

@@ -20,19 +20,19 @@ use crate::spec::{PolicyError, PolicyText};
 use crate::{PulledFolder, Reach};
 use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
 
-/// What messages call the predicates in the mode `Shadow` of the active policy.
+/// Name, in messages, of the comparison with predicates in the mode `Shadow` of the active policy.
 const IN_SHADOW: &str = "predicates in mode Shadow";
 
 /// Given the active policy and another, says why this process cannot evaluate the other.
 pub type Accept = dyn Fn(&ActivePolicy, &ActivePolicy) -> Result<(), Unacceptable> + Send;
 
-/// What is evaluated beside the active policy, and of which engine.
+/// Configuration of the thread that evaluates other policies beside the active one.
 pub struct Beside {
     /// Answers the live requests.
     pub engine: Arc<Engine>,
     /// The file or folder of a second policy, if there is one. It is followed.
     pub second: Option<PathBuf>,
-    /// What it may name.
+    /// Restriction of the files and registries that the second policy may name.
     pub reach: Reach,
     /// Where modules of registries are.
     pub pulled: PulledFolder,
@@ -136,7 +136,7 @@ struct Worker {
     read: Option<Read>,
     /// The state at the last look, where it was another than when the files were read.
     changed: Option<Stamp>,
-    /// When that was.
+    /// Time of the last look at the files.
     looked: Instant,
     receiver: Option<Receiver<Asked>>,
 }

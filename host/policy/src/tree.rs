@@ -13,13 +13,13 @@ use crate::problem::Problem;
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At<T> {
-    /// The value.
+    /// The value itself, without its position.
     pub value: T,
     /// The file, where the document is in several.
     pub file: Option<Arc<str>>,
-    /// Line, from 1.
+    /// Line in the file, from 1; 0 where the place is unknown.
     pub line: u64,
-    /// Column, from 1.
+    /// Column in the line, from 1; 0 where the place is unknown.
     pub column: u64,
 }
 
@@ -53,17 +53,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
 /// A value of the document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
-    /// None.
+    /// No value: `null`, or nothing behind the key.
     Null,
-    /// True or false.
+    /// Boolean: true or false.
     Bool(bool),
-    /// A number.
+    /// Number, an integer or a float.
     Number(Number),
-    /// A text.
+    /// String, quoted or plain.
     Text(String),
-    /// A list.
+    /// Items of a list, in order.
     List(Vec<At<Tree>>),
-    /// As written: a key may be there twice.
+    /// Fields of a map as written: a key may be there twice.
     Map(Vec<(At<String>, At<Tree>)>),
 }
 
@@ -98,7 +98,7 @@ impl At<Tree> {
 }
 
 impl Tree {
-    /// What messages call it.
+    /// Name of the value's type in messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -254,7 +254,7 @@ impl Reader {
         }
     }
 
-    /// A text.
+    /// Reads a field as a string; any other type is a problem.
     pub fn text(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<String>> {
         let value = value?;
         match &value.value {
@@ -263,7 +263,7 @@ impl Reader {
         }
     }
 
-    /// True or false.
+    /// Reads a field as a boolean; any other type is a problem.
     pub fn flag(&mut self, (value, path): (Option<&At<Tree>>, String)) -> Option<At<bool>> {
         let value = value?;
         match value.value {

@@ -39,26 +39,26 @@ pub const CONTRACT: &str = "dev.nodesift.contract";
 /// The annotation with the interfaces that the module imports, separated by commas.
 pub const IMPORTS: &str = "dev.nodesift.imports";
 
-/// A SHA-256.
+/// SHA-256 of a manifest or a blob, as bytes.
 pub type Digest = [u8; 32];
 
-/// Content in a registry.
+/// Descriptor of a blob or manifest, as the OCI image specification defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What it is.
+    /// Media type of the content, such as `application/wasm`.
     pub media_type: String,
     /// `sha256:` and 64 hexadecimal digits.
     pub digest: String,
-    /// In bytes.
+    /// Size of the content in bytes.
     pub size: u64,
-    /// What else is said of it.
+    /// Annotations of the content, by key; empty where there are none.
     #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Descriptor {
-    /// That of this content.
+    /// Returns the descriptor of this content, without annotations.
     pub(crate) fn of(media_type: &str, bytes: &[u8]) -> Self {
         let (media_type, size) = (media_type.to_owned(), bytes.len() as u64);
         Self { media_type, digest: digest_text(&digest_of(bytes)), size, annotations: BTreeMap::new() }
@@ -79,7 +79,7 @@ pub(crate) struct Manifest {
     pub(crate) artifact_type: Option<String>,
     pub(crate) config: Descriptor,
     pub(crate) layers: Vec<Descriptor>,
-    /// What it is about, where it is about something else.
+    /// Descriptor of the manifest that this one refers to, for artifacts that are attached to another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) subject: Option<Descriptor>,
     #[serde(default, deserialize_with = "null_as_none", skip_serializing_if = "BTreeMap::is_empty")]
@@ -91,9 +91,9 @@ pub(crate) struct Manifest {
 pub struct Artifact {
     /// The manifest as it is in the registry.
     pub manifest: String,
-    /// The component's layer.
+    /// Descriptor of the layer that is the wasm component.
     pub component: Descriptor,
-    /// What the manifest says of the module.
+    /// Annotations of the manifest, such as the name and version of the predicate.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -203,7 +203,7 @@ pub fn read_digest(text: &str) -> Option<Digest> {
     bytes.try_into().ok()
 }
 
-/// What is said of a text that should be a digest.
+/// Returns the error text for a string that is no SHA-256 digest, with the string cut to a bounded length.
 pub fn no_digest(text: &str) -> String {
     format!("{:?} is no SHA-256", cut(text, NO_DIGEST_BYTES))
 }

@@ -1,7 +1,7 @@
 //! Signatures as sigstore bundles, which cosign 3 attaches to what it signs. Start at [`judge`].
 //!
-//! A bundle holds a signature, what verifies it, and what a transparency log says of it. Only the signature is looked at, and only with keys
-//! that are trusted already: neither certificates nor the log and its times count for anything. What is signed is either the manifest
+//! A bundle holds a signature, what verifies it, and what a transparency log says of it. Only the signature is looked at, and only with
+//! keys that are trusted already: neither certificates nor the log and its times count for anything. What is signed is either the manifest
 //! itself, or a statement in an envelope (DSSE) that names the digest of the manifest and says that this is a signature. Statements that
 //! say something else, such as what a scan has found, are signed alike and are none.
 
@@ -26,10 +26,10 @@ const STATEMENT: &str = "application/vnd.in-toto+json";
 /// The types of statements, of which only the name has changed.
 const STATEMENTS: [&str; 2] = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"];
 
-/// What a statement says that is a signature.
+/// Predicate type of in-toto statements that are signatures of cosign.
 pub(crate) const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 
-/// What a bundle is to whoever trusts some keys.
+/// Result of checking one signature or bundle of a manifest against trusted keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// A signature of this manifest by one of the keys.
@@ -108,7 +108,7 @@ struct Subject {
     digest: BTreeMap<String, String>,
 }
 
-/// What the text of a bundle is for a manifest, to whoever trusts these keys.
+/// Checks the text of a sigstore bundle against a manifest and trusted keys.
 pub(crate) fn judge(text: &str, manifest: &[u8], keys: &[PublicKey]) -> Finding {
     let bundle: Bundle = match serde_json::from_str(text) {
         Ok(bundle) => bundle,
@@ -130,7 +130,8 @@ pub(crate) fn judge(text: &str, manifest: &[u8], keys: &[PublicKey]) -> Finding 
 }
 
 impl Envelope {
-    /// What it says, where one of the keys has signed it. What is not signed is not parsed.
+    /// Checks the signed statement against the digest of a manifest; `None` where no key has signed the envelope. The payload is parsed
+    /// only after its signature is verified.
     fn judge(&self, digest: &Digest, keys: &[PublicKey]) -> Option<Finding> {
         let Ok(payload) = STANDARD.decode(&self.payload) else {
             return Some(Finding::Malformed("its payload is not in base64".to_owned()));
@@ -167,7 +168,7 @@ pub fn bundle_of(manifest: &[u8]) -> Result<Option<(Descriptor, String)>, String
     Ok(bundle.zip(manifest.subject.map(|subject| subject.digest)))
 }
 
-/// What is signed of an envelope: its type and payload, each with its length.
+/// Returns the bytes that the signatures of a DSSE envelope cover: its type and payload, each with its length.
 fn encoded(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

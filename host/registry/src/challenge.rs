@@ -1,4 +1,4 @@
-//! What a registry asks for with status 401. Start at [`Challenge::of`].
+//! Authentication challenges (`WWW-Authenticate`) that a registry sends with status 401. Start at [`Challenge::of`].
 
 /// How to say who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ fn challenges(header: &str) -> Vec<(&str, &str)> {
     texts.map(|text| text.trim()).map(|text| text.split_once([' ', '\t', ',']).unwrap_or((text, ""))).collect()
 }
 
-/// What stands between the commas of a header that are not in quotes, each with its place.
+/// Splits a header at the commas outside quotes; returns each item with its byte offset in the header.
 fn items(header: &str) -> Vec<(usize, &str)> {
     let (mut found, mut start, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
     for (at, c) in header.char_indices().chain([(header.len(), ',')]) {

@@ -22,7 +22,7 @@ use crate::words::{bounded, words};
 /// Is told how many bytes of a component have been transferred, and of how many.
 pub type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
-/// What this program calls itself.
+/// Value of the `User-Agent` header of all requests.
 const USER_AGENT: &str = concat!("nodesift/", env!("CARGO_PKG_VERSION"));
 
 /// A registry, for one repository.
@@ -33,7 +33,7 @@ pub(crate) struct Client {
     /// Where the redirects of the request at hand have led: an error of it does not say.
     led: Arc<Mutex<Option<Url>>>,
     pub(crate) address: Address,
-    /// What is asked for where the registry does not say: `pull`, or `pull,push`.
+    /// Actions of the token scope that is requested where the challenge names no scope: `pull`, or `pull,push`.
     actions: &'static str,
     authorization: Option<HeaderValue>,
     credentials: Option<Credentials>,

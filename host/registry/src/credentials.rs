@@ -23,7 +23,7 @@ use crate::limits::{CONFIG_BYTES, HELPER, HELPER_BYTES};
 /// Docker's own registry, as its configuration names it.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
-/// What a helper says where it knows nothing.
+/// Output of a credential helper that has no credentials for the registry.
 const NOT_FOUND: &str = "credentials not found";
 
 /// The name that helpers give in the place of a user where the secret is a token.
@@ -38,9 +38,9 @@ pub enum CredentialsError {
     /// The file cannot be read.
     #[error("{}: {reason}: mend docker's configuration, or set DOCKER_CONFIG to another folder", .path.display())]
     Config {
-        /// The file.
+        /// Path of docker's `config.json`.
         path: PathBuf,
-        /// Why not.
+        /// Cause: an I/O error, a file that is too large, the line that cannot be parsed, or an unreadable entry.
         reason: String,
     },
     /// The helper does not work.
@@ -48,23 +48,23 @@ pub enum CredentialsError {
         "docker's configuration names {program} for {registry}, which {reason}: mend it, or remove it from the configuration"
     )]
     Helper {
-        /// Its name.
+        /// Name of the program, `docker-credential-NAME`.
         program: String,
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What is wrong.
+        /// Failure of the program, as a clause that follows its name in the message.
         reason: String,
     },
 }
 
-/// Who asks.
+/// Credentials for one repository of a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
-    /// Nobody in particular.
+    /// No credentials: requests are sent anonymously.
     Anonymous,
-    /// A user.
+    /// User name and password, for HTTP basic authentication.
     Basic { user: String, password: String },
-    /// Who has this token, for which the registry gives others.
+    /// Identity token, an OAuth 2.0 refresh token that the registry's token server exchanges for access tokens.
     Identity(String),
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn find(registry: &str, repository: &str) -> Result<Credentials, Cred
     }
 }
 
-/// Those of one file. `path` is where helpers are, for tests.
+/// Returns the credentials for a repository from one configuration file. `path` is the folder of the helper programs, for tests.
 fn in_file(
     file: &Path,
     (registry, repository): (&str, &str),

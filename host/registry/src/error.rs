@@ -11,181 +11,182 @@ pub enum RegistryError {
         "cannot prepare connections: {0}; certificate authorities are those of the system, or in the file that SSL_CERT_FILE names"
     )]
     Prepare(String),
-    /// No connection.
+    /// The connection to the registry could not be made.
     #[error("{registry} cannot be reached: {reason}. Check the address, and that this machine may connect to it{}", hint(.registry))]
     Unreachable {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// Why not.
+        /// Cause of the failure, and the proxy that was used, if any.
         reason: String,
     },
-    /// It is connected and sends nothing.
+    /// The registry is connected but has sent nothing for [`SILENCE`](limits::SILENCE).
     #[error("{registry} has not answered for {} s: try again once it is well", limits::SILENCE.as_secs())]
     Silent {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
     },
-    /// All of it took too long.
+    /// The whole transfer took longer than its time limit.
     #[error("the transfer has not ended after {seconds} s: try again over a faster connection")]
     Slow {
-        /// The limit.
+        /// Time limit of the transfer, in seconds.
         seconds: u64,
     },
-    /// Nobody waits for it any more.
+    /// The caller cancelled the transfer.
     #[error("the transfer was given up for something newer")]
     Over,
-    /// The connection broke.
+    /// The connection broke before all of the content had been received.
     #[error("{registry} ended the connection before all of {what} was there: try again")]
     Cut {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What was transferred.
+        /// Content that was being transferred.
         what: String,
     },
-    /// It wants to know who asks.
+    /// The registry requires credentials, and docker's configuration has none that can be used.
     #[error(
         "{registry} does not let us read or write {repository} without credentials: run `docker login {registry}`, or set DOCKER_CONFIG to a folder with a config.json for it"
     )]
     Anonymous {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// The repository.
+        /// Path of the repository in the registry.
         repository: String,
     },
-    /// It does not know these credentials.
+    /// The registry or its token server rejects the configured credentials: status 401.
     #[error(
         "{registry} refuses the credentials that docker's configuration has for it: run `docker login {registry}` again"
     )]
     Credentials {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
     },
-    /// It knows who asks, and does not allow it.
+    /// The registry or its token server denies access to the repository: status 403.
     #[error(
         "{registry} forbids it for {repository}{words}: ask its owner for the right to read it, or to write to push"
     )]
     Forbidden {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// The repository.
+        /// Path of the repository in the registry.
         repository: String,
-        /// Its own words.
+        /// Error text of the registry in parentheses, or empty.
         words: String,
     },
-    /// There is no such thing.
+    /// The registry does not have the content: status 404.
     #[error("{registry} does not have {what}: check the name, and that it was pushed")]
     Missing {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What is not there.
+        /// Content that was requested.
         what: String,
     },
-    /// It is asked too often.
+    /// The registry limits the rate of requests: status 429.
     #[error("{registry} gets too many requests from here{words}: try again later, or log in for a higher limit")]
     Busy {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// When to try again, and its own words.
+        /// Seconds to wait as in `Retry-After`, and the registry's error text in parentheses; each may be missing.
         words: String,
     },
-    /// It fails.
+    /// The registry failed with a status of 500 or above.
     #[error("{registry} failed with status {status}{words}: try again once it is well")]
     Failed {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// The status.
+        /// HTTP status code of the response.
         status: u16,
-        /// Its own words.
+        /// Error text of the registry in parentheses, or empty.
         words: String,
     },
-    /// It answers what the protocol does not say.
+    /// The registry answered with a status that the OCI distribution specification does not have for the request.
     #[error("{registry} answered {status} for {what}{words}: is it a registry of the OCI distribution specification?")]
     Unexpected {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// The status.
+        /// HTTP status code of the response.
         status: u16,
-        /// What was asked for.
+        /// Content or operation that was requested.
         what: String,
-        /// Its own words.
+        /// Error text of the registry in parentheses, or empty.
         words: String,
     },
-    /// It sends what cannot be read.
+    /// A response of the registry cannot be parsed.
     #[error("{what} of {registry} cannot be read: {reason}")]
     Malformed {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What was asked for.
+        /// Content that was requested.
         what: String,
-        /// What is wrong.
+        /// Parse error, or the part that is missing.
         reason: String,
     },
-    /// It sends more than there can be.
+    /// A response of the registry exceeds its size limit.
     #[error("{what} of {registry} has more than {limit} bytes, and is not taken")]
     TooLarge {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What was asked for.
+        /// Content that was requested.
         what: String,
-        /// The limit.
+        /// Size limit of the content, in bytes.
         limit: u64,
     },
-    /// The content is another than the one that was asked for.
+    /// The content that was received does not have the digest by which it was requested.
     #[error(
         "{what} of {registry} does not have the digest by which it was asked for, {expected}: the registry, or something on the way, is broken or lies"
     )]
     Content {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// What was asked for.
+        /// Content that was requested.
         what: String,
-        /// Its digest.
+        /// Digest by which the content was requested, `sha256:` and hexadecimal digits.
         expected: String,
     },
-    /// The artifact is another than the one that was asked for.
+    /// Neither the artifact's manifest nor its component has the digest that was requested.
     #[error(
         "neither the manifest of {reference} nor its component has the digest {expected}: the tag has moved on, or the digest is mistyped; `nodesift module inspect oci://{reference}` prints what is there"
     )]
     Digest {
-        /// The reference.
+        /// Reference of the artifact, `REGISTRY/REPOSITORY:TAG`.
         reference: String,
-        /// What was wanted.
+        /// Digest that the manifest or the component should have.
         expected: String,
     },
-    /// It leads to where nobody is to be led.
+    /// The registry refers to an address, by a redirect, a challenge or an upload location, that must not be requested: one without TLS, in
+    /// another network, or after too many redirects.
     #[error("{registry} leads to {to}, which is not asked: {reason}")]
     Unsafe {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
         /// Scheme, host and port of what it leads to. The rest of an address may be a secret.
         to: String,
-        /// Why not.
+        /// Reason for which the address is not requested.
         reason: &'static str,
     },
-    /// It leads to a host that the operator does not list.
+    /// The registry refers to a host that is not in the operator's list (`--registries`).
     #[error("{registry} leads to {host}, which is not listed: --registries has the hosts that modules are pulled from")]
     Unlisted {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// The other host.
+        /// Host and port to which the registry refers.
         host: String,
     },
-    /// Another host, to which it leads, does not do its part. Nothing that it says is repeated: whoever wrote the policy may not be
-    /// allowed to ask it.
+    /// Another host, to which the registry refers, failed. Its error text is not repeated: whoever wrote the policy may not be allowed to
+    /// send requests to it.
     #[error(
         "{registry} leads to {host}, which {fault}: check that this machine may connect to it, or try again once it is well"
     )]
     Elsewhere {
-        /// Host and port.
+        /// Host and port of the registry.
         registry: String,
-        /// Those of the other one.
+        /// Host and port to which the registry refers.
         host: String,
-        /// What it does.
+        /// Failure of that host, as a clause that follows its name in the message.
         fault: String,
-        /// Whether that may be otherwise a moment later.
+        /// Whether a retry may succeed a moment later.
         is_passing: bool,
     },
-    /// Credentials cannot be had.
+    /// The credentials of docker's configuration cannot be read.
     #[error(transparent)]
     Helper(#[from] CredentialsError),
     /// A signature cannot be made.
@@ -205,7 +206,7 @@ impl RegistryError {
     }
 }
 
-/// What is worth knowing of a registry on this machine.
+/// Returns a hint about plain HTTP for a registry that is named with a port; empty for others.
 fn hint(registry: &str) -> &'static str {
     match registry.contains(':') {
         true => "; plain http is used for loopback addresses alone, or with --plain-http",

@@ -9,7 +9,7 @@ use reqwest::Url;
 use crate::hosts::Hosts;
 use crate::network::{Network, host_of};
 
-/// What references begin with on the command line.
+/// Prefix of references on the command line.
 pub const SCHEME: &str = "oci://";
 
 /// Why a text is no address of a module.
@@ -48,7 +48,8 @@ impl Address {
         Ok(Self { reference, base, hosts: None })
     }
 
-    /// The same address, from which nothing leads to other hosts; none where it is on another one itself.
+    /// Returns the address restricted to these hosts: redirects to other hosts are refused. `None` where the registry itself is not one of
+    /// them.
     #[must_use]
     pub fn limited_to(self, hosts: &Hosts) -> Option<Self> {
         hosts.have(&self.base).then(|| Self { hosts: Some(hosts.clone()), ..self })
@@ -59,7 +60,7 @@ impl Address {
         self.reference.resolve_registry()
     }
 
-    /// The repository.
+    /// Path of the repository in the registry.
     pub fn repository(&self) -> &str {
         self.reference.repository()
     }

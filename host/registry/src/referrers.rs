@@ -22,7 +22,7 @@ pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The annotation of a referrer with what its bundle says.
 pub(crate) const PREDICATE_TYPE: &str = "dev.sigstore.bundle.predicateType";
 
-/// What lists of referrers are called.
+/// Name of the list of referrers in error messages.
 const LIST: &str = "the list of referrers";
 
 /// Something that is read for itself: whoever may attach something can write what he likes beside what others have attached.
@@ -65,7 +65,7 @@ struct Entry {
     annotations: Lenient<BTreeMap<String, Lenient<String>>>,
 }
 
-/// What is attached to a manifest, and may be a signature.
+/// Manifest attached to another manifest that may be a signature.
 struct Referrer {
     digest: String,
     /// Whether the list says that it is one.
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// What could not be had in a search.
+/// Failures of requests during a search for signatures.
 #[derive(Default)]
 pub(crate) struct Missed {
     /// The first failure that may be over a moment later.
@@ -126,7 +126,7 @@ impl Client {
         }
     }
 
-    /// What the registry lists as attached to a manifest, or what is under the tag that clients write where it has no list.
+    /// Returns the referrers of a manifest as the registry lists them, or from the tag `sha256-DIGEST` where the registry has no such list.
     async fn referrers(&mut self, search: &mut Search<'_>, missed: &mut Missed) -> Vec<Referrer> {
         let mut found = Vec::new();
         if self.listed(search, missed, &mut found).await || missed.is_over() {

@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What was found.
+    /// Ends the search and returns the signatures that were found.
     pub fn found(self) -> Signatures {
         self.found
     }

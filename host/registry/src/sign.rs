@@ -26,7 +26,7 @@ pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+js
 /// The annotation of a payload's layer with its signature.
 pub(crate) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
-/// What a payload says that it is.
+/// Value of `critical.type` in a payload that is a signature of cosign.
 const TYPE: &str = "cosign container image signature";
 
 /// Why an artifact is not trusted.
@@ -37,22 +37,22 @@ pub enum VerifyError {
         "it is not signed: neither the tag {0} nor a bundle among its referrers is there; sign it with `nodesift module push --sign KEY` or `cosign sign --key KEY`"
     )]
     Unsigned(String),
-    /// Others have.
+    /// All signatures are by keys that are not trusted; with their number.
     #[error(
         "none of its {0} signatures is by a key that is trusted here: sign it with one, or add the key of its signer"
     )]
     Stranger(usize),
-    /// What is there does not count, each for its reason.
+    /// No signature counts, for different reasons.
     #[error("none of its {count} signatures counts: {found}")]
     Others {
-        /// How many there are.
+        /// Number of the signatures, whether or not they were read.
         count: usize,
-        /// What they are.
+        /// Description of the signatures, one clause per reason.
         found: String,
     },
 }
 
-/// What is attached to a manifest as signatures. None of it is verified.
+/// Signatures attached to a manifest, not verified.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signatures {
     /// In cosign's simple signing format.
@@ -89,7 +89,7 @@ impl Signatures {
 pub struct Signature {
     /// The payload, in JSON.
     pub payload: String,
-    /// In base64.
+    /// Signature of the payload: ASN.1 (DER), in base64.
     pub signature: String,
 }
 
@@ -184,7 +184,7 @@ impl PublicKey {
 }
 
 impl Signature {
-    /// What this is for a manifest, to whoever trusts these keys.
+    /// Checks this signature against the digest of a manifest and trusted keys.
     pub(crate) fn judge(&self, digest: &Digest, keys: &[PublicKey]) -> Finding {
         let Ok(bytes) = STANDARD.decode(&self.signature) else { return Finding::Stranger };
         // What is not signed is not parsed.
@@ -220,7 +220,7 @@ pub fn verify(signatures: &Signatures, manifest: &[u8], keys: &[PublicKey]) -> R
     }
 }
 
-/// What was found, in words: first what may hide a signature that counts, and what is the same once.
+/// Describes the signatures that were found: first what may hide a signature that counts, equal descriptions once with their number.
 fn described(signatures: &Signatures, found: &[Finding]) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
     if signatures.beyond > 0 {

@@ -21,10 +21,10 @@ use crate::referrers::{INDEX, Missed};
 use crate::search::Search;
 use crate::sign::{self, Signature, Signatures, SigningKey};
 
-/// What signatures under a tag are called.
+/// Name of a signed payload in error messages.
 const SIGNED_PAYLOAD: &str = "the signature";
 
-/// What is pulled.
+/// Selection of the artifact to pull, and whether to pull its signatures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     /// The digest that the manifest or the component has to have.
@@ -36,9 +36,9 @@ pub struct Wanted {
 /// A module from a registry. Everything in it has its digest.
 #[derive(Debug, Clone)]
 pub struct Pulled {
-    /// The manifest.
+    /// Manifest of the module, as in the registry.
     pub artifact: Artifact,
-    /// The component.
+    /// Bytes of the wasm component.
     pub component: Vec<u8>,
     /// Its signatures, not verified.
     pub signatures: Signatures,

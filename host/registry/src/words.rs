@@ -23,7 +23,7 @@ pub fn bounded(text: &str) -> String {
     cut(text, WORDS_BYTES)
 }
 
-/// The same with so many bytes.
+/// Cuts a text to at most so many bytes, and replaces control characters by spaces.
 pub(crate) fn cut(text: &str, bytes: usize) -> String {
     let text = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()

@@ -52,7 +52,7 @@ use accountant::{Accountant, Exports};
 use manifest::Manifest;
 use state::State;
 
-/// What a policy gives an accounting component.
+/// Permissions, arguments and memory limit that a policy gives an accounting component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountingGrants {
     /// The interfaces that it may import; `None` allows all.
@@ -88,9 +88,9 @@ pub struct Accounting {
     waiting: Mutex<Vec<Accountant>>,
 }
 
-/// Loading.
+/// Inspection and loading of a component.
 impl Accounting {
-    /// What a component imports and exports, checked against grants before it is compiled.
+    /// Reads the imports and exports of a component and checks them against its grants, before it is compiled.
     ///
     /// # Errors
     ///
@@ -148,12 +148,12 @@ impl Accounting {
         Ok(accounting)
     }
 
-    /// What it reads and adds up.
+    /// Returns the annotations that the component reads and the sums that it declares, as `configure` returned them.
     pub fn needs(&self) -> &Needs {
         &self.needs
     }
 
-    /// What the policy gives it.
+    /// Returns the permissions, arguments and memory limit that the policy gives the component.
     pub fn grants(&self) -> &AccountingGrants {
         &self.grants
     }
@@ -169,9 +169,9 @@ impl Accounting {
     }
 }
 
-/// Calling.
+/// Calls of a loaded component.
 impl Accounting {
-    /// What it says of each of these objects as a pod, in their order.
+    /// Calls `pod` for each of these objects and returns the checked rulings, in the order of the objects.
     ///
     /// A fault is that of one object. But for faults that are not the component's ([`FaultKind::is_of_predicate`]) the same object
     /// has the same one again.
@@ -182,8 +182,8 @@ impl Accounting {
         })
     }
 
-    /// What each of these objects adds to sums as a node, in their order. The inner error is a line for operators: what the
-    /// component reads of the node contradicts itself.
+    /// Calls `node` for each of these objects and returns what they add to sums, in the order of the objects. The inner error is a line for
+    /// operators: the data that the component reads of the node is inconsistent.
     ///
     /// A fault is as for [`Self::pods`].
     pub fn nodes(&self, objects: &[Arc<dyn AccountedObject>]) -> Vec<Result<Result<Sums, String>, Fault>> {

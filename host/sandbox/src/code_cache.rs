@@ -42,7 +42,7 @@ enum Refused {
     /// Other users can put another folder in its place.
     #[error("others can replace it, since {} has the mode {mode:04o}, and its content would be executed", folder.display())]
     AncestorMode { folder: PathBuf, mode: u32 },
-    /// wasmtime rejects it.
+    /// wasmtime rejects the configuration of the cache.
     #[error(transparent)]
     Cache(#[from] wasmtime::Error),
 }

@@ -26,7 +26,7 @@ use crate::limits::{
 /// with the error's text on its standard error.
 #[derive(Debug, Clone)]
 pub struct CompilerProgram {
-    /// The program's file.
+    /// Path of the program's executable file.
     pub program: PathBuf,
     /// Its arguments. The limit on its processor time follows them, in seconds, and the folder of compiled code, if there is one.
     pub arguments: Vec<OsString>,
@@ -92,7 +92,7 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// Why [`compile_apart`] fails.
+/// Reasons for which [`compile_apart`] fails.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileApartError {
     /// The limits of this process cannot be set.
@@ -210,7 +210,7 @@ impl CompilerProgram {
     }
 }
 
-/// What the end of the compiler says about the module.
+/// Maps the exit status of the compiler process to a [`LoadError`]; `errors` is its standard error.
 fn verdict(status: ExitStatus, errors: &str, processor_time: Duration) -> Result<(), LoadError> {
     /// The exit status of a Rust program that panicked, as it does where it can make no thread.
     const PANICKED: i32 = 101;

@@ -15,7 +15,7 @@ pub const VERSION: &str = Minor::V0_2.version();
 pub enum Minor {
     /// 0.1: what 0.2 has but for the interfaces that the table marks `since: V0_2`.
     V0_1,
-    /// 0.2.
+    /// 0.2: every interface that this host serves.
     V0_2,
 }
 
@@ -23,7 +23,7 @@ impl Minor {
     /// All of them, oldest first.
     pub const ALL: [Self; 2] = [Self::V0_1, Self::V0_2];
 
-    /// Its last version.
+    /// Latest patch version of this minor version, as `major.minor.patch`.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V0_1 => "0.1.1",

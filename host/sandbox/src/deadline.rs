@@ -84,7 +84,8 @@ impl Deadline {
         }
     }
 
-    /// What a host function may take that starts now.
+    /// Returns the time limit of a host function that starts now: the rest of the budget and of the allowance for host time, and the end of
+    /// the request.
     pub(super) fn meter(&self) -> Meter {
         let now = || ThreadTime::now().as_duration();
         let used = self.since.map_or(EPOCH_TICK, |(since, _)| now().saturating_sub(since) + EPOCH_TICK);

@@ -65,8 +65,8 @@ impl DeviceSelector {
         Ok(selector)
     }
 
-    /// What of a device the outcomes of an expression can depend on, sorted; `None` where it may be anything. The inner error is
-    /// why the text is no expression.
+    /// Returns the paths of a device that outcomes of an expression can depend on, sorted; `None` where it may be any. The inner error is
+    /// the reason why the text is not an expression.
     ///
     /// # Errors
     ///

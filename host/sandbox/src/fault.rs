@@ -25,7 +25,8 @@ pub enum FaultKind {
     MalformedVerdict,
     /// `describe` or `configure` returned an error or a malformed result.
     Configure,
-    /// The predicate failed too often and is not called for now.
+    /// The call was not made: the circuit breaker of the predicate is open, pods of this template are set aside after failures, or another
+    /// call with raised limits is running.
     Quarantined,
     /// No instance became free in time: all slots of the module, or of all modules, were in use.
     Overloaded,
@@ -34,7 +35,8 @@ pub enum FaultKind {
     RequestDeadline,
     /// The pod asks for what no predicate evaluates, or the predicate for devices that gives none; the detail names it.
     Unsupported,
-    /// What the pod takes of its node is not known, and the policy refuses such pods; the detail says why.
+    /// An accounting component could not determine the resources that the pod takes of its node, and the policy refuses such pods; the
+    /// detail gives the reason.
     Unaccounted,
     /// The epoch clock has stopped, so the call could not be interrupted: it was not made.
     ClockStopped,
@@ -84,7 +86,7 @@ impl FaultKind {
 /// One failed call of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind.
+    /// Kind of the failure; its name is the same in answers, logs and metrics.
     pub kind: FaultKind,
     /// Description for operators: one line, control characters escaped, at most
     /// [`FAULT_DETAIL_BYTES`](crate::limits::FAULT_DETAIL_BYTES) bytes plus an ellipsis.

@@ -1,4 +1,4 @@
-//! What a policy gives a module: permissions, limits, arguments, and whether its instances are reused. And what one call has beyond that.
+//! Permissions, limits and arguments that a policy gives a module, the lifetime of its instances, and minimums for a single call.
 
 use std::time::Duration;
 
@@ -39,10 +39,10 @@ pub struct Grants {
     pub reasons: usize,
 }
 
-/// What a call has at least, whatever calls about such pods have otherwise. By default, nothing.
+/// Minimum processor time and memory of one call, where its other limits are lower. The default is zero: no minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extra {
-    /// Processor time.
+    /// Processor time that the call may use at least.
     pub time: Duration,
     /// Linear memory in bytes. If it is more than the grants give, the call has an instance of its own, which ends with it; a built-in can
     /// have up to [`EXTRA_MEMORY_BYTES`](crate::limits::EXTRA_MEMORY_BYTES), other modules no more than before.
@@ -50,7 +50,7 @@ pub struct Extra {
 }
 
 impl Default for Grants {
-    /// What a custom module has without any settings.
+    /// Grants of a custom module for which the policy sets nothing: every interface, no arguments, the default limits.
     fn default() -> Self {
         Self {
             allow: None,

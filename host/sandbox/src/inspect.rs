@@ -1,4 +1,4 @@
-//! What a component is, without a policy: `describe` is the only function of it that runs, within the limits of loading.
+//! Inspection of a component without a policy: `describe` is the only function of it that runs, within the limits of loading.
 //!
 //! Start at [`Runtime::inspect`](crate::Runtime::inspect).
 
@@ -9,7 +9,7 @@ use crate::limits::PRODUCERS;
 use crate::text::shorten;
 use crate::wire::Descriptor;
 
-/// What a component is.
+/// Properties of a component: descriptor, contract, imports, memory, and the tools that built it.
 #[derive(Debug, Clone)]
 pub struct Inspection {
     /// Name, version and summary, each as one line of bounded length.
@@ -58,8 +58,8 @@ pub(super) fn features(bytes: &[u8]) -> Vec<&'static str> {
     FEATURES.iter().filter(|(_, flags)| is_used(*flags)).map(|(name, _)| *name).collect()
 }
 
-/// What the producers sections of a component say, in it and in what is in it: each once, in order. A section that cannot be read
-/// says nothing.
+/// Reads the producers sections of a component and of everything nested in it: each name with its version, once and in order, at most
+/// [`PRODUCERS`]. A section that cannot be parsed is skipped.
 pub(super) fn producers(bytes: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {

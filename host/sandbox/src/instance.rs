@@ -103,7 +103,7 @@ type Allocate = TypedFunc<(u32, u32), (Option<Allocation>,)>;
 pub(super) enum NewError {
     /// The exports do not have the contract's types.
     Contract(String),
-    /// Instantiation failed.
+    /// Instantiation failed, or a call during it.
     Fault(Fault),
 }
 
@@ -239,7 +239,8 @@ impl Instance {
         described.map(|(descriptor,)| descriptor).map_err(|error| as_configure(fault(store, &error)))
     }
 
-    /// Calls `configure`, as a part of the call that has begun. An error that the predicate returns is the fault `Configure` with the predicate's text.
+    /// Calls `configure`, as a part of the call that has begun. An error that the predicate returns is the fault `Configure` with the
+    /// predicate's text.
     pub(super) fn configure(&mut self, exports: &Exports, args: &str) -> Result<(), Fault> {
         let store = &mut self.store;
         let configured = self
@@ -343,7 +344,7 @@ fn fault(store: &mut Store<Frame>, error: &wasmtime::Error) -> Fault {
     Fault::new(kind, &detail)
 }
 
-/// What an error of wasmtime says, without the backtrace: that is a part of the error, and is told last and in few words.
+/// Message of a wasmtime error without its backtrace, which is a part of the error and is reported last, in short form.
 pub(super) fn cause_of(error: &wasmtime::Error) -> String {
     let causes = error.chain().skip(usize::from(error.is::<WasmBacktrace>()));
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

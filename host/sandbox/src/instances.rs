@@ -54,7 +54,7 @@ impl Instances {
         Arc::new(Self { pre, exports, grants, slots, clock, spares, waiting, is_asked })
     }
 
-    /// Its compiled code.
+    /// Returns the compiled component that the instances are made of.
     pub(super) fn component(&self) -> &Component {
         self.pre.component()
     }

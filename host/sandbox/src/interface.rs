@@ -1,6 +1,6 @@
 //! The fact interfaces of the contract: one table from which the trait [`Facts`], the closed list [`Interface`] and the
-//! linker follow, but for `log` and `row-sets`, which are no facts. A component is linked to the interfaces that it imports and its policy allows,
-//! and to nothing else: there is no WASI, no clock, no randomness, no file and no socket.
+//! linker follow, but for `log` and `row-sets`, which are no facts. A component is linked to the interfaces that it imports and its policy
+//! allows, and to nothing else: there is no WASI, no clock, no randomness, no file and no socket.
 //!
 //! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
 //!
@@ -47,7 +47,7 @@ pub enum NoValue {
     /// The time of the call is up.
     #[error("the time of the call is up")]
     Deadline,
-    /// What the host needs for it is in use by others.
+    /// Other calls are using a host resource that the answer needs.
     #[error("what the host needs to answer is in use by other calls")]
     Overloaded,
 }
@@ -61,7 +61,7 @@ impl NoValue {
     }
 }
 
-/// What the host builds once for every call on a snapshot, and keeps.
+/// Facts that the host builds once for every call on a snapshot, and caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// The names of all nodes as one list.
@@ -72,8 +72,8 @@ pub enum Kept {
     VolumeUse,
     /// Volumes that are attached.
     Attachments,
-    /// What selectors say of devices, as the pod's claims ask for it. Not for every call the same, but for every predicate: the
-    /// time of it is nobody's alone.
+    /// Outcomes of device selectors, for the claims of the pod. They are the same for every predicate, though not for every call: the time
+    /// that they take is charged to no single predicate.
     DeviceSelectors,
 }
 
@@ -130,7 +130,7 @@ macro_rules! call {
     }};
 }
 
-/// Links one function.
+/// Adds one function of an interface to a linker instance.
 macro_rules! link {
     (
         $instance:ident, $name:literal, untimed,
@@ -199,7 +199,7 @@ macro_rules! interfaces {
                 }
             }
 
-            /// What can be read through it, in a sentence.
+            /// Describes in one sentence the facts that can be read through the interface.
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$interface => concat!($($doc),+),)*
@@ -237,8 +237,8 @@ macro_rules! interfaces {
             }
         }
 
-        /// What a running `filter` call can read: the pod and the batch of that call, one method per function of the
-        /// contract. Columns have one entry per row of the batch. Units and meanings are those of the contract.
+        /// Facts of a running `filter` call: the pod and the batch of that call, one method per function of the contract. Columns have one
+        /// entry per row of the batch. Units and meanings are those of the contract.
         pub trait Facts: Send + Sync {
             /// Builds what is kept for every call on the snapshot, where that has not been done yet.
             fn fill(&self, kept: Kept) -> Result<(), NoValue>;
@@ -340,7 +340,7 @@ interfaces! {
         "node-selector" => untimed node_selector() -> Arc<[(Arc<str>, Arc<str>)]>;
         "required-terms" => untimed required_terms() -> Option<Vec<Term>>;
     }
-    /// The pod's tolerations.
+    /// The pod's tolerations of node taints.
     PodTolerations = "pod-tolerations", pods_on_nodes: false {
         "tolerations" => untimed tolerations() -> Vec<Toleration>;
     }
@@ -393,7 +393,7 @@ interfaces! {
         "extended" => timed extended() -> Option<Arc<claims::Extended>>;
         "claim-name" => untimed claim_name(claim: number) -> Arc<str>;
     }
-    /// Node names.
+    /// Names of nodes, and the row of a name.
     NodeIdentity = "node-identity", pods_on_nodes: false {
         "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;
         "row" => untimed row(name: text) -> Option<u32>;
@@ -416,7 +416,7 @@ interfaces! {
         "rows-in" => timed rows_with_annotation_in(key: text, values: texts) -> Rows, as set;
         "rows-with" => timed rows_with_annotation(key: text) -> Rows, as set;
     }
-    /// Cordons and taints.
+    /// Taints and cordons of nodes.
     NodeTaints = "node-taints", pods_on_nodes: false {
         "unschedulable" => untimed unschedulable() -> Arc<[u8]>;
         "sets" => timed taint_sets() -> Vec<Vec<Taint>>;
@@ -455,7 +455,7 @@ interfaces! {
     NodeConditions = "node-conditions", pods_on_nodes: false, since: V0_2 {
         "column" => timed condition_column(kind: text) -> Arc<[u8]>;
     }
-    /// What nodes say of themselves: versions, operating system, architecture, provider.
+    /// Node information: versions, operating system, architecture, provider.
     NodeInfo = "node-info", pods_on_nodes: false, since: V0_2 {
         "column" => timed info_column(field: info_field) -> Arc<[u32]>;
         "code" => timed info_code(field: info_field, value: text) -> Option<u32>;
@@ -473,7 +473,7 @@ interfaces! {
     NodeDevices = "node-devices", pods_on_nodes: false, since: V0_2 {
         "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>, or trap;
     }
-    /// What external parties say of nodes, for the pod.
+    /// Answers of external parties about nodes, for the pod.
     NodeParties = "node-parties", pods_on_nodes: false, since: V0_2 {
         "unsuitable" => timed unsuitable() -> Arc<[PartyColumn]>;
     }

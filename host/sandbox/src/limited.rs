@@ -11,7 +11,7 @@ pub(crate) trait Limited: 'static {
     /// That of the running call.
     fn deadline(&mut self) -> &mut Deadline;
 
-    /// What its memories and tables may take.
+    /// Returns the limit on the memories and tables of the instance.
     fn memory(&mut self) -> &mut MemoryBudget;
 }
 

@@ -78,8 +78,8 @@ pub const COMPONENT_DECLARATION_BYTES: usize = 8 << 20;
 /// rows takes 0.8 MB.
 pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
 
-/// Linear memory that one instance of a built-in can have, for a call about a pod that [`GUEST_MEMORY_BYTES`] were too little for. The engine
-/// makes one such call at a time, and the instance ends with it. A pod of 1.5 MB, the largest, takes some ten times as much.
+/// Linear memory that one instance of a built-in can have, for a call about a pod that [`GUEST_MEMORY_BYTES`] were too little for. The
+/// engine makes one such call at a time, and the instance ends with it. A pod of 1.5 MB, the largest, takes some ten times as much.
 pub const EXTRA_MEMORY_BYTES: usize = 64 << 20;
 
 /// Core instances in one component. Components with a language runtime have about twenty.
@@ -138,8 +138,8 @@ pub const GUEST_HANDLES: usize = 1024;
 /// microseconds a device.
 pub const SELECTOR_TIME_PER_1_000_DEVICES: Duration = Duration::from_millis(50);
 
-/// The same of a call about one device. An expression ends after the 1,000,000 steps that CEL allows, which take some 60 ms; the rest is
-/// for slow machines.
+/// Processor time of a call of the device selector about a single device. An expression ends after the 1,000,000 steps that CEL allows,
+/// which take some 60 ms; the rest is for slow machines.
 pub const SELECTOR_TIME_OF_ONE_DEVICE: Duration = Duration::from_millis(500);
 
 /// Calls of the device selector at once, and instances of it: expressions are new now and then, and an instance evaluates 1,000

@@ -46,7 +46,7 @@ pub enum LoadError {
     /// Compilation took more memory than [`COMPILE_BYTES`](crate::limits::COMPILE_BYTES).
     #[error("the component did not compile within {} MiB of memory", .limit >> 20)]
     CompileMemory {
-        /// In bytes.
+        /// Limit on the memory of the compiler, in bytes.
         limit: u64,
     },
     /// It is built for a version of the contract that this host does not serve.
@@ -73,7 +73,7 @@ pub enum LoadError {
     Step {
         /// `instantiate`, `describe` or `configure`.
         step: &'static str,
-        /// The fault.
+        /// Fault with which the step ended.
         fault: Fault,
     },
     /// A new instance takes more time than a call has, of which it is a part.
@@ -82,7 +82,7 @@ pub enum LoadError {
          before `filter`, or grant more with `limits.timePerCall`"
     )]
     SlowStart {
-        /// `instantiate` or `configure`.
+        /// Name of the slow step: `instantiate` or `configure`.
         step: &'static str,
         /// Of the least call.
         budget: Duration,

@@ -20,13 +20,13 @@ pub enum Level {
     /// For the author of the predicate.
     #[component(name = "debug")]
     Debug,
-    /// What happens.
+    /// Event of normal operation.
     #[component(name = "info")]
     Info,
-    /// What somebody should look at.
+    /// A condition that an operator should look into.
     #[component(name = "warn")]
     Warn,
-    /// What keeps the predicate from its work.
+    /// A failure that keeps the predicate from working.
     #[component(name = "error")]
     Error,
 }
@@ -34,9 +34,9 @@ pub enum Level {
 /// A line of a guest: one line of at most [`LOG_LINE_BYTES`](crate::limits::LOG_LINE_BYTES) bytes, with control characters escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// As the guest says.
+    /// Level of the line, as the guest passed it.
     pub level: Level,
-    /// The text.
+    /// Text of the line, escaped and cut.
     pub text: String,
 }
 

@@ -1,6 +1,6 @@
-//! What a component says of itself before anything of it is compiled: the interfaces that it imports, and the contract that
-//! it was built for. To compile a language runtime takes seconds; its types are read in milliseconds. Start at [`Manifest::read`].
-//! A contract of another kind begins at [`Surface::read`].
+//! Declarations of a component, read before any of it is compiled: the interfaces that it imports, and the contract that it was built for.
+//! Compiling a language runtime takes seconds; its types are read in milliseconds. Start at [`Manifest::read`]. A contract of another kind
+//! begins at [`Surface::read`].
 
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::types::TypesRef;
@@ -12,7 +12,7 @@ use super::limits::{COMPONENT_DECLARATION_BYTES, COMPONENT_DECLARATIONS};
 use super::load_error::LoadError;
 use super::text::shorten;
 
-/// What a component imports and exports.
+/// Imports and exports of a component.
 #[derive(Debug)]
 pub(super) struct Manifest {
     /// The fact interfaces of which it imports at least one function, sorted. An interface imported only for its types is not
@@ -137,7 +137,8 @@ impl Manifest {
     }
 }
 
-/// What a component declares, all that is in it included.
+/// Declarations of a component and of everything nested in it, counted against [`COMPONENT_DECLARATIONS`] and
+/// [`COMPONENT_DECLARATION_BYTES`].
 #[derive(Default)]
 struct Declared {
     declarations: usize,

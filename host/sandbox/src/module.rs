@@ -61,7 +61,7 @@ impl Module {
         Ok(module)
     }
 
-    /// What a compiled component is. Only its start functions and `describe` run.
+    /// Inspects a compiled component. Only its start functions and `describe` run.
     pub(super) fn inspect(
         component: &Component,
         manifest: &Manifest,
@@ -86,17 +86,17 @@ impl Module {
         })
     }
 
-    /// What the policy gives it.
+    /// Returns the permissions, limits and arguments that the policy gives the module.
     pub fn grants(&self) -> &Grants {
         &self.instances.grants
     }
 
-    /// What it imports and exports.
+    /// Returns the imports and exports of the component.
     pub(super) fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
     }
 
-    /// Its compiled code.
+    /// Returns the compiled component of the module.
     pub(super) fn component(&self) -> &Component {
         self.instances.component()
     }
@@ -142,8 +142,8 @@ impl Module {
     }
 
     /// Evaluates one pod against a batch of `rows` rows. The verdict has one code per row of the batch. The call ends when its
-    /// own budget is used up, which also covers a new instance and its `configure` where none waits, and in any case at `until`, when the request
-    /// ends for which it is made. Lines that the guest writes are neither kept nor counted.
+    /// own budget is used up, which also covers a new instance and its `configure` where none waits, and in any case at `until`, when the
+    /// request ends for which it is made. Lines that the guest writes are neither kept nor counted.
     ///
     /// # Errors
     ///
@@ -153,7 +153,8 @@ impl Module {
         self.filter_for(facts, rows, until, None, Extra::default())
     }
 
-    /// As [`Self::filter`], and adds the lines that the guest writes, whether or not it has a verdict in the end.
+    /// Evaluates like [`Self::filter`], and appends to `lines` the log lines that the guest writes, whether or not the call returns a
+    /// verdict.
     ///
     /// # Errors
     ///
@@ -168,7 +169,7 @@ impl Module {
         self.filter_with(facts, rows, until, lines, Extra::default())
     }
 
-    /// As [`Self::filter_logging`], with more than calls about such pods have otherwise.
+    /// Evaluates like [`Self::filter_logging`], with minimums for the limits of this call.
     ///
     /// # Errors
     ///
@@ -227,7 +228,7 @@ impl Module {
         self.allocate_with(facts, rows, row, until, Extra::default())
     }
 
-    /// As [`Self::allocate`], with more than calls about such pods have otherwise.
+    /// Allocates like [`Self::allocate`], with minimums for the limits of this call.
     ///
     /// # Errors
     ///

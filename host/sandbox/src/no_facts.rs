@@ -11,7 +11,7 @@ use crate::wire::Failure;
 
 type Store<'a> = StoreContextMut<'a, Frame>;
 
-/// Links `log.write`.
+/// Links `log.write`: a guest's line is counted, and its text is read only if it may be written or may be the guest's last words.
 pub(super) fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
     instance.func_wrap("write", |mut store: Store<'_>, (level, text): (Level, WasmStr)| {
         let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);

@@ -31,10 +31,10 @@ pub(super) enum RowSetError {
         /// Rows of the call.
         batch: usize,
     },
-    /// More than [`ROW_SETS`].
+    /// More sets in one call than [`ROW_SETS`].
     #[error("a call can make {ROW_SETS} row sets: combine them in fewer steps")]
     TooMany,
-    /// More than [`ROW_SET_BYTES`].
+    /// More bytes of sets in one call than [`ROW_SET_BYTES`].
     #[error("the row sets of a call can take {} MiB: combine them in fewer steps", ROW_SET_BYTES >> 20)]
     TooLarge,
     /// The contract asks for one.
@@ -143,7 +143,7 @@ impl RowSets {
         Ok(())
     }
 
-    /// What `filter` has returned, with the rows that were rejected before. It is not checked yet.
+    /// Combines the verdict that `filter` returned with the rows rejected before. The result is not checked yet.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! A set of rows of a batch, as bits. Start at [`Rows::of`].
 
-/// Rows per word.
+/// Rows per word of a bit set.
 const WORD: usize = u64::BITS as usize;
 
 /// Rows whose flags are packed at once.
@@ -41,7 +41,7 @@ impl Rows {
         self.len
     }
 
-    /// Heap bytes.
+    /// Size of the words on the heap, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }

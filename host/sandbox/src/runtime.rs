@@ -50,7 +50,7 @@ pub struct Runtime {
     builtin: Engine,
     /// Instances of the modules that are not built in, in the pool or not.
     slots: Arc<Slots>,
-    /// Instances of built-ins.
+    /// Slots for instances of built-in modules.
     builtin_slots: Arc<Slots>,
     /// Instances of accounting components, in the pool of modules or not.
     accounting_slots: Arc<Slots>,
@@ -117,7 +117,7 @@ impl Runtime {
         Self { maker: None, ..self }
     }
 
-    /// What modules share to have spares.
+    /// Returns the queue and slots that modules share for spare instances; `None` where calls make their own instances.
     fn spares(&self) -> Option<&Arc<Spares>> {
         self.maker.as_ref().map(Maker::spares)
     }
@@ -132,8 +132,8 @@ impl Runtime {
         Module::prepare(&component, Arc::new(manifest), grants, slots, self.clock.pulse(), self.spares())
     }
 
-    /// What a component is. It is compiled, linked and instantiated as by [`Self::load`], with at most `memory_bytes` of linear
-    /// memory, and its `describe` is called; nothing else of it runs.
+    /// Inspects a component. It is compiled, linked and instantiated as by [`Self::load`], with at most `memory_bytes` of linear memory,
+    /// and its `describe` is called; nothing else of it runs.
     ///
     /// # Errors
     ///
@@ -164,8 +164,8 @@ impl Runtime {
         compiler.run(bytes, self.cache_folder.as_deref())
     }
 
-    /// The same component with other grants, by the code that is compiled already: linked, described and configured anew. `None`
-    /// where these grants need code for another engine, as they do beyond the memory of a slot.
+    /// Loads the component of a module once more with other grants, from the code that is compiled already: linked, described and
+    /// configured anew. `None` where these grants need code for another engine, as they do beyond the memory of a slot.
     ///
     /// # Errors
     ///
@@ -230,7 +230,7 @@ impl Runtime {
 /// Instances of modules that are not built in: called, waiting, and those that account.
 const MODULE_POOL_SLOTS: u32 = GUEST_SLOTS + SPARE_SLOTS + ACCOUNTING_SLOTS;
 
-/// What a pool has room for in each slot.
+/// Capacity of one slot of a pool: core instances, memories and tables.
 struct Shape {
     core_instances: usize,
     memories: usize,
@@ -241,7 +241,7 @@ struct Shape {
     free_warm: u32,
 }
 
-/// As much as a module may have: then no module takes more than its slots.
+/// Slot of a custom module: the limits of one module, so that none takes more than its slots.
 const MODULE_SHAPE: Shape = Shape {
     core_instances: GUEST_INSTANCES,
     memories: GUEST_MEMORIES,
@@ -250,8 +250,8 @@ const MODULE_SHAPE: Shape = Shape {
     free_warm: MODULE_POOL_SLOTS,
 };
 
-/// What the components of the SDK have. Their instances are reused, so free slots are those of policies that were replaced: they are
-/// taken first.
+/// Slot of a built-in: the size of the SDK's components. Their instances are reused, so free slots are those of policies that were
+/// replaced: they are taken first.
 const BUILTIN_SHAPE: Shape =
     Shape { core_instances: 4, memories: 1, tables: 2, memory_bytes: EXTRA_MEMORY_BYTES, free_warm: 0 };
 

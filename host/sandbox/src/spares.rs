@@ -19,7 +19,7 @@ pub(super) trait Spared: Debug + Send + Sync {
     fn fill(&self);
 }
 
-/// What modules share to have spares.
+/// State that modules share to have spare instances: the slots and the queue of the thread.
 #[derive(Debug)]
 pub(super) struct Spares {
     slots: Arc<Slots>,
@@ -35,7 +35,7 @@ struct Queue {
     is_closed: bool,
 }
 
-/// What the thread does.
+/// One unit of work for the thread: drop used instances, or make spares of a module.
 #[derive(Debug)]
 enum Work {
     Drop(Vec<Instance>),
@@ -71,7 +71,7 @@ impl Spares {
         }
     }
 
-    /// What is next for the thread; none once it shall end.
+    /// Waits for the next unit of work of the thread; `None` once the thread has to end.
     fn next(&self) -> Option<Work> {
         let mut queue = self.queue.lock();
         let is_idle = |queue: &mut Queue| queue.modules.is_empty() && queue.used.is_empty() && !queue.is_closed;
@@ -122,7 +122,7 @@ impl Maker {
         Ok(Self { spares, thread })
     }
 
-    /// What modules share.
+    /// Returns the queue and slots that modules share with the thread.
     pub(super) fn spares(&self) -> &Arc<Spares> {
         &self.spares
     }

@@ -8,7 +8,7 @@ use crate::codes::Codes;
 /// The verdict of one predicate for one pod and one batch of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every row fits.
+    /// Every row of the batch fits.
     FitsAll,
     /// The pod as a whole is rejected: no row fits.
     FitsNone(Failure),
@@ -28,7 +28,7 @@ pub struct RowVerdict {
 /// A rejection: code and reasons. Ordered by code, then reasons.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
-    /// kube-scheduler's status code.
+    /// Status code of kube-scheduler's framework.
     pub code: Code,
     /// At least one reason, sorted, with control characters escaped.
     pub reasons: Arc<[String]>,
@@ -46,7 +46,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// Every code.
+    /// Every code, in the order of their names.
     pub const ALL: [Self; 3] = [Self::Error, Self::Unschedulable, Self::UnschedulableAndUnresolvable];
 
     /// kube-scheduler's name of the code.
@@ -109,7 +109,7 @@ impl RowVerdict {
         self.failures.get(usize::from(code).checked_sub(1)?)
     }
 
-    /// The same verdict with other named places.
+    /// Replaces the indices of the nodes that the pod names ([`Self::named`]).
     #[must_use]
     pub fn naming(self, named: Option<Arc<[u32]>>) -> Self {
         Self { named, ..self }

@@ -1,6 +1,6 @@
 //! The contract's types at the component boundary, named as in `sdk/predicate/wit`. The types that a guest returns are here;
-//! those that it reads are in `pod`, `parties`, `selectors` and `storage`, and in [`claims`] and [`devices`], whose names are used with theirs.
-//! So are the names in [`allocation`], which some guests return as well.
+//! those that it reads are in `pod`, `parties`, `selectors` and `storage`, and in [`claims`] and [`devices`], whose names are used with
+//! theirs. So are the names in [`allocation`], which some guests return as well.
 
 pub mod allocation;
 pub mod claims;
@@ -21,23 +21,23 @@ pub use storage::*;
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(record)]
 pub struct Descriptor {
-    /// The predicate's name.
+    /// Name of the predicate, for example `NodeAffinity`.
     pub name: String,
-    /// The author's version.
+    /// Version of the predicate, in any scheme that its author chooses.
     pub version: String,
     /// One line of text for operators.
     pub summary: String,
 }
 
-/// `predicate.status`
+/// `predicate.status`: the status code of a rejection, as in kube-scheduler's framework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(enum)]
 #[repr(u8)]
 pub enum Status {
-    /// Preemption may help.
+    /// Preempting pods may make the node fit.
     #[component(name = "unschedulable")]
     Unschedulable,
-    /// Preemption cannot help.
+    /// Preempting pods cannot make the node fit.
     #[component(name = "unschedulable-and-unresolvable")]
     UnschedulableAndUnresolvable,
     /// No verdict is possible because an object is malformed.
@@ -45,17 +45,17 @@ pub enum Status {
     Error,
 }
 
-/// `predicate.failure`
+/// `predicate.failure`: the status and reasons of a rejection, which many rows can share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct Failure {
-    /// kube-scheduler's status.
+    /// Status code of kube-scheduler's framework.
     pub status: Status,
     /// Every reason that applies.
     pub reasons: Vec<String>,
 }
 
-/// `predicate.outcome`
+/// `predicate.outcome`: a verdict with one code per row.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(record)]
 pub struct Outcome {
@@ -69,16 +69,16 @@ pub struct Outcome {
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(variant)]
 pub enum Verdict {
-    /// Every row fits.
+    /// Every row of the batch fits.
     #[component(name = "fits-all")]
     FitsAll,
-    /// No row fits.
+    /// The pod is rejected on every node, independent of the rows.
     #[component(name = "fits-none")]
     FitsNone(Failure),
     /// The verdict differs from row to row.
     #[component(name = "by-row")]
     ByRow(Outcome),
-    /// As `ByRow`, with the rows of the nodes that the pod names.
+    /// Codes by row like [`Verdict::ByRow`], plus the rows of the nodes that the pod names.
     #[component(name = "named")]
     Named((Outcome, Vec<u32>)),
 }

@@ -1,7 +1,7 @@
-//! What a source reports: compiled objects, and the changes that bring them into the cache.
+//! Reports of a source: compiled objects, and the changes that bring them into the cache.
 //!
-//! Objects are compiled where they are decoded. So neither the queue of the feed nor the cache's writer ever holds more of an
-//! object than the cache keeps. Start at [`Change`]; a [`Compiler`] makes a [`Record`] of an object.
+//! Objects are compiled where they are decoded. So neither the queue of the feed nor the cache's writer ever holds more of an object than
+//! the cache keeps. Start at [`Change`]; a [`Compiler`] makes a [`Record`] of an object.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub type ObjectId = (Kind, Arc<str>);
 /// Which object, at which resourceVersion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The object's kind.
+    /// Kind of the object.
     pub kind: Kind,
     /// `namespace/name` of a namespaced object, else the name.
     pub key: Arc<str>,
@@ -29,45 +29,45 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Kind and UID.
+    /// Returns kind and UID of the object.
     pub fn id(&self) -> ObjectId {
         (self.kind, Arc::clone(&self.uid))
     }
 }
 
-/// What the cache keeps of an object.
+/// Compiled object, in the form in which the cache keeps it.
 #[derive(Debug, Clone)]
 pub enum Record {
-    /// A node.
+    /// Compiled facts about a node.
     Node(Box<NodeFacts>),
     /// A pod that has not ended: bound or pending.
     Pod(Arc<PodRecord>),
     /// A pod that has succeeded or failed: it uses nothing, and the cache keeps nothing of it.
     EndedPod,
-    /// A namespace's labels.
+    /// Labels of a Namespace.
     Namespace(Labels),
-    /// A DeviceClass.
+    /// Compiled facts about a DeviceClass.
     DeviceClass(Box<ClassRecord>),
-    /// A ResourceSlice.
+    /// Compiled facts about a ResourceSlice.
     ResourceSlice(Box<SliceRecord>),
-    /// A ResourceClaim.
+    /// Compiled facts about a ResourceClaim.
     ResourceClaim(Box<ClaimRecord>),
     /// The entries of a ConfigMap.
     ConfigMap(Labels),
     /// A service or controller.
     Workload(Box<Workload>),
-    /// A storage object.
+    /// A storage object, such as a PersistentVolume or a CSINode.
     Storage(Box<StorageRecord>),
     /// An object that a list shows and that does not decode. It exists, so what the cache holds of it stays as it is.
     Unreadable,
 }
 
-/// A compiled object.
+/// Compiled object with its identity.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// Which object.
+    /// Kind, key, UID and resourceVersion of the object.
     pub identity: Identity,
-    /// What the cache keeps of it.
+    /// Compiled object, in the form in which the cache keeps it.
     pub record: Record,
 }
 
@@ -78,7 +78,7 @@ impl Compiled {
     }
 }
 
-/// What a source delivers to the feed.
+/// Change that a source delivers to the feed.
 #[derive(Debug)]
 pub enum Change {
     /// A change of one object.
@@ -87,27 +87,27 @@ pub enum Change {
     Replaced {
         /// The kind of all objects of the list.
         kind: Kind,
-        /// All of them.
+        /// All objects of the list.
         objects: Vec<Compiled>,
         /// `metadata.resourceVersion` of the list; empty where the source has none.
         version: Arc<str>,
     },
-    /// The same after objects of the kind have been compiled otherwise: an object of the list also replaces what is held of it
-    /// at the same resourceVersion. The kind is synced again once all of them have been applied.
+    /// A whole list of one kind that was compiled otherwise than the list before, such as with more annotations: an object of the list also
+    /// replaces what is held of it at the same resourceVersion. The kind is synced again once all of them have been applied.
     Recompiled {
         /// The kind of all objects of the list.
         kind: Kind,
-        /// All of them.
+        /// All objects of the list.
         objects: Vec<Compiled>,
         /// `metadata.resourceVersion` of the list.
         version: Arc<str>,
     },
-    /// The same after the cluster was restored from a backup: the list is right although its versions are older than those before,
-    /// and replaces all that is held of the kind, at whatever version. What is known of its versions goes.
+    /// A whole list of one kind after the cluster was restored from a backup: the list is right although its versions are older than those
+    /// before, and replaces all that is held of the kind, at whatever version. The versions that were known of it are forgotten.
     Restored {
         /// The kind of all objects of the list.
         kind: Kind,
-        /// All of them.
+        /// All objects of the list.
         objects: Vec<Compiled>,
         /// `metadata.resourceVersion` of the list.
         version: Arc<str>,
@@ -115,14 +115,14 @@ pub enum Change {
     /// The kind is not followed any more: all that is held of it goes, and what is known of its versions. Until its next list
     /// nothing of it is applied.
     Dropped {
-        /// The kind.
+        /// Kind that is dropped.
         kind: Kind,
     },
     /// Everything of a kind up to a resourceVersion was delivered before this.
     Bookmark {
-        /// The kind.
+        /// Kind of the objects.
         kind: Kind,
-        /// The resourceVersion.
+        /// `metadata.resourceVersion` of the bookmark.
         version: Arc<str>,
     },
 }
@@ -202,7 +202,7 @@ impl Compiler {
         Self { selection: selection.clone(), ..self }
     }
 
-    /// What it keeps beyond what every policy may read.
+    /// Returns the selection that it keeps beyond what every policy may read.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }

@@ -157,7 +157,8 @@ pub const RETRY_AFTER_MOST: Duration = Duration::from_secs(120);
 /// Period in which a kind that the server does not serve is requested again: servers are upgraded at run time.
 pub const UNSERVED_KIND_PERIOD: Duration = Duration::from_secs(300);
 
-/// The same where one object of the kind is read: an operator has named it and is about to add its kind, or has forgotten to.
+/// Period in which a kind that the server does not serve is requested again where one object of the kind is read: an operator has named it
+/// and is about to add its kind, or has forgotten to.
 pub const UNSERVED_NAME_PERIOD: Duration = Duration::from_secs(10);
 
 /// Bytes of a list of the objects of one name: one of at most 1.5 MB, as etcd takes them, which may be several times longer as

@@ -3,7 +3,7 @@
 //! The build script compiles the predicate crates to components. This crate does not link their code: a host loads the
 //! bytes like those of any other component.
 
-/// A compiled component.
+/// A compiled component with its name.
 #[derive(Clone, Copy)]
 pub struct Module {
     /// Its name, for example `NodeAffinity`.

@@ -42,7 +42,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// The next device.
+    /// Reads the next device from the flat lists, in place of the one before it.
     pub(crate) fn read(&mut self, next: &Device) -> &nodesift_cel::Device {
         let Self { names, attributes, capacities, texts, device } = self;
         let name = |place: u32| names.get(place as usize).map_or("", String::as_str);

@@ -28,7 +28,7 @@ thread_local! {
     static PROGRAMS: RefCell<Programs> = const { RefCell::new(Programs::new()) };
 }
 
-/// What of a device the outcomes of an expression can depend on; `None` where it may be anything.
+/// Returns the paths of a device that outcomes of an expression can depend on; `None` where it may be any.
 ///
 /// # Errors
 /// Why the text is no expression.

@@ -1,11 +1,11 @@
-//! What the library gives on a row, in the records of the contract. Start at [`allocation`].
+//! Conversion of the library's allocation on a row into the records of the contract. Start at [`allocation`].
 
 use nodesift_dynamic_resources::facts::{NanoUnits, Request};
 use nodesift_dynamic_resources::{Picked, extended};
 use nodesift_sdk::allocator::{Allocation, Mapping, NewClaim, NewRequest, Pick};
 use nodesift_sdk::columns::pod_claims;
 
-/// What claims get.
+/// Converts the devices that claims get, and the claim to be made for extended resources.
 pub(crate) fn allocation(given: nodesift_dynamic_resources::Allocation) -> Allocation {
     Allocation { picks: given.picks.into_iter().map(pick).collect(), extended: given.special.map(new_claim) }
 }

@@ -8,7 +8,7 @@ pub(crate) trait IntoFact {
     /// The library's record with the same fields.
     type Fact;
 
-    /// Moves it.
+    /// Moves the fields into the library's record.
     fn into_fact(self) -> Self::Fact;
 }
 

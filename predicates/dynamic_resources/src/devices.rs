@@ -7,7 +7,7 @@ use nodesift_sdk::columns::node_devices;
 
 use crate::convert::IntoFact;
 
-/// What to ask the host.
+/// Converts the library's query into that of the contract.
 pub(crate) fn query(query: &Query) -> node_devices::Query {
     node_devices::Query {
         selector_lists: query.selector_lists.clone(),

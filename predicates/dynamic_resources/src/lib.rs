@@ -27,7 +27,7 @@ use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, VerdictBuilder, log};
 
 use crate::convert::IntoFact;
 
-/// The predicate.
+/// Rejects nodes that cannot give the pod the devices of its claims.
 #[derive(Debug)]
 pub struct DynamicResources;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// The greatest weight that kube-scheduler accepts.
 const MAX_WEIGHT: i32 = 100;
 
-/// `InterPodAffinityArgs`.
+/// `InterPodAffinityArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {

@@ -24,7 +24,7 @@ pub const REASON_ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity r
 /// Reason: a domain of the node has an existing pod whose anti-affinity matches the pod.
 pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-affinity rules";
 
-/// The predicate.
+/// Rejects nodes where required affinity or anti-affinity between the pod and other pods fails.
 #[derive(Debug)]
 pub struct InterPodAffinity;
 

@@ -8,7 +8,7 @@ use nodesift_sdk::columns::cluster_pods::PodSelector;
 use nodesift_sdk::columns::{pod_affinity, pod_labels};
 use nodesift_sdk::label_selector::Selector;
 
-/// A required term.
+/// A required affinity or anti-affinity term, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) topology_key: String,

@@ -6,7 +6,7 @@ use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
 use nodesift_sdk::node_selector::NodeSelector as Selector;
 use serde::Deserialize;
 
-/// `NodeAffinityArgs`.
+/// `NodeAffinityArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {
@@ -15,7 +15,7 @@ pub struct Args {
     added_affinity: Option<AddedAffinity>,
 }
 
-/// `NodeAffinity` of core/v1.
+/// `NodeAffinity` of core/v1, as the policy adds it to every pod.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct AddedAffinity {

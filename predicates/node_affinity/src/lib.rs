@@ -30,7 +30,7 @@ const ENFORCED: u8 = 1;
 /// The bit of a row that does not match the pod.
 const POD: u8 = 2;
 
-/// The predicate.
+/// Rejects nodes that the pod's node selector or required node affinity does not match.
 #[derive(Debug)]
 pub struct NodeAffinity {
     /// The affinity that the policy adds to every pod; none where it adds none.

@@ -12,7 +12,7 @@ pub const REASON: &str = "node(s) didn't match Pod's required features";
 /// The bit of a row that lacks a feature.
 const LACKING: u8 = 1;
 
-/// The predicate.
+/// Rejects nodes that do not declare every feature that the pod requires.
 #[derive(Debug)]
 pub struct NodeDeclaredFeatures;
 

@@ -8,7 +8,7 @@ use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
 /// Reason: `spec.nodeName` names another node.
 pub const REASON: &str = "node(s) didn't match the requested node name";
 
-/// The predicate.
+/// Rejects every node but the one in `spec.nodeName`.
 #[derive(Debug)]
 pub struct NodeName;
 

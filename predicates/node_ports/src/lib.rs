@@ -9,7 +9,7 @@ use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict};
 /// Reason: a requested host port is in use.
 pub const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
-/// The predicate.
+/// Rejects nodes where a host port that the pod requests is in use.
 #[derive(Debug)]
 pub struct NodePorts;
 

@@ -23,7 +23,7 @@ pub struct Args {
     /// Groups of extended resources that are not checked: the part of the name before the slash.
     #[serde(deserialize_with = "null_as_default")]
     ignored_resource_groups: Vec<String>,
-    /// Only affects scoring.
+    /// Only affects scoring, so it is ignored.
     #[serde(rename = "scoringStrategy")]
     _scoring_strategy: Option<IgnoredAny>,
 }

@@ -129,7 +129,7 @@ fn by_row(rows: usize, dimensions: &[Dimension]) -> Verdict {
     verdict.finish()
 }
 
-/// What a row lacks.
+/// Resources of which a row has less free than the pod requests, and whether its pod limit is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Shortage {
     pod_limit_reached: bool,

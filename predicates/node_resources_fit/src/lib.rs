@@ -13,7 +13,7 @@ use nodesift_sdk::{Predicate, Verdict};
 pub use args::Args;
 use fit::Dimension;
 
-/// The predicate.
+/// Rejects nodes without enough free resources, or without room for one more pod.
 #[derive(Debug)]
 pub struct NodeResourcesFit {
     args: Args,

@@ -14,7 +14,7 @@ pub const REASON: &str = "node(s) were unschedulable";
 /// The key of the taint that a pod must tolerate to run on a node with `spec.unschedulable`.
 pub const TAINT_KEY: &str = "node.kubernetes.io/unschedulable";
 
-/// The predicate.
+/// Rejects nodes with `spec.unschedulable`, unless the pod tolerates the corresponding taint.
 #[derive(Debug)]
 pub struct NodeUnschedulable;
 

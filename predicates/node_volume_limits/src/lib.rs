@@ -16,7 +16,7 @@ pub const REASON: &str = "node(s) exceed max volume count";
 /// The prefix of the reason for an invalid object, as in kube-scheduler.
 const ERROR_PREFIX: &str = "running \"NodeVolumeLimits\" filter plugin: ";
 
-/// The predicate.
+/// Rejects nodes where the pod's volumes would exceed the attach limit of a CSI driver.
 #[derive(Debug)]
 pub struct NodeVolumeLimits;
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use nodesift_sdk::columns::node_parties::{self, PartyColumn, UNKNOWN, UNSUITABLE};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, VerdictBuilder};
 
-/// The predicate.
+/// Rejects nodes that an external party of the policy has declared unsuitable for the pod, and nodes without its answer where the policy
+/// rejects on silence.
 #[derive(Debug)]
 pub struct Parties;
 

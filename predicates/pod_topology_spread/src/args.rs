@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::constraint::{self, Constraint};
 
-/// `PodTopologySpreadArgs`.
+/// `PodTopologySpreadArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {
@@ -20,7 +20,7 @@ pub struct Args {
     defaulting_type: String,
 }
 
-/// `TopologySpreadConstraint` of core/v1.
+/// `TopologySpreadConstraint` of core/v1, as a default constraint.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct DefaultConstraint {

@@ -24,7 +24,7 @@ pub const REASON_MISSING_LABEL: &str = "node(s) didn't match pod topology spread
 const ERROR_PREFIX: &str = "running PreFilter plugin \"PodTopologySpread\": get constraints from pod: obtaining pod's \
                           hard topology spread constraints: ";
 
-/// The predicate.
+/// Rejects nodes where the pod would exceed the maximum skew of one of its topology spread constraints.
 #[derive(Debug)]
 pub struct PodTopologySpread {
     /// The constraints of pods without constraints. Their selectors are set for each pod.

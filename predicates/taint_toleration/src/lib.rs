@@ -12,7 +12,7 @@ pub const REASON: &str = "node(s) had untolerated taint(s)";
 /// The bit of a row with a taint that the pod does not tolerate.
 const UNTOLERATED: u8 = 1;
 
-/// The predicate.
+/// Rejects nodes with a taint of effect NoSchedule or NoExecute that the pod does not tolerate.
 #[derive(Debug)]
 pub struct TaintToleration;
 

@@ -10,7 +10,7 @@ const MAX_UTILIZATION: i32 = 100;
 /// The greatest score of a point.
 const MAX_SCORE: i32 = 10;
 
-/// `VolumeBindingArgs`.
+/// `VolumeBindingArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Args {
@@ -18,7 +18,7 @@ pub struct Args {
     kind: Option<String>,
     /// How long binding can take after a node is selected, in seconds.
     bind_timeout_seconds: Option<i64>,
-    /// Only affects scoring.
+    /// Points of the scoring function; validated, but they only affect scoring.
     #[serde(deserialize_with = "null_as_default")]
     shape: Vec<Point>,
 }

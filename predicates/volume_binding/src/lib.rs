@@ -37,7 +37,7 @@ pub const REASON_MISSING: &str = "node(s) unavailable due to one or more pvc(s) 
 /// Reason for all nodes: a claim without delayed binding is not bound.
 pub const REASON_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
 
-/// The predicate.
+/// Rejects nodes where the pod's volumes can be neither mounted nor bound nor provisioned.
 #[derive(Debug)]
 pub struct VolumeBinding;
 

@@ -17,7 +17,7 @@ use crate::rows::Rows;
 /// The phase of a volume that is not bound.
 const AVAILABLE: &str = "Available";
 
-/// No volume.
+/// Marks a row without an assigned volume.
 const NONE: usize = usize::MAX;
 
 /// The candidate volumes of one StorageClass, and which of them are assigned to claims.
@@ -37,7 +37,7 @@ struct ClassVolumes {
 /// The rows that the node affinity of a volume matches.
 enum Matching {
     All,
-    /// These, ascending.
+    /// Only these rows, ascending.
     Some(Vec<u32>),
 }
 

@@ -24,7 +24,7 @@ const DISK: u8 = 1;
 /// The bit of every row where a ReadWriteOncePod claim is in use.
 const CLAIM: u8 = 2;
 
-/// The predicate.
+/// Rejects nodes where another pod mounts the same disk or uses the same ReadWriteOncePod claim.
 #[derive(Debug)]
 pub struct VolumeRestrictions;
 

@@ -14,7 +14,7 @@ use topology::Requirement;
 /// Reason: the node is in another zone or region than a volume of the pod.
 pub const REASON: &str = "node(s) had no available volume zone";
 
-/// The predicate.
+/// Rejects nodes in another zone or region than the pod's volumes.
 #[derive(Debug)]
 pub struct VolumeZone;
 

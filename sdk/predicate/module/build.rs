@@ -102,7 +102,8 @@ fn standalone(manifest: &str, workspace: &str) -> anyhow::Result<String> {
     Ok(toml::to_string(&manifest)?)
 }
 
-/// What the workspace says of a dependency, with what the crate adds.
+/// Merges the workspace's entry for a dependency with the keys of the crate. Arrays, such as `features`, are concatenated; any other key of
+/// the crate replaces the workspace's.
 fn merged(inherited: &Value, own: &Table) -> Value {
     if own.is_empty() {
         return inherited.clone();

@@ -1,5 +1,5 @@
-//! What an accounting component costs: an event of a pod with facts of its own, which the component has to be called about; an event of
-//! such pods from their creation to their end, of which most change nothing that it reads; and the recount of a whole cluster by another
+//! Cost of an accounting component: an event of a pod with facts of its own, which the component has to be called about; an event of such
+//! pods from their creation to their end, of which most change nothing that it reads; and the recount of a whole cluster by another
 //! policy's component.
 //!
 //! Prints JSON lines. `cargo bench --workspace --bench accounting`.
@@ -147,7 +147,7 @@ fn pod(number: u64, nodes: u64) -> Object {
     pod_in(number, Some(nodes), "a", 0)
 }
 
-/// The same on one of so many nodes or on none, with this annotation, at this resourceVersion.
+/// Makes a pod with an owner of its own, on one of so many nodes or on none, with this annotation, at this resourceVersion.
 fn pod_in(number: u64, nodes: Option<u64>, annotation: &str, version: u64) -> Object {
     let pod: Pod = serde_json::from_value(json!({
         "metadata": {

@@ -56,7 +56,7 @@ const FULL: Size = Size { nodes: 5_000, pods: 150_000, churn: 1_000_000, relists
 /// A smoke test; constant overhead dominates its figures.
 const SMOKE: Size = Size { nodes: 50, pods: 1_500, churn: 6_000, relists: 3 };
 
-/// As many GPUs as large machines have.
+/// Number of devices of a node: the GPUs of large machines.
 const DEVICES_PER_NODE: u32 = 8;
 
 /// A figure from allocated bytes, and the same from the resident set.
@@ -101,7 +101,7 @@ fn main() {
     }
 }
 
-/// The variable with the name of the row that a child process measures.
+/// Environment variable with the index in [`ROWS`] of the row that a child process measures.
 const ROW: &str = "NODESIFT_FOOTPRINT_ROW";
 
 fn nodes(size: Size) -> Measured {

@@ -18,22 +18,22 @@ use serde_json::{Value, json};
 /// Objects per page, as in kubectl.
 const PAGE: u32 = 500;
 
-/// Concurrent requests.
+/// Maximum number of concurrent requests.
 pub(crate) const AT_ONCE: usize = 8;
 
 /// Timeout of a request, for example to a killed server.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The client.
+/// Client of the API server with administrator rights.
 #[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
 }
 
-/// A reply.
+/// Response of the API server.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
-    /// The status code.
+    /// HTTP status code of the response.
     pub(crate) status: u16,
     /// The body; a string where it is not JSON.
     pub(crate) body: Value,
@@ -46,7 +46,7 @@ impl Reply {
     }
 }
 
-/// A write request.
+/// Write request to the API server.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
     /// POST, PATCH (a merge patch, or an apply where the path names a field manager) or DELETE.

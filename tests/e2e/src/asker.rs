@@ -24,10 +24,10 @@ pub(crate) struct Asker {
     thread: JoinHandle<Report>,
 }
 
-/// Its results.
+/// Results of the request loop.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Number of requests.
+    /// Number of requests that were sent.
     pub(crate) asked: usize,
     /// The longest answer time.
     pub(crate) slowest: Duration,

@@ -32,11 +32,11 @@ pub(crate) struct Count {
     refusal: String,
 }
 
-/// The history.
+/// Random history of the cluster.
 pub(crate) struct History {
     api: Api,
     rng: Rng,
-    /// The current objects.
+    /// Current objects, from which steps are chosen.
     pub(crate) world: World,
     /// Initial number of pods.
     pods: usize,

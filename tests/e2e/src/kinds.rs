@@ -24,10 +24,10 @@ pub(crate) const COLLECTIONS: [&str; 17] = [
     "/apis/apps/v1/statefulsets",
 ];
 
-/// All nodes.
+/// Path of the collection of all nodes.
 pub(crate) const NODES: &str = "/api/v1/nodes";
 
-/// All pods.
+/// Path of the collection of all pods.
 pub(crate) const PODS: &str = "/api/v1/pods";
 
 /// The path of the collection that an object belongs to.

@@ -29,7 +29,7 @@ const ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles/nodesift-pol
 /// Time between two looks at the API server.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The participants.
+/// State of the part: arguments, API client, kubeconfig and progress.
 struct Part<'a> {
     args: &'a Args,
     api: &'a Api,
@@ -37,7 +37,7 @@ struct Part<'a> {
     progress: Progress,
 }
 
-/// Runs it.
+/// Runs the part about the policy as an object of the cluster.
 pub(crate) async fn run(
     args: &Args,
     api: &Api,
@@ -156,7 +156,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// What the definition says about documents, the server refuses.
+    /// Checks that the API server refuses documents that violate the schema of the definition.
     async fn refused_by_the_server(&self) -> anyhow::Result<()> {
         for (what, predicates) in [
             ("a field that is not known", json!([{"name": "NodeName", "onEror": "Ignore"}])),
@@ -235,7 +235,7 @@ impl Part<'_> {
         }
     }
 
-    /// Changes the object.
+    /// Replaces the predicates of the policy object.
     async fn change(&self, predicates: &Value) -> anyhow::Result<()> {
         self.done(&self.api.write(&strict(Method::PATCH, POLICY, &json!({"spec": {"predicates": predicates}}))).await?)
     }
@@ -316,7 +316,7 @@ fn is_active(object: &Value, generation: i64) -> bool {
     condition(object, "Active") == "True" && object["status"]["observedGeneration"] == generation
 }
 
-/// What `GET /v1/policy` of a sidecar says.
+/// Requests `GET /v1/policy` of a sidecar.
 fn policy(sidecar: &Sidecar) -> anyhow::Result<Value> {
     let answer = get(&sidecar.unix(), "/v1/policy").map_err(anyhow::Error::msg)?;
     ensure!(answer.status == 200, "{} {}", answer.status, answer.body);

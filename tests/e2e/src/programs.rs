@@ -18,7 +18,7 @@ use crate::api::Api;
 /// The administrator's token of this run.
 pub(crate) const ADMIN_TOKEN: &str = "administrator";
 
-/// The sidecar's token.
+/// Bearer token of the sidecar.
 pub(crate) const SIDECAR_TOKEN: &str = "sidecar";
 
 /// The sidecar's user: the service account to which the manifests of deploy/ grant rights.
@@ -144,7 +144,7 @@ impl Etcd {
 /// kube-apiserver. It can be killed and restarted on the same port with the same certificates.
 #[derive(Debug)]
 pub(crate) struct ApiServer {
-    /// Its address.
+    /// Address that it serves on.
     pub(crate) address: SocketAddr,
     /// The certificate authority file for clients.
     pub(crate) authority: PathBuf,
@@ -223,7 +223,7 @@ impl ApiServer {
     }
 }
 
-/// Copies a folder.
+/// Copies a folder with everything in it.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {

@@ -10,7 +10,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts the clock.
+    /// Starts the clock of the messages.
     pub(crate) fn start() -> Self {
         Self { start: Instant::now() }
     }

@@ -30,7 +30,7 @@ pub(crate) struct NodeFacts {
 }
 
 impl NodeFacts {
-    /// The lines.
+    /// Adds the lines about the node to the facts.
     pub(crate) fn write(&self, facts: &mut Facts) {
         let Self { name, labels, is_schedulable, given, taken, foreign, pods, foreign_pods } = self;
         facts.insert(format!("node {name} has labels {labels:?}"));

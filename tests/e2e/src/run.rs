@@ -25,7 +25,7 @@ use crate::progress::{Progress, seconds};
 use crate::steps::GONE_NODES;
 use crate::wire::{State, Wire};
 
-/// Steps without faults.
+/// Number of steps without faults.
 const STEPS_UNDISTURBED: usize = 1500;
 
 /// Steps around the kill of the API server, and how many of them are done before it.
@@ -41,7 +41,7 @@ const STEPS_LOST: usize = 1000;
 /// Steps after each fault.
 const STEPS_AFTER: usize = 200;
 
-/// The participants.
+/// State of the run: the API client, the history and the sidecar.
 pub(crate) struct Stage<'a> {
     pub(crate) args: &'a Args,
     pub(crate) folder: &'a Path,
@@ -51,7 +51,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) sidecar: Sidecar,
 }
 
-/// Runs it all.
+/// Runs all parts in order.
 pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyhow::Result<()> {
     progress.say(format!("seed {}, folder {}", args.seed, folder.display()));
     let mut etcd = Etcd::start(&args.etcd()?, folder)?;

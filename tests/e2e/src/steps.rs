@@ -14,7 +14,7 @@ use crate::world::{World, is_pending, is_placed, is_terminating};
 /// Maximum number of nodes that are deleted at a time.
 pub(crate) const GONE_NODES: usize = 8;
 
-/// One step.
+/// One step of a history: its writes to one object.
 #[derive(Debug)]
 pub(crate) struct Step {
     /// Its name in the counts.
@@ -46,7 +46,7 @@ pub(crate) enum Effect {
 
 /// The input of a choice.
 pub(crate) struct Scene<'a> {
-    /// The existing objects.
+    /// Existing objects, from which the step is chosen.
     pub(crate) world: &'a World,
     /// Maximum number of pods.
     pub(crate) pods: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Scene<'a> {
 /// Name, weight, and a function that makes a step where one is possible.
 type Entry = (&'static str, usize, fn(&mut Rng, &Scene<'_>) -> Option<(String, Vec<Write>, Effect)>);
 
-/// All steps.
+/// All steps with their weights.
 pub(crate) const STEPS: [Entry; 23] = [
     ("pod created", 15, create_pod),
     ("pod created on its node", 4, create_placed_pod),
@@ -190,7 +190,7 @@ fn remove_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     Some((key(pod), vec![Write::delete(path(pod), Some(0))], Effect::PodGone))
 }
 
-/// The same name with another UID, immediately, like a StatefulSet.
+/// Replaces a pod immediately by one with this name and another UID, like a StatefulSet.
 fn replace_pod(rng: &mut Rng, scene: &Scene<'_>) -> Made {
     let pod = scene.world.some_pod(rng, |_| true)?;
     let mut next = pods::pending(rng, 0);

@@ -10,10 +10,10 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The proxy's mode.
+/// Mode of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Forwards everything.
+    /// Forwards everything in both directions.
     Whole,
     /// Closes every connection, old and new.
     Cut,
@@ -21,7 +21,7 @@ pub(crate) enum State {
     Silent,
 }
 
-/// The proxy.
+/// TCP proxy to the API server, whose mode can be changed.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// The address for the sidecar.

@@ -18,13 +18,13 @@ pub(crate) const SENTINEL: &str = "sentinel";
 /// Objects by `namespace/name` or name.
 #[derive(Debug, Default)]
 pub(crate) struct World {
-    /// Pods.
+    /// Pods of the cluster by `namespace/name`.
     pub(crate) pods: BTreeMap<String, Value>,
-    /// Nodes.
+    /// Nodes of the cluster by name.
     pub(crate) nodes: BTreeMap<String, Value>,
     /// Names of deleted nodes, which may be created again.
     pub(crate) gone: Vec<String>,
-    /// Unbound claims.
+    /// Claims that are not bound, by `namespace/name`.
     pub(crate) claims: BTreeMap<String, Value>,
 }
 
@@ -51,7 +51,7 @@ impl World {
         rng.choose(&wanted).copied()
     }
 
-    /// A random node.
+    /// Chooses a random node; `None` where there is none.
     pub(crate) fn some_node(&self, rng: &mut Rng) -> Option<&Value> {
         let nodes: Vec<&Value> = self.nodes.values().collect();
         rng.choose(&nodes).copied()
@@ -62,7 +62,7 @@ impl World {
         self.nodes.keys().cloned().collect()
     }
 
-    /// A random namespace.
+    /// Chooses a random namespace.
     pub(crate) fn some_namespace(rng: &mut Rng) -> &'static str {
         rng.word(&NAMESPACES)
     }

@@ -40,13 +40,13 @@ pub const STUCK: i32 = 70;
 pub struct Summary {
     /// Units that were run.
     pub executions: u64,
-    /// Different behaviours.
+    /// Number of different behaviours that inputs had.
     pub behaviours: usize,
     /// Inputs that were mutated at the end.
     pub inputs: usize,
-    /// The longest unit.
+    /// Time of the longest unit.
     pub slowest: Duration,
-    /// What was found, with the file of its input.
+    /// Findings, each with the file of its input.
     pub findings: Vec<(Finding, PathBuf)>,
 }
 
@@ -59,7 +59,7 @@ pub fn fuzz(target: &Target, time: Duration, seed: u64, folder: &Path) -> std::i
     fuzz_up_to(FINDINGS, target, time, seed, folder)
 }
 
-/// The same, up to so many findings.
+/// Runs a target like [`fuzz`], up to so many findings.
 fn fuzz_up_to(findings: usize, target: &Target, time: Duration, seed: u64, folder: &Path) -> std::io::Result<Summary> {
     fs::create_dir_all(folder)?;
     // What a target does once, it does before its units are timed.

@@ -33,7 +33,7 @@ pub use targets::TARGETS;
 
 use mutate::Form;
 
-/// A fuzz target.
+/// A fuzz target: a function with the form of its inputs.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Its name, which is also that of its folder of inputs.
@@ -53,7 +53,7 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// What an input has done, as far as its target can tell: which branch, which error.
+/// Behaviour of an input as far as its target can tell, such as the branch or the error, as a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Behaviour(u64);
 
@@ -92,7 +92,7 @@ pub fn magnitude(number: usize) -> u32 {
     usize::BITS - number.leading_zeros()
 }
 
-/// No generator.
+/// Generator of targets without a generator: an empty input.
 pub(crate) fn nothing(_: &mut fastrand::Rng) -> Vec<u8> {
     Vec::new()
 }

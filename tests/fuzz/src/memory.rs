@@ -15,7 +15,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Starts to measure.
+    /// Starts to measure from the bytes allocated now.
     pub fn start() -> Self {
         Self { allocated: ALLOCATOR.allocated(), most: ALLOCATOR.max_allocated() }
     }

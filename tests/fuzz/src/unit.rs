@@ -22,31 +22,31 @@ static ALONE: Mutex<bool> = Mutex::new(false);
 /// The panic of the unit that runs.
 static NOTE: Mutex<Note> = Mutex::new(Note::Off);
 
-/// What is known of panics.
+/// State of the recording of panics.
 enum Note {
     /// No unit runs: panics are printed.
     Off,
-    /// None so far.
+    /// A unit runs and has not panicked so far.
     Waiting,
     /// The first one, of any thread.
     Panic { place: String, text: String },
 }
 
-/// What is wrong with a unit.
+/// Defect that a unit has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// It panicked, in the code under test or because something does not hold.
     Panic {
-        /// File and line.
+        /// File and line of the panic.
         place: String,
-        /// The panic's text.
+        /// Message of the panic.
         text: String,
     },
     /// It took too long, each time.
     Slow {
         /// The time of the last run.
         time: Duration,
-        /// What it may take.
+        /// Time that the unit may take.
         limit: Duration,
     },
     /// It allocated too much.
@@ -54,7 +54,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// What tells it from other findings of the target: for a panic its place and how its text begins.
+    /// Class by which findings of the target are told apart: for a panic its place and how its text begins.
     pub fn class(&self) -> String {
         const BEGINNING: usize = 60;
         match self {
@@ -82,7 +82,7 @@ impl fmt::Display for Finding {
 /// A unit that was run.
 #[derive(Debug)]
 pub struct Unit {
-    /// What it did, or what is wrong with it.
+    /// Behaviour of the unit, or its defect.
     pub outcome: Result<Behaviour, Finding>,
     /// How long it took.
     pub time: Duration,

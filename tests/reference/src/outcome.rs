@@ -9,14 +9,14 @@ use serde_json::Value;
 pub enum Code {
     /// A malformed object makes a verdict impossible.
     Error,
-    /// Preemption may help.
+    /// Preempting pods may help.
     Unschedulable,
-    /// Preemption cannot help.
+    /// Preempting pods cannot help.
     UnschedulableAndUnresolvable,
 }
 
 impl Code {
-    /// The code's name.
+    /// Returns kube-scheduler's name of the code.
     pub fn name(self) -> &'static str {
         match self {
             Self::Error => "Error",
@@ -29,9 +29,9 @@ impl Code {
 /// A rejection of one node: a code, and every reason, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Failure {
-    /// kube-scheduler's status code.
+    /// Status code of kube-scheduler's framework.
     pub code: Code,
-    /// Every reason, sorted.
+    /// Every reason that applies, sorted.
     pub reasons: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub enum Cycle {
 /// The result of one filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The rejected nodes.
+    /// Rejected nodes by name.
     pub failures: BTreeMap<String, Failure>,
     /// Its effect on the cycle.
     pub cycle: Cycle,
@@ -73,7 +73,7 @@ impl Outcome {
         Self { failures, cycle: if aborted { Cycle::Aborted } else { Cycle::EachNode } }
     }
 
-    /// All nodes fit.
+    /// Result of a filter that rejects no node.
     pub fn fits_all() -> Self {
         Self { failures: BTreeMap::new(), cycle: Cycle::EachNode }
     }
@@ -102,11 +102,11 @@ pub struct Conjunction {
 /// The evaluation of a pod.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// `namespace/name`.
+    /// Key of the pod, `namespace/name`.
     pub pod: String,
     /// Each filter alone, in order.
     pub alone: Vec<(&'static str, Outcome)>,
-    /// The conjunction.
+    /// Conjunction of all filters.
     pub together: Conjunction,
 }
 

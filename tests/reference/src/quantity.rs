@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// An amount.
+/// An amount of the Kubernetes API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     /// In nanounits. Larger texts are clamped to the maximum.
@@ -20,7 +20,7 @@ const NANO: i32 = 9;
 const SAFE_DIGITS: usize = 18;
 
 impl Quantity {
-    /// Zero.
+    /// Zero in the 64-bit format.
     pub const ZERO: Self = Self { nanounits: 0, scale: Some(0) };
 
     /// Reads a quantity from an object; `None` where it is invalid.
@@ -32,7 +32,7 @@ impl Quantity {
         }
     }
 
-    /// Parses a quantity.
+    /// Parses a quantity as Go does; `None` where it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -64,7 +64,7 @@ impl Quantity {
         Some(Self { nanounits: if negative { -amount } else { amount }, scale })
     }
 
-    /// The sum.
+    /// Returns the sum, in the format that Go gives it.
     pub fn plus(self, other: Self) -> Self {
         let nanounits = self.nanounits.saturating_add(other.nanounits);
         let scale = match (self.scale, other.scale) {
@@ -85,12 +85,12 @@ impl Quantity {
         self.nanounits > other.nanounits
     }
 
-    /// Compares the amounts.
+    /// Compares the amounts, whatever their formats.
     pub fn compare(self, other: Self) -> std::cmp::Ordering {
         self.nanounits.cmp(&other.nanounits)
     }
 
-    /// This many units.
+    /// Makes a quantity of this many units.
     pub fn of_units(units: i64) -> Self {
         Self { nanounits: i128::from(units) * power(NANO), scale: Some(0) }
     }

@@ -64,7 +64,7 @@ impl Selector {
         matches!(self, Self::All(requirements) if requirements.is_empty())
     }
 
-    /// The same selector with additional required labels.
+    /// Adds required labels to the selector.
     pub fn and_labels(self, labels: &[(String, String)]) -> Self {
         let Self::All(mut requirements) = self else { return self };
         requirements.extend(labels.iter().map(|(key, value)| Requirement {
@@ -189,7 +189,7 @@ fn topology_term_matches(term: &Value, labels: &Value) -> bool {
 /// The nodes to which required node affinity restricts filtering.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NamedNodes {
-    /// No restriction.
+    /// Affinity does not restrict filtering to named nodes.
     Unrestricted,
     /// Every term names nodes; these are they.
     Only(Vec<String>),

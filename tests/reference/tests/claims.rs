@@ -17,7 +17,7 @@ use nodesift_reference::quantity::Quantity;
 use nodesift_reference::{Outcome, filters};
 use serde_json::Value;
 
-/// What is in the data, asserted so that no case is lost unnoticed.
+/// Counts of the data, asserted so that no case is lost unnoticed.
 const CLEAN: Counts = Counts { documents: 43, pods: 1030, verdicts: 12_532, allocations: 3_691, devices: 7_436 };
 const CORRECTED: Counts = Counts { documents: 20, pods: 52, verdicts: 604, allocations: 124, devices: 228 };
 

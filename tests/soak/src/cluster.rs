@@ -38,9 +38,9 @@ pub(crate) struct Versions {
     pub(crate) pods: Version,
 }
 
-/// The cluster.
+/// The scripted API server with a cluster that changes.
 pub(crate) struct Living {
-    /// The server.
+    /// API server that has the objects.
     pub(crate) server: ApiServer,
     /// Pods that exist only in requests.
     pub(crate) whole: Vec<Value>,

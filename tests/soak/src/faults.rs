@@ -33,7 +33,7 @@ const POD_PAUSES: u32 = 8;
 /// Injects a fault; a time is how long those last that have a duration.
 type Inject = fn(&Shared, Duration, &mut fastrand::Rng);
 
-/// The classes.
+/// Classes of faults by name, each with its function.
 const CLASSES: [(&str, Inject); 12] = [
     ("watches are cut", cut),
     ("versions have expired (410)", expired),

@@ -46,7 +46,7 @@ pub(crate) struct Sample {
 /// The pod of a sample.
 #[derive(Debug, Clone)]
 pub(crate) enum AskedPod {
-    /// Sent whole.
+    /// Sent as a whole object.
     Whole(Value),
     /// By its UID, as the server had it at the answer's version.
     Uid(String),
@@ -74,7 +74,7 @@ impl Samples {
     }
 }
 
-/// What was judged.
+/// Results of the comparison with the reference.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     /// Samples by the way they were asked.
@@ -84,18 +84,18 @@ pub(crate) struct Judged {
     pub(crate) rejected: usize,
     /// How many answers were wrong.
     pub(crate) wrong: usize,
-    /// Some of them.
+    /// Texts of the first wrong answers.
     pub(crate) shown: Vec<String>,
 }
 
-/// The judging thread.
+/// Thread that compares samples with the reference.
 pub(crate) struct Judge {
     samples: Samples,
     thread: JoinHandle<Judged>,
 }
 
 impl Judge {
-    /// Starts it.
+    /// Starts the thread of the comparison.
     pub(crate) fn start(living: Arc<Living>) -> Self {
         let (sender, receiver) = sync_channel(2 * WAITING);
         let waiting = Arc::<AtomicUsize>::default();
@@ -151,7 +151,7 @@ fn changes_soon(living: &Living, cluster: &Cluster, sample: &Sample) -> bool {
     of(cluster) != of(&living.cluster_at(soon))
 }
 
-/// What is wrong with an answer.
+/// Difference between a sample and the reference's answer; `None` where they agree.
 fn difference(cluster: &Cluster, sample: &Sample, filters: &[Filter], judged: &mut Judged) -> Option<String> {
     let pod = match &sample.pod {
         AskedPod::Whole(pod) => pod,

@@ -39,7 +39,7 @@ const SAMPLED_PART: u32 = 25;
 /// Unexpected answers that are kept.
 const KEPT: usize = 10;
 
-/// What all clients share.
+/// State that all clients share.
 pub(crate) struct Shared {
     pub(crate) seed: u64,
     pub(crate) unix: Endpoint,
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     started: Instant,
 }
 
-/// What clients have seen.
+/// Answers that clients have received.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Answered {
     /// Answers by way and status.
@@ -82,7 +82,7 @@ impl Shared {
         })
     }
 
-    /// What was seen so far.
+    /// Returns the answers received so far.
     pub(crate) fn answered(&self) -> Answered {
         self.answered.lock().clone()
     }
@@ -109,7 +109,7 @@ impl Shared {
     }
 }
 
-/// The running clients.
+/// Running clients, a thread each.
 pub(crate) struct Clients {
     shared: Arc<Shared>,
     threads: Vec<(&'static str, JoinHandle<anyhow::Result<()>>)>,

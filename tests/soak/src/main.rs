@@ -59,7 +59,7 @@ const VERDICT_CACHE: &str = "8388608";
 #[derive(Debug, clap::Parser)]
 #[command(max_term_width = 120)]
 struct Args {
-    /// Duration in seconds
+    /// Duration of the run in seconds
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(20..))]
     time: u64,
     /// Seed of load, changes and faults

@@ -1,4 +1,4 @@
-//! What a run prints, and what fails it. Start at [`Report::failures`].
+//! Report of a run: the figures that it prints, and the failures. Start at [`Report::failures`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,7 +80,7 @@ impl Report {
         (last.as_secs_f64() / first.as_secs_f64().max(1e-6), last.saturating_sub(first))
     }
 
-    /// What is wrong with the sidecar.
+    /// Returns the failures of the run, one line each; none where it passes.
     pub(crate) fn failures(&self) -> Vec<String> {
         let mut failures: Vec<String> =
             self.judged.shown.iter().map(|wrong| format!("wrong answer: {wrong}")).collect();

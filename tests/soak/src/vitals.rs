@@ -24,7 +24,7 @@ const FILES_MORE: usize = 10;
 /// is never idle for as long as it takes to end.
 const THREADS_MORE: u64 = 4;
 
-/// One measurement.
+/// One measurement of the process.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     at: Instant,
@@ -40,7 +40,7 @@ pub(crate) struct Vitals {
     thread: JoinHandle<Vec<Measured>>,
 }
 
-/// What was measured.
+/// Evaluated measurements of a process over the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Course {
     /// Resident bytes: the median of the first and of the last third after the warm-up, and the most.
@@ -59,7 +59,7 @@ pub(crate) struct Course {
 }
 
 impl Vitals {
-    /// Starts to measure.
+    /// Starts the thread that measures.
     pub(crate) fn start(process: u32, sidecar: Endpoint, stop: &Arc<AtomicBool>) -> Self {
         let stop = Arc::clone(stop);
         let measure = move || {

@@ -10,7 +10,7 @@ pub(super) struct Body<'a> {
     stream: &'a TcpStream,
     /// Bytes until the connection is cut.
     left: Option<usize>,
-    /// Bytes per chunk.
+    /// Maximum number of bytes per chunk.
     chunk: usize,
     /// Bytes held back to be sent in one chunk.
     held: Option<Vec<u8>>,

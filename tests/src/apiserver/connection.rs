@@ -78,7 +78,7 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Res
     Ok(())
 }
 
-/// Applies a status.
+/// Answers a server-side apply of a status: 200, 409 for another UID, or 404.
 fn apply(shared: &Shared, stream: &TcpStream, request: &Request) -> io::Result<()> {
     let Some((resource, name)) = resource::at_status(&request.path) else { return refuse(stream, &Fault::not_found()) };
     let applied: Value = serde_json::from_str(&request.body).map_err(io::Error::other)?;
@@ -153,7 +153,7 @@ fn body_of<'a>(stream: &'a TcpStream, faults: &[Fault]) -> io::Result<Body<'a>> 
 /// The state of a watch.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Its connection.
+    /// Number of its connection.
     connection: u64,
     /// How often watches of its kind had been ended when it was requested.
     endings: usize,

@@ -92,7 +92,7 @@ impl ApiServer {
         version
     }
 
-    /// Reads the store.
+    /// Reads from the store under its lock.
     pub fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
         look(&self.shared.store())
     }
@@ -153,7 +153,7 @@ impl ApiServer {
         lock(&self.shared.connections).values().any(|connection| connection.watched == Some(kind))
     }
 
-    /// Cuts all connections.
+    /// Cuts all open connections.
     pub fn cut(&self) {
         self.cut_those(|_| true);
     }
@@ -230,7 +230,7 @@ enum Listening {
     Over,
 }
 
-/// An open connection.
+/// An open connection of a client.
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,

@@ -10,14 +10,14 @@ use super::script::Verb;
 /// The longest accepted line of a head, in bytes.
 const LINE_BYTES: usize = 64 * 1024;
 
-/// A request.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// When its head was complete.
     pub at: Instant,
     /// The kind in its path; empty where there is none.
     pub kind: &'static str,
-    /// Its operation.
+    /// Operation of the request.
     pub verb: Verb,
     /// Its path, without the query.
     pub path: String,

@@ -17,7 +17,7 @@ pub enum Verb {
     List(usize),
     /// A list of one object, by which a client finds out the server's version.
     Probe,
-    /// A watch.
+    /// A watch of a kind.
     Watch,
     /// A server-side apply of a status.
     Apply,
@@ -28,9 +28,9 @@ pub enum Verb {
 pub enum Fault {
     /// Answered only with a status and a `Status` object.
     Status {
-        /// The HTTP status.
+        /// HTTP status code of the answer.
         code: u16,
-        /// The object's fields.
+        /// Fields of the `Status` object, which is the body.
         status: Value,
         /// The header `Retry-After`, in seconds.
         retry_after: Option<u32>,
@@ -70,7 +70,7 @@ impl Fault {
         fault
     }
 
-    /// 403.
+    /// 403: the client lacks a permission.
     pub fn forbidden() -> Self {
         Self::status(403, "Forbidden", "is forbidden: User \"nodesift\" cannot do this at the cluster scope")
     }
@@ -80,7 +80,7 @@ impl Fault {
         Self::status(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 500.
+    /// 500: an internal error of the server.
     pub fn broken() -> Self {
         Self::status(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
     }
@@ -105,7 +105,7 @@ impl Fault {
     }
 }
 
-/// A `Status` object.
+/// Makes a `Status` object of a failure.
 pub(super) fn status(code: u16, reason: &str, message: &str) -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
            "message": message, "reason": reason, "code": code})
@@ -146,7 +146,7 @@ impl Script {
         self.rules.push(Rule { kind, verb, numbers: 0..usize::MAX, fault });
     }
 
-    /// Removes all faults.
+    /// Removes all faults of the script.
     pub fn clear_faults(&mut self) {
         self.rules.clear();
     }

@@ -27,7 +27,7 @@ pub struct Stored {
 pub enum Event {
     /// An object was created.
     Added(Arc<Stored>),
-    /// An object changed.
+    /// An object was changed.
     Modified(Arc<Stored>),
     /// An object was deleted: its last state, with the version of the deletion.
     Deleted(Arc<Stored>),
@@ -44,7 +44,7 @@ pub struct Entry {
     pub version: Version,
     /// The index of its kind in [`RESOURCES`].
     pub place: usize,
-    /// The event.
+    /// Change, or message to watches.
     pub event: Event,
     /// Whether it is never sent to a watch.
     pub lost: bool,

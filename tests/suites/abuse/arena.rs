@@ -76,7 +76,7 @@ impl Arena {
         line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in {text}"))
     }
 
-    /// Both endpoints.
+    /// Returns the endpoints of both listeners: TCP and the Unix socket.
     pub(crate) fn endpoints(&self) -> [Endpoint; 2] {
         [self.sidecar.tcp(), self.sidecar.unix()]
     }
@@ -108,7 +108,7 @@ pub(crate) fn pending_objects() -> Vec<Value> {
     objects("Pod").into_iter().filter(|pod| pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)).collect()
 }
 
-/// The same as references by name.
+/// Returns references by name to the pods of the sample cluster that are bound to no node.
 pub(crate) fn pending_pods() -> Vec<Value> {
     let reference = |pod: &Value| {
         let metadata = &pod["metadata"];
@@ -137,7 +137,7 @@ pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
     times.get(at).copied().unwrap_or_default()
 }
 
-/// Bytes as text.
+/// Formats a number of bytes in MiB, with one decimal.
 pub(crate) fn mib(bytes: u64) -> String {
     format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20)
 }

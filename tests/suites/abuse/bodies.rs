@@ -22,7 +22,7 @@ use crate::grpc::block_on;
 
 /// The sidecar's default limit in bytes.
 const LIMIT: usize = nodesift_api::limits::BODY_BYTES;
-/// Concurrent clients.
+/// Number of concurrent clients.
 const AT_ONCE: usize = 100;
 /// Limit on the growth of memory while the clients are connected, in bytes.
 const GROWTH: u64 = 8 << 20;
@@ -212,7 +212,8 @@ fn a01_the_same_over_http2_and_grpc() {
                         } else {
                             over_http2(&mut sender, path, "application/grpc", body).await
                         };
-                        // 8: RESOURCE_EXHAUSTED, 4: DEADLINE_EXCEEDED. A compressed message is a protocol error, because no compression was negotiated.
+                        // 8: RESOURCE_EXHAUSTED, 4: DEADLINE_EXCEEDED. A compressed message is a protocol error, because no compression was
+                        // negotiated.
                         let grpc = grpc.expect("a gRPC status");
                         let right =
                             if packed { matches!(&*grpc, "3" | "12" | "13") } else { matches!(&*grpc, "4" | "8") };

@@ -17,9 +17,9 @@ enum Outcome {
     Failed(String),
     Filtered {
         passing: Vec<String>,
-        /// Preemption may help.
+        /// Nodes where preemption may help.
         unschedulable: BTreeSet<String>,
-        /// Preemption cannot help.
+        /// Nodes where preemption cannot help.
         unresolvable: BTreeSet<String>,
     },
 }

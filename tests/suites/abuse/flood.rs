@@ -22,8 +22,8 @@ const LIVE: Duration = Duration::from_millis(100);
 /// Number of these requests.
 const QUESTIONS: usize = 300;
 
-/// What a connection of the flood sends before it stops sending: nothing, half a head, half a preface, an idle HTTP/2
-/// connection.
+/// Bytes that a connection of the flood sends before it stops sending: nothing, half a head, half a preface, or the opening of an idle
+/// HTTP/2 connection.
 const OPENINGS: [&[u8]; 4] =
     [b"", b"POST /v1/filter HTT", b"PRI * HTTP/2.0\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"];
 

@@ -19,7 +19,7 @@ pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// A frame.
+/// Encodes an HTTP/2 frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = length[1..].to_vec();
@@ -67,7 +67,7 @@ pub(crate) fn post(stream: u32, path: &str, body: &str) -> Vec<u8> {
     [frame(HEADERS, END_HEADERS, stream, &headers), frame(DATA, END_STREAM, stream, body.as_bytes())].concat()
 }
 
-/// A received frame.
+/// An HTTP/2 frame as received.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,

@@ -9,7 +9,7 @@ use crate::arena::{Arena, about, mib, pending_pods};
 
 /// Clients over all rounds.
 const CLIENTS: usize = 20_000;
-/// Number of rounds.
+/// Rounds over which clients are divided.
 const ROUNDS: usize = 4;
 /// One client in this many per thread stays for its answer.
 const BETWEEN: usize = 400;

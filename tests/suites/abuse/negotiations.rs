@@ -57,7 +57,7 @@ const TAKEN_BACK: usize = 14_000;
 /// Streams that one connection may have, and how many requests are on their way at once.
 const STREAMS: usize = 100;
 
-/// What clients of one endpoint do.
+/// Negotiating clients of one endpoint, over several connections.
 struct Flood {
     channels: Vec<Channel>,
     /// In the names of its pods, so that no two are the same.
@@ -78,7 +78,7 @@ impl Flood {
         Self::with_window(endpoint, name, None).await
     }
 
-    /// The same whose client takes so many bytes of each stream until it has read some.
+    /// Connects with this initial window of each stream in bytes: so much is taken until some of it has been read. `None` for the default.
     async fn with_window(endpoint: &Endpoint, name: &'static str, window: Option<u32>) -> Self {
         let url = match endpoint {
             Endpoint::Tcp(address) => format!("http://{address}"),

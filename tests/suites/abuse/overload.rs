@@ -32,7 +32,7 @@ const TRIES: usize = 10;
 /// Closed-loop clients that measure the capacity.
 const CLOSED: usize = 4;
 
-/// One answer.
+/// An answer with its time.
 struct Outcome {
     status: u16,
     retry_after: bool,

@@ -8,7 +8,7 @@ use crate::arena::{Arena, about, in_time, pending_objects};
 
 /// Distinct names in requests.
 const NAMES: usize = 100_000;
-/// Names per request.
+/// Number of names per request.
 const NAMES_EACH: usize = 1_000;
 /// Limit on the number of series.
 const SERIES: usize = 2_000;
@@ -24,8 +24,8 @@ fn series(arena: &Arena) -> Vec<String> {
     series
 }
 
-/// Those that no request adds. Of calls, codes and kinds of faults there are fixed sets, whose series appear with their first
-/// use; their number is limited by that of all series.
+/// Returns the series that no request adds. Calls, codes and kinds of faults are fixed sets, whose series appear with their first use;
+/// their number is limited by that of all series.
 fn of_no_request(series: &[String]) -> Vec<&String> {
     let fixed = ["nodesift_api_request", "nodesift_predicate_fault"];
     series.iter().filter(|series| !fixed.iter().any(|family| series.starts_with(family))).collect()

@@ -72,7 +72,7 @@ fn half_message(wire: &mut Wire, call: &str) -> std::io::Result<()> {
     (0..3).try_for_each(|_| wire.send(frame(DATA, 0, 1, &[0; 16_000])))
 }
 
-/// What a silent peer does, again and again.
+/// Behaviour that a silent peer repeats until the end.
 #[derive(Debug, Clone, Copy)]
 enum Silent {
     /// Announces a body and sends nothing of it.
@@ -158,7 +158,7 @@ fn read_slowly(endpoint: &Endpoint, path: &str, question: &str, is_over: &Atomic
     begun
 }
 
-/// What became of an honest core's calls.
+/// Outcomes of an honest core's calls: refusals and times.
 #[derive(Default)]
 struct Honest {
     refused: Vec<String>,

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::arena::{Arena, about, pending_pods, percentile};
 
-/// Concurrent slow clients.
+/// Number of concurrent slow clients.
 const CLIENTS: usize = 500;
 /// The number of them that read slowly: each costs an answer of some megabytes.
 const READERS: usize = 16;

@@ -15,7 +15,7 @@ fn status(arena: &Arena, sent: impl AsRef<[u8]>) -> u16 {
     wire.head().map_or(0, |answer| answer.status)
 }
 
-/// The same for an incomplete request: the sidecar sees the end of the stream.
+/// The status of the answer to an incomplete request, of which the sidecar sees the end of the stream; 0 where there is none.
 fn status_of_part(arena: &Arena, sent: impl AsRef<[u8]>) -> u16 {
     let mut wire = arena.tcp_wire();
     let _ = wire.send(sent);

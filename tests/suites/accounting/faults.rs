@@ -1,4 +1,5 @@
-//! What the component does not know: last account, standard amounts or refusal; attempts that follow; and the breaker.
+//! Failures of the accounting component: last account, standard amounts or refusal of the pod; attempts that follow; and the circuit
+//! breaker.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ const HISTORIES: u64 = 12;
 const PODS: usize = 40;
 const NODES: usize = 4;
 
-/// What the objects add up to, by the component's rules and without it.
+/// Counts the objects by hand: by the component's rules, and by the standard amounts where it fails.
 fn counted_by_hand(
     nodes: &BTreeMap<String, Value>,
     pods: &BTreeMap<String, Value>,

@@ -31,11 +31,11 @@ const WATERMARK: i64 = 900;
 /// Processors in thousandths of a core, and bytes.
 type Pair = [i64; 2];
 
-/// What a pod is.
+/// Kind of a pod, with the numbers from which its object is written.
 #[derive(Debug, Clone)]
 enum Kind {
     Machine(Machine),
-    /// What its containers request; what an init container and overhead add does not count.
+    /// Requests of its containers; what an init container and overhead add does not count.
     Other(Vec<Pair>),
     /// A virtual machine whose annotation cannot be read: it takes what its container requests.
     Broken(Pair),
@@ -54,7 +54,7 @@ struct Machine {
     overcommit: [Option<i64>; 2],
 }
 
-/// What a pod does to its node, by the rules.
+/// Amounts that a pod adds to its node, by the rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Effect {
     taken: Pair,
@@ -220,7 +220,7 @@ fn policy(folder: &TempDir) -> Policy {
     Policy::read(&document.to_string(), "test", Path::new(""), &[]).unwrap()
 }
 
-/// What was met.
+/// Cases that a run has met, counted.
 #[derive(Debug, Default)]
 struct Met {
     questions: u64,
@@ -252,7 +252,7 @@ impl Plain {
         (0..2).all(|at| taken[at] + effect.taken[at] <= self.nodes[node][at])
     }
 
-    /// What the columns of a node have to show: what is taken, and the sums.
+    /// Expected columns of a node: the amounts taken, and the sums.
     fn shown(&self, node: &str) -> BTreeMap<String, i64> {
         let total = self.nodes[node];
         let parts: [(&str, Pair); 5] = [
@@ -268,7 +268,7 @@ impl Plain {
     }
 }
 
-/// The same from a snapshot.
+/// Columns of a node in a snapshot, in the form of [`Plain::shown`].
 fn found(snapshot: &cache::Snapshot, node: &str) -> BTreeMap<String, i64> {
     let row = snapshot.node_row(node).unwrap();
     let sum = |name: &str| (name.to_owned(), *snapshot.named_sum(name).unwrap().get(row).unwrap());

@@ -1,4 +1,4 @@
-//! What operators see.
+//! Metrics of accounting that operators see.
 
 use nodesift_engine::accounting::metrics;
 use prometheus_client::encoding::text::encode;

@@ -41,7 +41,7 @@ pub(super) fn policy(folder: &TempDir, accounting: Option<&Value>) -> Policy {
     Policy::read(&document.to_string(), "test", Path::new(""), &builtins).unwrap()
 }
 
-/// What a component needs, and `extra`.
+/// Fields of the policy that grant the component the annotation `k`, and `extra`.
 pub(super) fn granting(extra: &Value) -> Value {
     let mut fields = json!({"annotations": ["k"]});
     for (field, value) in extra.as_object().unwrap() {
@@ -164,7 +164,7 @@ pub(super) fn pod(name: &str, version: u64, node: Option<&str>, milli: u64, lett
     })
 }
 
-/// What pods take of a node, and its sum; by the name of the node.
+/// Amounts of `cpu` that pods take of each node, and the node's sum `s`, by the name of the node.
 pub(super) fn taken(snapshot: &Snapshot) -> BTreeMap<String, (i64, Option<i64>)> {
     let names = (0..snapshot.node_count()).map(|row| cache::Row(u32::try_from(row).unwrap()));
     let of = |row: cache::Row| {

@@ -1,5 +1,5 @@
-//! What claims get: `Assume` with `allocate` gives on every node the devices that kube-scheduler's allocator picks there, in its order,
-//! and holds them for as long as the pod is assumed.
+//! Allocations of claims: `Assume` with `allocate` gives on every node the devices that kube-scheduler's allocator picks there, in its
+//! order, and holds them for as long as the pod is assumed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const PREDICATE: &str = "DynamicResources";
 /// Pods and nodes in the data, asserted so that none is lost unnoticed.
 const QUESTIONS: usize = 3_815;
 
-/// What kube-scheduler calls the claim for extended resources that is still to be made.
+/// Name in kube-scheduler of the claim for extended resources that is still to be made.
 const TO_BE_MADE: &str = "<extended-resources>";
 
 #[test]

@@ -16,7 +16,7 @@ use nodesift_tests::sidecar::{Output, command, run};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
-/// What is in the data, asserted so that no case is lost unnoticed. Verdicts are those that reject.
+/// Counts of the data, asserted so that no case is lost unnoticed. Verdicts are those that reject.
 const CLEAN: Counts = Counts { documents: 43, pods: 1030, rejections: 8509 };
 const CORRECTED: Counts = Counts { documents: 20, pods: 52, rejections: 500 };
 

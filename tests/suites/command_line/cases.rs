@@ -54,7 +54,7 @@ ok      a mistyped argument is refused
     assert!(document["cases"][0]["digest"].as_str().unwrap().starts_with("sha256:"));
 }
 
-/// What fails is told with the node, both sides and the lines of the module.
+/// A failing case is reported with the node, both sides and the lines of the module.
 #[test]
 fn every_failure_is_told() {
     let workshop = Workshop::new();

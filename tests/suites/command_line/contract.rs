@@ -11,7 +11,7 @@ use crate::workshop::{Workshop, lines};
 /// Nodes of the cluster.
 const NODES: u32 = 60;
 
-/// Pods that ask.
+/// Number of pods that are filtered.
 const PODS: u32 = 6;
 
 fn kept(version: &str) -> Vec<u8> {

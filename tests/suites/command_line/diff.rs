@@ -32,7 +32,7 @@ fn texts(value: &Value) -> impl Iterator<Item = String> {
     value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap().to_owned())
 }
 
-/// What `explain` says, pod by pod.
+/// Runs `explain`, and returns the feasible and the rejected nodes of each pod.
 fn explained(workshop: &Workshop, policy: &str, cluster: &str) -> BTreeMap<String, Answer> {
     let mut pods: BTreeMap<String, Answer> = BTreeMap::new();
     for line in lines(&workshop.answer(&["explain", "-o", "jsonl", "--cluster", cluster, "--policy", policy])) {

@@ -31,7 +31,7 @@ fn explained(cluster: &str) -> (Vec<Value>, String) {
     (lines(&output.stdout), output.stderr)
 }
 
-/// What DynamicResources rejects.
+/// Returns the failures of DynamicResources.
 fn rejected_for_devices(lines: &[Value]) -> &Value {
     &lines.iter().find(|line| line["predicate"] == "DynamicResources").unwrap()["failures"]
 }

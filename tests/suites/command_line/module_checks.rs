@@ -10,7 +10,7 @@ const USAGE: i32 = 64;
 const DATA: i32 = 65;
 const NO_INPUT: i32 = 66;
 
-/// What is rejected for its labels, so that some nodes of a case fit and others do not.
+/// Cases in which labels decide, so that some nodes of a case fit and others do not.
 const CASES: &str = "nodes:
 - {name: red, labels: {example.com/team: red}}
 - {name: blue, labels: {example.com/team: blue}}

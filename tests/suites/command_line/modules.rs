@@ -94,7 +94,7 @@ fn a_hostile_module_is_refused_with_the_limit_that_it_exceeds() {
     assert!(!text.contains('\u{1b}') && !text.contains("\nforged"), "{text}");
 }
 
-/// What is printed of a module with this summary.
+/// Output of `module inspect` about a module with this summary.
 fn workshop_text(summary: &str) -> String {
     let workshop = Workshop::new();
     let escaped: String = summary.bytes().map(|byte| format!("\\{byte:02x}")).collect();

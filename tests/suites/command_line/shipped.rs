@@ -1,4 +1,4 @@
-//! What is shipped: the features of dependencies that the release build of the Makefile selects.
+//! Build of the shipped binary: the features of dependencies that the release build of the Makefile selects.
 
 use std::path::Path;
 use std::process::Command;

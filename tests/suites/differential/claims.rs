@@ -162,7 +162,7 @@ impl Done {
     }
 }
 
-/// What the reference says of a pod, and by node what each of its claims would get.
+/// Returns the reference's explanation of a pod, and by node what each of its claims would get.
 fn explanation(
     world: &World<'_>,
     selectors: &Selectors,

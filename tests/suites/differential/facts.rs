@@ -48,7 +48,7 @@ const POOL: usize = 6;
 /// TTL of assumptions: longer than any history.
 const ASSUMED_FOR: Duration = Duration::from_secs(3600);
 
-/// What was compared.
+/// Counts of the comparisons of a run.
 #[derive(Debug, Default, Clone, Copy)]
 struct Done {
     histories: u64,

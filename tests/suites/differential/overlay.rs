@@ -25,7 +25,7 @@ const CLUSTERS: u64 = 24;
 /// Overlays per cluster. The changes of each are then applied.
 const ROUNDS: usize = 4;
 
-/// Pods per overlay.
+/// Number of pods per overlay.
 const PODS: usize = 3;
 
 /// Pods that change all the time, and overlays that name some of them.

@@ -1,5 +1,5 @@
-//! What parties say of nodes, compared with a plain record of it: clusters with claims change, parties say and take back what they like
-//! about pods, templates and claims, and verdicts and reasons of Parties are those of the record. The engine compares every cached
+//! Answers of parties about nodes, compared with a plain record of them: clusters with claims change, parties say and take back what they
+//! like about pods, templates and claims, and verdicts and reasons of Parties are those of the record. The engine compares every cached
 //! verdict with a fresh one.
 //!
 //! A run has `NODESIFT_PARTIES_HISTORIES` (120) histories. A difference names its seed: with it as `NODESIFT_SEED` and one history, a run
@@ -93,7 +93,7 @@ impl Tally for Done {
     }
 }
 
-/// What parties have said and not taken back, by party and subject, then by node.
+/// Answers that parties have given and not taken back, by party and subject, then by node.
 type Record = BTreeMap<(String, Subject), BTreeMap<String, Suitability>>;
 
 fn follow(seed: u64) -> Done {

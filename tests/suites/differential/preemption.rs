@@ -31,7 +31,7 @@ const NODES: usize = 3;
 /// More preemptors, of which only those count that affinity or spread with other pods rejects.
 const NEIGHBOURS: usize = 12;
 
-/// The cluster-wide filters.
+/// Filters whose verdict on a node depends on pods of other nodes.
 const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
@@ -210,7 +210,7 @@ fn is_static(pod: &Value) -> bool {
     list(pod, "metadata.ownerReferences").iter().any(|owner| text(owner, "kind") == "Node")
 }
 
-/// One query.
+/// Preemption query for one candidate node.
 struct Case<'a> {
     pod: &'a Value,
     node: &'a str,

@@ -2,7 +2,8 @@
 //! by one, and evaluates everything again each time.
 //!
 //! There are `NODESIFT_REPRIEVE_CASES` (500) cases, of a few fixed [`seeds`](super::seeds) and of new ones: one pod, several nodes,
-//! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces it.
+//! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces
+//! it.
 
 use nodesift_engine::{Engine, NodeVictims, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
 use nodesift_engine::{FaultReport, ReprieveError};
@@ -93,7 +94,7 @@ impl Tally {
     }
 }
 
-/// What is compared of an outcome.
+/// Part of an outcome that is compared.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Fits(Vec<usize>),
@@ -191,7 +192,7 @@ fn ask(engine: &Engine, pod: &Value, nodes: &[NodeVictims], situation: &Situatio
     answer.outcomes.into_iter().map(outcome).collect()
 }
 
-/// As kube-scheduler: all victims are removed, and given back one by one.
+/// Recomputes the outcome in kube-scheduler's order: all victims are removed, and given back one by one.
 fn recompute(cluster: &Cluster, filters: &[Filter], pod: &Value, asked: &NodeVictims) -> Expected {
     let missing = || Expected { outcome: Err(()), is_evicted_around: false };
     if cluster.get("Node", &asked.node).is_none() {

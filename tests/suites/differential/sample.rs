@@ -18,10 +18,10 @@ const CLUSTERS: u64 = 16;
 /// Rounds of events in each cluster's history, each followed by queries.
 const ROUNDS: usize = 4;
 
-/// Pods per query.
+/// Number of pods per query.
 const PODS: usize = 3;
 
-/// Queries per round.
+/// Number of queries per round.
 const QUESTIONS: usize = 3;
 
 #[test]
@@ -92,7 +92,7 @@ fn ask(engine: &Engine, pods: &[Value], nodes: Nodes, depth: Depth) -> Vec<PodAn
         .pods
 }
 
-/// The model.
+/// Models an answer with a limit: walks over the rows from the start row until enough fit, and queries just those.
 fn walk(engine: &Engine, pod: &Value, sample: &Sample, depth: Depth, tally: &mut Tally) -> PodAnswer {
     let snapshot = engine.snapshot();
     let all = ask(engine, std::slice::from_ref(pod), Nodes::All, depth).remove(0);

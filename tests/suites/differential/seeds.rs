@@ -5,7 +5,7 @@ use super::from_environment;
 /// The variable that sets the first seed of a run, which then has no fixed seeds.
 const VARIABLE: &str = "NODESIFT_SEED";
 
-/// Seeds by number.
+/// Seeds of a run by number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
     /// The number of fixed seeds, which come first and count from 0.

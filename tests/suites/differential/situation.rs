@@ -26,7 +26,7 @@ const PODS: usize = 4;
 /// Pods that are nominated, or not nominated any more, at most.
 const NOMINATED: usize = 5;
 
-/// What a query assumes beside the cluster.
+/// Assumptions of a query beside the cluster: nominated pods and skipped predicates.
 pub(crate) struct Situation {
     /// Pods, and the nodes that they are nominated for; empty for none.
     pub(crate) nominated: Vec<(PodRef, String)>,

@@ -44,8 +44,7 @@ pub(crate) fn default_grants() -> Grants {
     Grants::default()
 }
 
-/// The same with a large time budget: where the attack is not about time, a machine that is busy for 10 ms must not change
-/// the result.
+/// Grants with a large time budget: where the attack is not about time, a machine that is busy for 10 ms must not change the result.
 pub(crate) fn grants() -> Grants {
     Grants { time_per_call: Some(Duration::from_secs(30)), ..default_grants() }
 }
@@ -189,7 +188,7 @@ pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-/// The median.
+/// Returns the median of the times.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

@@ -46,7 +46,7 @@ func init() {
 func main() {}
 "#;
 
-/// The same.
+/// The predicate of [`GO`] in C.
 const C: &str = r#"#include "nodesift.h"
 
 static const ns_failure busy = NS_UNSCHEDULABLE("busy");

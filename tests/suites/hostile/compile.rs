@@ -14,7 +14,7 @@ use nodesift_tests::{timeout, timing};
 
 use crate::arena::{ROWS, call, default_grants, grants, healthy_answers_are_right, load, odd_rows_rejected, timed};
 
-/// What the compiling process may have resident beside its data: its own code, and files of the system.
+/// Bytes that the compiling process may have resident beside its data: its own code, and files of the system.
 const CODE_BYTES: u64 = 256 << 20;
 
 /// Held by the tests that start processes: one of them looks for all children of this process.

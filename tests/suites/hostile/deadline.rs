@@ -22,7 +22,7 @@ use crate::arena::{OVERRUN, WORK, default_grants, facts, grants, load, median, r
 /// Predicates of the policy.
 const PREDICATES: usize = 32;
 
-/// Runs per median.
+/// Number of runs per median.
 const RUNS: usize = 9;
 
 /// The deadline of the requests here.
@@ -104,7 +104,7 @@ fn h28_the_deadline_of_a_request_ends_predicates_that_are_each_within_their_budg
     }
 }
 
-/// The same without cached verdicts: those of the first predicates would be cached, so that the query would soon be answered.
+/// An engine without cached verdicts: those of the first predicates would be cached, so that the query would soon be answered.
 fn engine_without_reuse(guest: &Guest, on_error: OnError) -> Engine {
     engine(guest, on_error).reusing(Reuse::Off)
 }

@@ -213,7 +213,7 @@ fn caller(functions: &[HostFunction], image: &[u8], salt: u32) -> Guest {
         ))
 }
 
-/// What the calls of one thread have come to.
+/// Outcomes of the calls of one thread.
 #[derive(Debug, Default)]
 struct Tally {
     values: u32,

@@ -10,7 +10,7 @@ use crate::arena::{call, faults_with, grants, healthy_answers_are_right, load, o
 
 const PAGE: usize = 65_536;
 
-/// Consecutive stack overflows.
+/// Number of consecutive stack overflows.
 const OVERFLOWS: usize = 1_000;
 
 /// Memory granted to a guest with several memories: more than a slot of the pool, which allows one.

@@ -1,5 +1,5 @@
-//! What a module does before `filter`, and how many instances it has at once: it can neither take more time than a call has,
-//! nor the instances of others.
+//! Work of a module before `filter`, and the instances that it has at once: it can neither take more time than a call has, nor the
+//! instances of others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};

@@ -17,7 +17,7 @@ use crate::arena::{
     load, median, refused_in, timed,
 };
 
-/// Runs per median.
+/// Number of runs per median.
 const RUNS: usize = 15;
 
 const SPIN: &str = "(loop $forever (br $forever))";

@@ -1,4 +1,4 @@
-//! What an answer allocates: with cached verdicts nothing but itself.
+//! Allocations of an answer: with cached verdicts nothing but itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Cluster {
         &self.uids
     }
 
-    /// What an evaluated answer about a pod allocates, after some of the same.
+    /// Measures the allocations of an answer about a pod, after some answers about it.
     pub(crate) fn evaluated(&mut self, engine: &Engine, uid: &str) -> AllocationInfo {
         let query = query(&[uid.to_owned()]);
         for _ in 0..WARM_UP {

@@ -1,4 +1,4 @@
-//! What assumed pods are counted for is no less than what they take.
+//! Memory of assumed pods: what they are counted for is no less than what they take.
 
 use std::time::{Duration, Instant};
 

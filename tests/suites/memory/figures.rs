@@ -37,7 +37,7 @@ const MOST: f64 = 1.1;
 
 const SHAPE: Shape = Shape { nodes: 1_000, pods_per_node: 30, seed: 1 };
 
-/// What is measured, by name.
+/// Measured figures by name, in the order of the committed ones.
 fn measured() -> Vec<(String, f64)> {
     let mut measured = Vec::new();
     let folder = tempfile::tempdir().unwrap();

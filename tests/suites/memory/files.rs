@@ -18,8 +18,8 @@ use serde_json::Value;
 /// The peak of loading, over what is held afterwards.
 const PEAK_OVER_HELD: f64 = 1.5;
 
-/// What a pod takes in the cache, in bytes, with an allowance. Most pods of a synthetic cluster of this size have facts of their
-/// own, since their requests are random; the pods of a real ReplicaSet share theirs.
+/// Bytes that a pod takes in the cache, with an allowance. Most pods of a synthetic cluster of this size have facts of their own, since
+/// their requests are random; the pods of a real ReplicaSet share theirs.
 const BYTES_PER_POD: f64 = 770.0;
 
 /// Nodes and pods of the clusters.
@@ -30,7 +30,7 @@ const PODS: u32 = 50_000;
 const YAML_NODES: u32 = 200;
 const YAML_PODS: u32 = 5_000;
 
-/// As [`BYTES_PER_POD`], in the smaller cluster, where nearly every pod has facts of its own.
+/// Limit like [`BYTES_PER_POD`] in the smaller cluster, where nearly every pod has facts of its own.
 const YAML_BYTES_PER_POD: f64 = 1_010.0;
 
 /// Memory that does not grow with the cluster, in bytes: buffers of files, empty structures of a cache.
@@ -67,7 +67,7 @@ fn objects(shape: Shape) -> impl Iterator<Item = String> {
     shape.nodes().chain(shape.pods()).map(with_unread)
 }
 
-/// What is measured of a file, beside a file of its nodes alone.
+/// Measurements of a file, beside a file of its nodes alone.
 struct Measured {
     peak_over_held: f64,
     bytes_per_pod: f64,

@@ -1,4 +1,4 @@
-//! What the log says: the start, refused and slow requests; with JSON nothing but JSON.
+//! Log of the process: the start, refused and slow requests; with JSON nothing but JSON.
 
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::{FilterRequest, Pod, pod};

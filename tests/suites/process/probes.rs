@@ -1,4 +1,4 @@
-//! What probes ask: the listener of their own, `nodesift health`, `/version`, and the help of a path that is none.
+//! Requests of probes: the listener of their own, `nodesift health`, `/version`, and the help of a path that is none.
 
 use std::net::SocketAddr;
 

@@ -18,7 +18,7 @@ const SHARE: f64 = 0.2;
 /// Time over which it is measured.
 const TIME: Duration = Duration::from_secs(4);
 
-/// P-04.
+/// P-04 of the reliability plan: file descriptors.
 #[test]
 fn without_file_descriptors_it_waits_instead_of_spinning_and_recovers() {
     let _alone = alone();
@@ -55,7 +55,7 @@ fn address_space(id: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// P-06.
+/// P-06 of the reliability plan: memory.
 #[test]
 fn with_memory_just_above_its_need_it_works_and_below_it_fails_clearly() {
     let _alone = alone();

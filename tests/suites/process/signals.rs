@@ -30,7 +30,7 @@ fn body(number: usize) -> String {
     body
 }
 
-/// P-01.
+/// P-01 of the reliability plan: SIGTERM under load.
 #[test]
 fn sigterm_ends_readiness_first_and_cuts_no_request() {
     let _alone = alone();
@@ -143,7 +143,7 @@ fn a_stuck_guest_does_not_hold_up_the_end() {
     timing::at_most("the end after SIGTERM", took, GRACE);
 }
 
-/// P-02.
+/// P-02 of the reliability plan: a second signal.
 #[test]
 fn a_second_signal_ends_it_at_once_whichever_the_two_are() {
     let _alone = alone();

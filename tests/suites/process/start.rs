@@ -44,7 +44,7 @@ fn certificates() -> TempDir {
     folder
 }
 
-/// P-05.
+/// P-05 of the reliability plan: wrong arguments and files.
 #[test]
 fn everything_that_is_wrong_with_arguments_and_files_is_told_in_one_go() {
     let _beside = beside_others();
@@ -58,7 +58,7 @@ fn everything_that_is_wrong_with_arguments_and_files_is_told_in_one_go() {
     names_all(&text, &["--tls-client-ca", "--sample", "ca.pem", "policy.yaml"]);
 }
 
-/// P-05.
+/// P-05 of the reliability plan: addresses that are not available.
 #[test]
 fn every_address_that_cannot_be_had_is_told_in_one_go() {
     let _beside = beside_others();

@@ -1,5 +1,4 @@
-//! What `make run` does first: `.ci/toolchain` says what it would install as root, asks where somebody can answer, and can be
-//! told not to.
+//! First step of `make run`: `.ci/toolchain` says what it would install as root, asks where somebody can answer, and can be told not to.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -68,7 +68,7 @@ fn signatures_are_added_verified_and_missed() {
     assert!(wrong.code == Some(64) && wrong.stderr.contains("must stay secret"), "{wrong:?}");
 }
 
-/// As cosign does it: the payload and its signature as they are in the registry, and openssl.
+/// Verifies a signature like cosign: the payload and its signature as they are in the registry, and openssl.
 #[test]
 fn what_is_in_the_registry_is_verified_by_others() {
     let Some(registry) = Registry::start(false) else { return };

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// The user of a registry that asks for one, and its password.
 pub(crate) const USER: [&str; 2] = ["ann", "secret"];
 
-/// The same as `htpasswd -B` writes it.
+/// Entry of [`USER`] as `htpasswd -B` writes it.
 const HTPASSWD: &str = "ann:$2b$04$SY.c2gSKTVsn6sKMrKZ/geoK7k2LB.VsquzZCfNylPRW71wfx1sHO\n";
 
 /// A registry that runs until this is dropped. What is pushed stays in its folder.

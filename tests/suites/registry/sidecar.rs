@@ -86,7 +86,7 @@ impl Folders {
 pub(crate) struct Serving(pub(crate) Sidecar);
 
 impl Serving {
-    /// What `GET /v1/policy` says.
+    /// Requests `GET /v1/policy` and expects 200.
     pub(crate) fn status(&self) -> Value {
         let answer = get(&self.0.unix(), "/v1/policy").expect("the sidecar answers");
         assert_eq!(answer.status, 200, "{}", answer.body);

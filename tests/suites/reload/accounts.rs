@@ -30,7 +30,7 @@ fn state(reloading: &Reloading) -> Value {
     get(&reloading.sidecar.unix(), "/v1/state").unwrap().json()
 }
 
-/// What pods take of the node, and its sum.
+/// Amount of `cpu` that pods take of the node, and the node's sum `s`.
 fn taken(reloading: &Reloading) -> (i64, Option<i64>) {
     let node = state(reloading)["nodes"][0].clone();
     (node["requested"]["cpu"].as_i64().unwrap_or(0), node["sums"]["s"].as_i64())

@@ -14,7 +14,7 @@ use crate::running::{Folder, Reloading, generation, policy};
 
 const GOOD: &[&str] = &["name: NodeName", "name: TaintToleration"];
 
-/// What a policy is refused for: its step, the predicate, and words of the reason.
+/// Expected refusal of a policy: its step, the predicate, and words of the reason.
 struct Refused<'a> {
     step: &'a str,
     predicate: Option<&'a str>,
@@ -32,7 +32,7 @@ fn check(reloading: &Reloading, what: &str, failure: &Value, refused: &Refused<'
     assert_eq!(answer["version"]["policyGeneration"], reloading.status()["generation"], "{what}: {answer}");
 }
 
-///
+/// R-01 of the reliability plan: broken policies.
 #[test]
 fn each_kind_of_broken_policy_leaves_the_active_one_and_is_told_within_a_second() {
     let _beside = beside_others();
@@ -141,7 +141,7 @@ fn all_that_is_wrong_is_told_at_once() {
     assert_eq!(steps, [("document", "NodePorts"), ("read", "Own"), ("configure", "NodeResourcesFit")], "{failure}");
 }
 
-///
+/// R-06 of the reliability plan: a module that faults on the cluster.
 #[test]
 fn a_module_that_faults_on_the_cluster_is_refused_after_it_has_passed_all_checks() {
     let _beside = beside_others();

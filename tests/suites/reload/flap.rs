@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::load::{Ending, Sample, ask_until, length, noise, p99, ratio};
 use crate::running::{Folder, Reloading, generation, policy};
 
-/// Between two changes.
+/// Time between two changes.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 const CLIENTS: usize = 4;
@@ -26,7 +26,7 @@ const CLIENTS: usize = 4;
 /// The calls that each client makes in turn.
 const PATHS: [&str; 2] = ["/v1/filter", "/v1/explain"];
 
-/// The same first predicate; then others, by which answers are told apart.
+/// Policies with an equal first predicate, then others, by which answers are told apart.
 fn documents() -> [String; 2] {
     [
         policy(&["name: NodeAffinity", "name: NodeResourcesFit", "name: TaintToleration"]),
@@ -38,7 +38,7 @@ fn request() -> Value {
     json!({"pending": true, "pageSize": 8})
 }
 
-/// What one client saw.
+/// Answers and times that one client saw.
 #[derive(Default)]
 struct Seen {
     samples: Vec<Sample>,
@@ -75,7 +75,7 @@ fn load(unix: &Endpoint, ends: &AtomicBool) -> Seen {
     seen
 }
 
-/// What a sidecar says that has never had another policy, by path.
+/// Answers by path of a sidecar that has never had another policy.
 fn expected(document: &str) -> [String; 2] {
     let alone = Reloading::start(document);
     PATHS.map(|path| {
@@ -90,7 +90,7 @@ fn wait_until(at: Instant) {
     }
 }
 
-///
+/// of the reliability plan: two policies in turn, and reloads that compile, under load.
 #[test]
 fn under_load_no_request_fails_and_each_answer_is_wholly_of_the_generation_that_it_names() {
     /// Until memory is compared.

@@ -1,4 +1,4 @@
-//! What is followed moves with the policy: kinds, annotations and ConfigMaps, over a scripted API server.
+//! Followed objects move with the policy: kinds, annotations and ConfigMaps, over a scripted API server.
 
 use std::time::{Duration, Instant};
 

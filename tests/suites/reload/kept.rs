@@ -1,4 +1,4 @@
-//! What a reload does not change, it keeps: code, counts and cached verdicts.
+//! A reload keeps everything that it does not change: code, counts and cached verdicts.
 
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
@@ -18,7 +18,7 @@ fn calls(status: &Value) -> Vec<(String, u64)> {
     predicates.map(|found| (found["name"].as_str().unwrap().to_owned(), found["calls"].as_u64().unwrap())).collect()
 }
 
-///
+/// R-10 of the reliability plan: what a reload keeps.
 #[test]
 fn the_same_digest_and_other_arguments_compile_nothing_and_make_a_new_generation() {
     let _beside = beside_others();

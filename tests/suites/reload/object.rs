@@ -69,7 +69,7 @@ fn launch_limited(server: &ApiServer, replica: &str, arguments: &[&str]) -> Side
     Sidecar::launch(command(), &[&named[..], arguments].concat())
 }
 
-/// What `GET /v1/policy` of a sidecar says.
+/// Requests `GET /v1/policy` of a sidecar and expects 200.
 pub(crate) fn policy(sidecar: &Sidecar) -> Value {
     let answer = get(&sidecar.unix(), "/v1/policy").expect("the sidecar answers");
     assert_eq!(answer.status, 200, "{}", answer.body);

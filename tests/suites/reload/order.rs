@@ -14,7 +14,7 @@ fn document(number: usize) -> String {
     format!("# {number}\n{}", policy(&["name: NodeName", toleration]))
 }
 
-///
+/// R-05 of the reliability plan: reloads at the same time as others.
 #[test]
 fn of_reloads_at_the_same_time_the_last_written_wins_and_numbers_only_rise() {
     let _beside = beside_others();
@@ -42,7 +42,7 @@ fn of_reloads_at_the_same_time_the_last_written_wins_and_numbers_only_rise() {
     assert_eq!(answer["version"]["policyGeneration"], status["generation"]);
 }
 
-///
+/// R-05 of the reliability plan: a reload during the end of the process.
 #[test]
 fn a_reload_during_the_drain_hurts_neither() {
     let _beside = beside_others();

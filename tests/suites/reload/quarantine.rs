@@ -74,7 +74,8 @@ fn is_open(status: &Value) -> bool {
     own(status)["breaker"]["state"] == "open"
 }
 
-/// Asks about bad pods until the breaker is open and its first retry, which is made at once, has failed. Returns how many calls have failed.
+/// Asks about bad pods until the breaker is open and its first retry, which is made at once, has failed. Returns how many calls have
+/// failed.
 fn open(reloading: &Reloading, first: usize) -> usize {
     let mut faults = 0;
     while fault(&asked(reloading, first + faults, true)) == Some("Trap") {
@@ -84,7 +85,7 @@ fn open(reloading: &Reloading, first: usize) -> usize {
     faults
 }
 
-/// H-23.
+/// H-23 of the reliability plan: faults by size about large pods do not open the circuit breaker.
 #[test]
 fn faults_by_size_about_large_pods_are_those_of_the_pods() {
     let _beside = beside_others();
@@ -419,7 +420,7 @@ fn a_reload_that_does_not_change_the_predicate_does_not_end_its_quarantine() {
     assert_eq!(fault(&asked(&reloading, 0, false)), None);
 }
 
-///
+/// R-07 of the reliability plan: rollback on quarantine.
 #[test]
 fn r07_a_module_that_goes_bad_in_service_is_rolled_back_within_a_second_if_the_policy_says_so() {
     let _beside = beside_others();
@@ -481,7 +482,7 @@ fn r07_a_module_that_goes_bad_in_service_is_rolled_back_within_a_second_if_the_p
     assert_eq!(fault(&asked(&reloading, 0, true)), None);
 }
 
-///
+/// R-07 of the reliability plan: quarantine without rollback.
 #[test]
 fn r07_without_the_option_and_for_a_predicate_that_the_policy_before_has_too_nothing_is_rolled_back() {
     let _beside = beside_others();
@@ -503,7 +504,7 @@ fn r07_without_the_option_and_for_a_predicate_that_the_policy_before_has_too_not
     assert_eq!(reloading.metric("nodesift_policy_reloads_total{result=\"rolledBack\"}"), 0.0);
 }
 
-///
+/// R-07 of the reliability plan: rollback past a policy that was active for a moment.
 #[test]
 fn r07_a_policy_that_was_active_for_a_moment_is_not_gone_back_to() {
     let _beside = beside_others();

@@ -53,7 +53,7 @@ impl Remembering {
     }
 }
 
-/// What is remembered, once it is this document.
+/// Waits until this document is remembered, and returns the remembered file.
 fn remembered(state: &Path, document: &Value) -> Value {
     let read = || {
         let found: Value = serde_json::from_slice(&fs::read(state.join("policy.json")).ok()?).ok()?;
@@ -77,7 +77,7 @@ fn answer(reloading: &Reloading) -> Value {
     answer
 }
 
-///
+/// R-09 of the reliability plan: the last good policy over restarts.
 #[test]
 fn a_start_with_a_broken_policy_serves_the_last_good_one_with_the_bytes_of_its_modules_and_says_so() {
     let _beside = beside_others();
@@ -130,7 +130,7 @@ fn a_start_with_a_broken_policy_serves_the_last_good_one_with_the_bytes_of_its_m
     }
 }
 
-///
+/// R-09 of the reliability plan: a start without a good policy.
 #[test]
 fn a_start_with_a_broken_policy_and_none_remembered_is_live_and_not_ready_until_the_policy_is_mended() {
     let _beside = beside_others();
@@ -205,7 +205,7 @@ fn a_module_that_was_damaged_in_the_state_folder_is_not_served() {
     assert!(sidecar.output().contains("digest"), "{}", sidecar.output());
 }
 
-/// P-07.
+/// P-07 of the reliability plan: a folder that cannot be written.
 #[test]
 fn a_state_folder_that_cannot_be_written_is_told_once_and_everything_else_goes_on() {
     let _beside = beside_others();
@@ -240,7 +240,7 @@ fn a_state_folder_that_cannot_be_written_is_told_once_and_everything_else_goes_o
     }
 }
 
-///
+/// R-11 of the reliability plan: files that cannot be read.
 #[test]
 fn a_file_that_cannot_be_read_is_tried_again_after_a_while_and_not_all_the_time() {
     let _beside = beside_others();

@@ -55,26 +55,26 @@ impl Reloading {
         Self::with(Folder::new(), policy)
     }
 
-    /// The same with files that are in the folder already.
+    /// Starts a sidecar with `policy.yaml` in a folder that can have files already.
     pub(crate) fn with(folder: Folder, policy: &str) -> Self {
         folder.put("policy.yaml", policy);
         let path = folder.path("policy.yaml");
         Self::serving(folder, &path)
     }
 
-    /// The same with the policy at another path.
+    /// Starts a sidecar with the policy at this path.
     pub(crate) fn serving(folder: Folder, path: &Path) -> Self {
         Self::started(folder, path, command(), &[])
     }
 
-    /// The same with another command and more arguments.
+    /// Starts a sidecar with the policy at this path, by this command with more arguments.
     pub(crate) fn started(folder: Folder, path: &Path, command: Command, arguments: &[&str]) -> Self {
         let sidecar = Sidecar::start(command, &[&["--policy", path.to_str().unwrap()], arguments].concat());
         Self { folder, sidecar }
     }
 
-    /// As [`Self::start`], with one arena of the allocator: in the dev profile, which has that of the C library, each thread comes to
-    /// have one, and what these keep looks like memory that grows.
+    /// Starts a sidecar like [`Self::start`], with one arena of the allocator: in the dev profile, which has that of the C library, each
+    /// thread comes to have one, and what these keep looks like memory that grows.
     pub(crate) fn with_one_arena(policy: &str) -> Self {
         let folder = Folder::new();
         folder.put("policy.yaml", policy);
@@ -89,12 +89,12 @@ impl Reloading {
         self.folder.put("policy.yaml", policy);
     }
 
-    /// What is in the policy's file.
+    /// Reads the document in the policy's file.
     pub(crate) fn document(&self) -> String {
         fs::read_to_string(self.folder.path("policy.yaml")).unwrap()
     }
 
-    /// What `GET /v1/policy` says.
+    /// Requests `GET /v1/policy` and expects 200.
     pub(crate) fn status(&self) -> Value {
         let answer = get(&self.sidecar.unix(), "/v1/policy").expect("the sidecar answers");
         assert_eq!(answer.status, 200, "{}", answer.body);

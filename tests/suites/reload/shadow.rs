@@ -57,7 +57,7 @@ fn ask_one_by_one(sidecar: &Sidecar, pods: &[String], shadows: u64) {
     }
 }
 
-/// What `policy diff` says between two policies in the folder.
+/// Runs `policy diff` between two policies, written to the folder.
 fn diff(folder: &Folder, before: &str, after: &str) -> Value {
     folder.put("before.yml", before);
     folder.put("after.yml", after);
@@ -169,7 +169,7 @@ fn a_shadow_predicate_changes_no_answer_until_it_is_enforced() {
     assert!(ended.is_some(), "{}", shadow(&reloading.sidecar));
 }
 
-/// The same module in both policies is one object: its calls beside the active policy are told nowhere.
+/// One module in both policies is one object: its calls beside the active policy are reported nowhere.
 #[test]
 fn what_is_called_beside_the_active_policy_changes_no_count_of_it_and_takes_no_line_of_the_log() {
     let _beside = beside_others();

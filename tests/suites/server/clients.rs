@@ -1,4 +1,4 @@
-//! What clients that nobody here wrote expect: health, reflection, the authority of a Unix socket, metrics by call.
+//! Features that clients of other authors expect: health, reflection, the authority of a Unix socket, metrics by call.
 
 use futures_util::stream;
 use nodesift_api::limits::{REFLECTION_QUESTION_BYTES, REFLECTION_STREAMS};
@@ -127,7 +127,7 @@ fn literal(name: &str, value: &str) -> Vec<u8> {
     [vec![0x40], text(name), text(value)].concat()
 }
 
-/// What gRPC's C core sends over a Unix socket: the path of the socket as `:authority`, with the escapes of a URI.
+/// gRPC's C core sends the path of a Unix socket as `:authority`, with the escapes of a URI.
 #[test]
 fn the_path_of_the_socket_is_an_authority_and_stays_one_for_later_requests() {
     let sidecar = sample(&[]);

@@ -119,7 +119,7 @@ fn over_tcp_a_party_attends_with_the_certificate_that_is_allowed_for_it_and_with
     assert_eq!(asked.unwrap_err().code(), Code::PermissionDenied);
 }
 
-/// The same, where another may attend meanwhile: until the first call, or a refusal.
+/// Attends where another client may attend meanwhile: until the first call, or a refusal.
 async fn attend_and_wait(channel: Channel, party: &str) -> Result<(), Status> {
     let message = PartyMessage { message: Some(Message::Attend(PartyAttend { party: party.to_owned() })) };
     let said = futures_util::stream::iter([message]);

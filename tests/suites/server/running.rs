@@ -38,7 +38,7 @@ pub(crate) fn in_time<T: ToString>(mut ask: impl FnMut() -> T) -> T {
     answer.expect("an answer without a fault")
 }
 
-/// The same, offline on the sample cluster.
+/// Returns the output of the binary for these arguments, offline on the sample cluster.
 pub(crate) fn offline(arguments: &[&str]) -> String {
     let cluster = data::sample_cluster();
     answer(&[arguments, &["--cluster", cluster.to_str().unwrap()]].concat())

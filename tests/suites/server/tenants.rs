@@ -75,7 +75,7 @@ fn serving(objects: &[Value], policy: Option<&str>) -> (Sidecar, TempDir) {
     serving_with(objects, policy, &[])
 }
 
-/// The same, with more arguments.
+/// Starts a sidecar like [`serving`], with more arguments.
 fn serving_with(objects: &[Value], policy: Option<&str>, more: &[&str]) -> (Sidecar, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let nodes = (0..NODES).map(node);
@@ -139,8 +139,8 @@ fn a_pending_pod_that_takes_all_time_or_memory_of_a_predicate_is_set_aside_alone
     }
 }
 
-/// That a pod that a predicate has failed for is not called about for a while, unless a call that had more time or memory has answered, or its
-/// namespace is throttled meanwhile. On a machine on which a question takes longer than the while, the next one is longer.
+/// That a pod that a predicate has failed for is not called about for a while, unless a call that had more time or memory has answered, or
+/// its namespace is throttled meanwhile. On a machine on which a question takes longer than the while, the next one is longer.
 fn is_set_aside_or_answered(sidecar: &Sidecar, pod: &Value, of: &str) {
     let seen = timeout::until(|| {
         let answer = asked(sidecar, pod);
@@ -388,7 +388,7 @@ fn object(kind: &str, name: &str, spec: &Value) -> Value {
         "metadata": {"name": name, "namespace": "tenant", "uid": format!("{kind}-{name}")}})
 }
 
-/// What a slice with one device on the first node says.
+/// Spec of a ResourceSlice with one device on the first node.
 fn slice() -> Value {
     json!({"driver": "d.example.com", "nodeName": "n0",
         "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "d0"}]})

@@ -72,7 +72,7 @@ impl Authority {
         self.send(address, name, client, request)
     }
 
-    /// What a client has that trusts this authority, and maybe has a certificate.
+    /// TLS configuration of a client that trusts this authority, and maybe has a certificate.
     pub(crate) fn client_config(&self, client: Option<&Signed>) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.issuer.pem().as_bytes()).unwrap()).unwrap();

@@ -10,7 +10,7 @@ use crate::running::{ask, command, sample};
 /// The least that `--verdict-cache-bytes` takes.
 const LIMIT: u64 = 1 << 20;
 
-/// Pods per request.
+/// Number of pods per request.
 const PODS: u64 = 16;
 
 fn metric(sidecar: &Sidecar, name: &str) -> u64 {

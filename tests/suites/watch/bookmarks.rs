@@ -10,7 +10,7 @@ use crate::world::{World, pod};
 /// Bookmarks in a row, without an event between them.
 const BOOKMARKS: usize = 10_000;
 
-/// W-07.
+/// W-07 of the reliability list: bookmarks.
 #[test]
 fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     let _beside = beside_others();

@@ -54,7 +54,7 @@ fn logs(world: &World, words: &[&str]) {
     is_logged.unwrap_or_else(|| panic!("{words:?} is not logged: {}", world.sidecar.output()));
 }
 
-/// What goes wrong, what readiness says of it, and how it ends.
+/// A fault of the server: how it begins, what readiness says of it, and how it ends.
 struct Trouble {
     begin: fn(&ApiServer),
     said: &'static str,

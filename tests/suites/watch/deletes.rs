@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::oracle::{self, AnswerPoller};
 use crate::world::{World, node, pod};
 
-/// W-06.
+/// W-06 of the reliability list: lost deletes.
 #[test]
 fn a_delete_that_nobody_told_is_found_by_the_next_list() {
     let _beside = beside_others();
@@ -26,7 +26,7 @@ fn a_delete_that_nobody_told_is_found_by_the_next_list() {
     world.converges_on(&[oracle::probes(), oracle::exact_probes(&world.server)].concat());
 }
 
-/// W-06.
+/// W-06 of the reliability list: recreated objects.
 #[test]
 fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
     let _beside = beside_others();

@@ -14,7 +14,7 @@ use crate::world::{World, node, pod};
 /// Limit on the time until the sidecar's state is right after a fault.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// W-01.
+/// W-01 of the reliability list: 410 as an event.
 #[test]
 fn an_error_event_410_leads_to_one_new_list() {
     let _beside = beside_others();
@@ -32,7 +32,7 @@ fn an_error_event_410_leads_to_one_new_list() {
     poller.check(&world.server);
 }
 
-/// W-01.
+/// W-01 of the reliability list: 410 as a status.
 #[test]
 fn a_status_410_leads_to_one_new_list() {
     let _beside = beside_others();
@@ -91,7 +91,7 @@ fn a_compacted_history_leads_to_a_new_list_that_drops_what_is_gone() {
     poller.check(&world.server);
 }
 
-/// W-08.
+/// W-08 of the reliability list: lagging lists.
 #[test]
 fn a_new_list_from_a_server_that_lags_is_refused_and_retried() {
     let _beside = beside_others();

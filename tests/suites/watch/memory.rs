@@ -23,7 +23,7 @@ const CHURN_STEP: usize = 5_000;
 /// Of these, pods of one change.
 const CHURN_PART: usize = 50;
 
-/// Relists in M-03.
+/// Number of relists in M-03.
 const RELISTS: usize = 200;
 
 /// The size of a test: the small one unless `NODESIFT_MEMORY=full`.
@@ -98,7 +98,7 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
     assert!(last * 10 <= warm * 11, "{:.1} MiB after {:.1} MiB", mib(last), mib(warm));
 }
 
-/// M-03.
+/// M-03 of the reliability list: relists in a row.
 #[test]
 fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
     let _beside = beside_others();

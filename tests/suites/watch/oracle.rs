@@ -172,7 +172,7 @@ pub(crate) fn converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     converges_on(server, sidecar, &probes())
 }
 
-/// As [`converges`], for these pods. The server's objects must not change meanwhile.
+/// Waits like [`converges`] for the verdicts on these pods. The server's objects must not change meanwhile.
 pub(crate) fn converges_on(server: &ApiServer, sidecar: &Sidecar, probes: &[Value]) -> Duration {
     let began = Instant::now();
     let expected = expected(&current_cluster(server), probes);
@@ -219,7 +219,7 @@ pub(crate) fn difference(found: &Verdicts, expected: &Verdicts) -> Option<String
     (count > 0).then(|| format!("\n  {count} differences{}", differences.concat()))
 }
 
-/// One recorded answer.
+/// One recorded answer with its times.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     /// When the request was sent, since the poller started.

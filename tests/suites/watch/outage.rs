@@ -55,7 +55,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_20_s() {
     poller.check(&world.server);
 }
 
-/// W-09.
+/// W-09 of the reliability list: versions that are too large.
 #[test]
 fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     let _beside = beside_others();
@@ -70,7 +70,7 @@ fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     poller.check(&world.server);
 }
 
-/// W-09.
+/// W-09 of the reliability list: 429 Too Many Requests.
 #[test]
 fn too_many_requests_are_answered_by_waiting_as_long_as_was_asked() {
     let _beside = beside_others();
@@ -148,7 +148,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     }
 }
 
-/// W-10.
+/// W-10 of the reliability list: the server is gone.
 #[test]
 fn a_server_that_is_gone_leaves_every_question_answered() {
     let _beside = beside_others();
@@ -186,7 +186,7 @@ fn staleness(world: &World) -> (Duration, bool) {
 /// Time between two bookmarks of a quiet watch, well below a staleness bound of seconds.
 const BOOKMARKED_EVERY: Duration = Duration::from_millis(200);
 
-/// W-12, W-10.
+/// W-12 and W-10 of the reliability list: staleness while the server is gone.
 #[test]
 fn answers_say_how_old_they_may_be_and_when_that_is_too_old() {
     let _beside = beside_others();

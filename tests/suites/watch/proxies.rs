@@ -28,7 +28,7 @@ use crate::world::{command, fill};
 
 const NAME: &str = "api.invalid:6443";
 
-/// What a proxy answers to `CONNECT`.
+/// Answer of a proxy to `CONNECT`.
 const CONNECTED: &str = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// An API server behind a proxy, which serves until it is dropped. The proxy leads to the server whatever it is asked for, and has

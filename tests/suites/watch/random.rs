@@ -52,7 +52,7 @@ impl RandomChanges {
         Self { random: Rng::with_seed(seed), nodes }
     }
 
-    /// Makes one change.
+    /// Makes one random change.
     pub(crate) fn step(&mut self, server: &ApiServer) {
         let name = format!("p{}", self.random.usize(..PODS));
         let key = format!("default/{name}");
@@ -177,7 +177,7 @@ fn fault(random: &mut Rng, server: &ApiServer, started_at: u64) {
     }
 }
 
-/// Runs one history.
+/// Runs one history. Returns the number of answers checked.
 fn play(seed: u64, events: u64) -> usize {
     let mut random = Rng::with_seed(seed);
     let server = ApiServer::start();
@@ -203,7 +203,7 @@ fn play(seed: u64, events: u64) -> usize {
     checked
 }
 
-/// W-17.
+/// W-17 of the reliability list: random histories and faults.
 #[test]
 fn random_histories_with_random_faults_end_in_the_truth() {
     let _beside = beside_others();

@@ -14,13 +14,13 @@ use crate::oracle::{self, question};
 use crate::random::{RandomChanges, seed};
 use crate::world::{self, launch};
 
-/// Number of kills.
+/// Number of times that a sidecar is killed.
 const KILLS: usize = 30;
 
 /// Kinds that are listed at the start.
 const LISTS: usize = 15;
 
-/// P-03.
+/// P-03 of the reliability list: killed and restarted.
 #[test]
 fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
     let _beside = beside_others();

@@ -33,7 +33,7 @@ fn is_not_ready(sidecar: &Sidecar, waits_for: &str) {
     assert_eq!(get(&sidecar.tcp(), "/livez").unwrap().status, 200);
 }
 
-/// W-11.
+/// W-11 of the reliability list: a server that is down at the start.
 #[test]
 fn a_server_that_is_down_at_the_start_is_waited_for() {
     let _beside = beside_others();
@@ -48,7 +48,7 @@ fn a_server_that_is_down_at_the_start_is_waited_for() {
     oracle::converges(&server, &sidecar);
 }
 
-/// W-11.
+/// W-11 of the reliability list: a list that is not whole.
 #[test]
 fn a_list_that_hangs_after_four_of_five_pages_is_no_list() {
     let _beside = beside_others();

@@ -15,7 +15,7 @@ const OWN_SCHEDULER: &str = "default-scheduler";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct State {
     nodes: BTreeMap<String, Node>,
-    /// By UID.
+    /// Pending pods by UID.
     pending: BTreeSet<String>,
     /// By UID: pods on nodes that do not exist.
     orphans: BTreeSet<String>,

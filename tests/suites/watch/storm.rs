@@ -41,7 +41,7 @@ const SLOWER: u32 = 2;
 /// batches, so that the slowest of each is measured as well.
 const BATCHES_PER_SECOND: usize = 50;
 
-/// W-14.
+/// W-14 of the reliability list: a storm of events.
 #[test]
 fn a_storm_of_pod_events_is_kept_up_with() {
     let _alone = alone();

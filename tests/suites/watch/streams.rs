@@ -14,7 +14,7 @@ const CUTS: usize = 40;
 /// Bytes between two cuts: no divisor of a frame's length, so that the cuts fall on all parts of frames.
 const CUT_STEP: usize = 131;
 
-/// W-02.
+/// W-02 of the reliability list: cuts.
 #[test]
 fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
     let _beside = beside_others();
@@ -69,7 +69,7 @@ fn a_stream_cut_within_its_first_frame_is_asked_for_again() {
     assert_eq!(world.lists("Pod"), 1);
 }
 
-/// W-02.
+/// W-02 of the reliability list: chunks.
 #[test]
 fn chunks_of_any_size_hold_the_same_events() {
     let _beside = beside_others();
@@ -109,7 +109,7 @@ fn an_object_of_1_5_mb_is_one_event() {
     assert_eq!((world.lists("Pod"), broken), (1, 0.0), "the stream was not interrupted");
 }
 
-/// W-04.
+/// W-04 of the reliability list: duplicates.
 #[test]
 fn an_event_told_twice_changes_nothing() {
     let _beside = beside_others();
@@ -135,7 +135,7 @@ fn an_event_told_twice_changes_nothing() {
     poller.check(&world.server);
 }
 
-/// W-05.
+/// W-05 of the reliability list: older versions.
 #[test]
 fn an_older_version_after_a_newer_one_is_ignored() {
     let _beside = beside_others();
@@ -197,7 +197,7 @@ fn versions_that_are_no_numbers_are_taken_as_they_come() {
     world.converges();
 }
 
-/// W-15.
+/// W-15 of the reliability list: odd objects.
 #[test]
 fn odd_objects_are_read_as_kubernetes_reads_them() {
     let _beside = beside_others();

@@ -37,7 +37,7 @@ impl World {
         Self::started(server, &[])
     }
 
-    /// As [`Self::of`], started with more arguments.
+    /// Starts a sidecar like [`Self::of`], with more arguments.
     pub(crate) fn started(server: ApiServer, arguments: &[&str]) -> Self {
         let sidecar = launch(&server, arguments);
         sidecar.wait_until_ready();
@@ -56,7 +56,7 @@ impl World {
         oracle::converges(&self.server, &self.sidecar)
     }
 
-    /// As [`Self::converges`], for these pods.
+    /// Waits like [`Self::converges`] for the verdicts on these pods.
     pub(crate) fn converges_on(&self, probes: &[Value]) -> Duration {
         oracle::converges_on(&self.server, &self.sidecar, probes)
     }

@@ -10,9 +10,9 @@ use crate::ListenerClass;
 /// The process at the other end of a Unix socket, as the kernel knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketPeer {
-    /// Its user.
+    /// User ID of the process.
     pub uid: u32,
-    /// Itself; none where it is in a namespace that cannot be seen from here.
+    /// ID of the process; none where it is in a namespace that cannot be seen from here.
     pub pid: Option<u32>,
 }
 

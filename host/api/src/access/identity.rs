@@ -80,7 +80,7 @@ impl Identity {
 }
 
 impl fmt::Display for Identity {
-    /// `dns:"core", uri:"spiffe://cluster/core"`.
+    /// Writes the names with their kinds, such as `dns:"core", uri:"spiffe://cluster/core"`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.names.is_empty() {
             return f.write_str("without a name in its certificate");
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// What a certificate with these names says of its client.
+    /// Identity of a client whose certificate has these names.
     fn certified(alternatives: Vec<SanType>, common: Option<&str>) -> Identity {
         let mut params = CertificateParams::default();
         params.subject_alt_names = alternatives;

@@ -23,7 +23,7 @@ struct Lists {
     attend: Vec<(String, String)>,
 }
 
-/// What is refused to those who may not be a party.
+/// Name, in refusals, of the right to attend as a party.
 const ATTEND: &str = "attend as this party";
 
 /// In a list: every client with a valid certificate.
@@ -40,7 +40,8 @@ impl Rights {
         Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }), users: Vec::new() }
     }
 
-    /// The same, and who may attend as which party: a list like the others.
+    /// Adds a list of who may attend as which party: a party, and a name in a certificate. Like the other lists it restricts every
+    /// class as soon as it has an entry.
     #[must_use]
     pub fn attending(self, attend: &[(String, String)]) -> Self {
         if attend.is_empty() {
@@ -49,7 +50,7 @@ impl Rights {
         Self { lists: Some(Lists { attend: attend.to_vec(), ..self.lists.unwrap_or_default() }), ..self }
     }
 
-    /// The same, and which users may attend as which party over the Unix socket.
+    /// Sets which users, by their IDs, may attend as which party over the Unix socket; empty for all.
     #[must_use]
     pub fn attending_users(self, users: &[(String, u32)]) -> Self {
         Self { users: users.to_vec(), ..self }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::breaker::Breaker;
 use nodesift_engine::{ActiveAccounting, OnAccountError};
 
-/// An accounting component.
+/// Accounting component as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AccountingStatus<'a> {

@@ -27,7 +27,7 @@ pub(super) struct SetAside {
     /// The pod that a call failed about last, as `namespace/name`.
     pod: String,
     last_fault: String,
-    /// In a row.
+    /// Faults in a row about pods of the template.
     faults: u32,
     since: String,
     retry_in_ms: u64,
@@ -42,7 +42,7 @@ pub(super) struct SetAsideBy {
 }
 
 impl SetAsideBy {
-    /// Those of all predicates of a policy, predicate by predicate.
+    /// Pod templates that the predicates of a policy are not called about, predicate by predicate.
     pub(super) fn all(policy: &ActivePolicy) -> Vec<Self> {
         let of = |predicate: &ActivePredicate| {
             let name = predicate.name.to_string();
@@ -74,7 +74,7 @@ pub(super) struct Throttled {
 }
 
 impl Throttled {
-    /// Those of a policy, the longest first.
+    /// Throttled namespaces of a policy, those with the longest wait first.
     pub(super) fn all(policy: &ActivePolicy) -> Vec<Self> {
         policy.throttle.list().into_iter().map(Self::from).collect()
     }

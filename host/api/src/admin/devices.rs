@@ -66,7 +66,7 @@ struct Counted<'a> {
     pool: &'a str,
     /// `Ok`; `Incomplete` and `Invalid` pools have no devices until their slices are right.
     state: &'static str,
-    /// All devices.
+    /// Number of all devices in the pool.
     devices: usize,
     /// Of them those that a claim has, or a share of which; as with pods, also where a core has only reported it.
     allocated: usize,

@@ -19,7 +19,7 @@ pub struct Summary<'a> {
     losing: u64,
     /// Pods that gain nodes beside those that they had.
     gaining: u64,
-    /// By name.
+    /// Changes by predicate, sorted by name.
     predicates: Vec<Predicate<'a>>,
 }
 
@@ -27,9 +27,9 @@ pub struct Summary<'a> {
 #[serde(rename_all = "camelCase")]
 struct Predicate<'a> {
     predicate: &'a str,
-    /// What it would reject, and what fits now.
+    /// Nodes that fit now and that the predicate would reject.
     would_reject: Count,
-    /// What it rejects now, and what would fit.
+    /// Nodes that the predicate rejects now and that would fit.
     would_allow: Count,
 }
 
@@ -47,7 +47,7 @@ impl From<Extent> for Count {
 }
 
 impl<'a> Summary<'a> {
-    /// Of these differences.
+    /// Returns a summary that can be serialized.
     pub fn of(differences: &'a Differences) -> Self {
         let predicates = differences.predicates.iter().map(|(predicate, effect)| Predicate {
             predicate,

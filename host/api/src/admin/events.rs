@@ -53,7 +53,7 @@ struct Event<'a> {
 /// The state of one stream.
 struct EventStream {
     events: Receiver<AllocationEvent>,
-    /// Sent first.
+    /// Generation at which the stream starts, sent as the first line; `None` once that is sent.
     start: Option<Generation>,
     service: Service,
     idle: Duration,

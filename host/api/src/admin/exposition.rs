@@ -33,7 +33,7 @@ impl Exposition {
     /// The media type of [`Exposition::plain`].
     pub const PLAIN_MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Exposes a registry.
+    /// Exposes the metrics of a registry.
     pub fn new(registry: Registry) -> Self {
         Self { registry: Arc::new(registry) }
     }
@@ -49,7 +49,7 @@ impl Exposition {
         Ok(text)
     }
 
-    /// The same text without the samples that name a pod or a node.
+    /// Removes the samples that name a pod or a node, by their labels, from OpenMetrics text.
     pub fn without_names(openmetrics: &str) -> String {
         // In a value the quotation mark that follows would have a backslash before it.
         let names = |line: &str| {

@@ -1,4 +1,4 @@
-//! What operators read: dumps, streams and metrics. No call of a core is answered here.
+//! Endpoints for operators: dumps, streams and metrics. No call of a core is answered here.
 //!
 //! ```text
 //! state       GET /v1/state: nodes with their allocations and devices, pending pods, as one JSON document

@@ -10,7 +10,7 @@ use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::metadata::requests::PODS;
 use nodesift_cache::{Column, Row, Snapshot};
 
-/// One partition.
+/// Partition of a cluster as JSON, in YuniKorn's field names.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Partition<'a> {
@@ -34,7 +34,7 @@ pub(super) type Sums<'a> = BTreeMap<&'a str, i64>;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Capacity<'a> {
-    /// Allocatable.
+    /// Allocatable resources of all nodes.
     capacity: Sums<'a>,
     /// Requests of pods of the policy's schedulers.
     used_capacity: Sums<'a>,

@@ -57,7 +57,7 @@ struct Status<'a> {
     /// Absent where pods take what the API says.
     #[serde(skip_serializing_if = "Option::is_none")]
     accounting: Option<AccountingStatus<'a>>,
-    /// As written; empty where the predicates were named on the command line.
+    /// The policy document as written; empty where the predicates were named on the command line.
     document: &'a str,
     /// None since the start of the process.
     last_reload: Option<Reload<'a>>,
@@ -81,7 +81,7 @@ struct Predicate<'a> {
     /// Since the predicate was loaded with these arguments and limits.
     calls: u64,
     rows: u64,
-    /// By kind.
+    /// Faults of calls, by the name of their kind.
     faults: BTreeMap<&'static str, u64>,
     /// Of one call that ran; null where none did.
     latency: Option<Latency>,
@@ -91,7 +91,7 @@ struct Predicate<'a> {
     log: Option<Log>,
 }
 
-/// Lines that it wrote.
+/// Log lines that the predicate wrote.
 #[derive(Serialize)]
 struct Log {
     written: u64,
@@ -136,7 +136,7 @@ struct Reload<'a> {
 #[derive(Serialize)]
 struct Remark<'a> {
     predicate: &'a str,
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pod: &'a str,
     fault: String,
 }
@@ -146,7 +146,7 @@ struct Remark<'a> {
 struct Failure<'a> {
     time: String,
     source: &'a str,
-    /// Those of the first of `failures`.
+    /// Step of the first of `failures`; `predicate` and `reason` are of the same failure.
     step: &'static str,
     predicate: Option<&'a str>,
     reason: &'a str,

@@ -170,7 +170,7 @@ impl Dump {
     }
 }
 
-/// The whole document.
+/// Document of `GET /v1/state`.
 #[derive(Serialize)]
 struct Document<'a> {
     version: &'a nodesift_proto::v1::Version,
@@ -288,25 +288,25 @@ fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTr
     sums
 }
 
-/// One node.
+/// Node in the document, in YuniKorn's field names.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Node<'a> {
     #[serde(rename = "nodeID")]
     node_id: &'a str,
-    /// Its labels.
+    /// Labels of the node.
     attributes: LabelMap<'a>,
     schedulable: bool,
     capacity: Option<Resources<'a>>,
     allocatable: BTreeMap<&'a str, i64>,
     /// Requests of all pods.
     requested: BTreeMap<&'a str, i64>,
-    /// Those of pods of other schedulers; `occupied` is YuniKorn's name for it.
+    /// Requests of pods of other schedulers; `occupied` is YuniKorn's name for it.
     foreign: BTreeMap<&'a str, i64>,
-    /// Those of pods of the policy's schedulers.
+    /// Requests of pods of the policy's schedulers.
     allocated: BTreeMap<&'a str, i64>,
     occupied: BTreeMap<&'a str, i64>,
-    /// Allocatable minus requested.
+    /// Allocatable resources minus requested ones.
     available: BTreeMap<&'a str, i64>,
     /// Named sums: what the node and the pods on it add; absent without an accounting component.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -388,12 +388,12 @@ struct PendingPod<'a> {
     allocation_key: &'a str,
     namespace: &'a str,
     name: &'a str,
-    /// Its requests.
+    /// Resources that the pod requests.
     resource: Resources<'a>,
     #[serde(flatten)]
     account: Option<AccountOf<'a>>,
     priority: String,
-    /// `status.nominatedNodeName`.
+    /// Node that preemption has nominated for the pod, from `status.nominatedNodeName`.
     #[serde(rename = "nominatedNodeID", skip_serializing_if = "Option::is_none")]
     nominated_node_id: Option<&'a str>,
 }
@@ -412,20 +412,20 @@ impl<'a> PendingPod<'a> {
     }
 }
 
-/// What an accounting component says of a pod beside the amounts.
+/// Account of a pod by the accounting component, without the amounts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AccountOf<'a> {
-    /// What it adds to the named sums of its node.
+    /// Amounts that the pod adds to the named sums of its node.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     sums: BTreeMap<&'a str, i64>,
-    /// Marks.
+    /// Flags that the component has set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     flags: Vec<&'a str>,
     /// Why its account is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     account_error: Option<&'a str>,
-    /// What counts then: the `last` account, or the `standard` amounts.
+    /// Replacement for an unknown account: the `last` account, or the `standard` amounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     account_is: Option<&'static str>,
 }

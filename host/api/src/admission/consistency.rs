@@ -14,7 +14,7 @@ use crate::{Error, limits};
 use nodesift_cache::{Generation, Reader, Snapshot};
 use nodesift_object::version;
 
-/// What a snapshot must show at least.
+/// Minimum versions that a snapshot must show: of the cache, the nodes and the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MinimumVersions {
     generation: Option<u64>,

@@ -25,7 +25,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// `time` after `start`.
+    /// Deadline at `time` after `start`, not chosen by the client.
     pub(crate) fn after(start: Instant, time: Duration) -> Self {
         Self { start, at: start + time, is_chosen: false }
     }
@@ -48,7 +48,7 @@ impl Deadline {
         Ok([grpc, other].into_iter().flatten().fold(Self::after(start, time), Self::shortened))
     }
 
-    /// The same, or `time` after the start of the request where that is earlier.
+    /// Returns this deadline, or `time` after the start of the request where that is earlier.
     pub(crate) fn shortened(self, time: Duration) -> Self {
         match self.start.checked_add(time) {
             Some(at) if at < self.at => Self { at, is_chosen: true, ..self },
@@ -56,17 +56,17 @@ impl Deadline {
         }
     }
 
-    /// The same, later by a wait that the client has asked for; not where it has chosen the deadline.
+    /// Moves the deadline by a wait that the client has asked for; not where the client has chosen the deadline.
     pub(crate) fn extended(self, wait: Duration) -> Self {
         if self.is_chosen { self } else { Self { at: self.at + wait, ..self } }
     }
 
-    /// When.
+    /// Returns the time of the deadline.
     pub(crate) fn at(self) -> Instant {
         self.at
     }
 
-    /// When, as the engine has it.
+    /// Returns the time of the deadline as a standard `Instant`.
     pub(crate) fn for_engine(self) -> std::time::Instant {
         self.at.into_std()
     }

@@ -1,4 +1,4 @@
-//! What the API counts of its own load: requests by call, in flight and refused, and evaluations that run.
+//! Metrics of the API's own load: requests by call, in flight and refused, and evaluations that run.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,7 +21,7 @@ pub struct Metrics {
     pub(super) refused: Counter,
     /// Requests that have ended.
     pub(crate) requests: Requests,
-    /// Negotiations with parties.
+    /// Counters of negotiations with parties.
     pub(crate) negotiations: Negotiations,
     /// Memory that requests hold.
     pub(crate) intake: IntakeMetrics,

@@ -33,7 +33,7 @@ struct State {
     watched: Option<Watched>,
 }
 
-/// What the watchdog has seen last.
+/// Last report of the watchdog.
 #[derive(Debug, Clone)]
 struct Watched {
     at: Instant,
@@ -52,7 +52,7 @@ pub struct Stopped {
 /// A condition that `/readyz` mentions, ready or not, without ending readiness; none while all is well.
 type Said = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// The same in two forms.
+/// A condition that `/readyz` mentions, with and without names.
 #[derive(Clone)]
 struct Remark {
     /// For those who may read about pods and nodes.
@@ -108,7 +108,7 @@ impl Readiness {
         self.locked(|state| state.watched = Some(Watched { at: Instant::now(), stopped }));
     }
 
-    /// What has stopped; none while all is well.
+    /// Names of the parts that have stopped; none while all is well.
     fn stopped(&self) -> Option<String> {
         let watched = self.locked(|state| state.watched.clone())?;
         if watched.at.elapsed() > limits::WATCHDOG_AGE {
@@ -118,7 +118,8 @@ impl Readiness {
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The same, after a second look where it is the watchdog: while the whole process was stopped, nothing could look.
+    /// Names of the parts that have stopped, after a second look where it is the watchdog: while the whole process was stopped,
+    /// nothing could look.
     async fn stopped_for_good(&self) -> Option<String> {
         let silent =
             self.locked(|state| state.watched.as_ref().is_some_and(|seen| seen.at.elapsed() > limits::WATCHDOG_AGE));
@@ -175,7 +176,7 @@ impl Readiness {
         self.report(staleness, may_name)
     }
 
-    /// The same at once.
+    /// Status and text of `/readyz`, without a second look at the watchdog.
     pub(crate) fn report(&self, staleness: &Staleness, MayName(may_name): MayName) -> (StatusCode, String) {
         if let Some(stopped) = self.stopped() {
             return (StatusCode::SERVICE_UNAVAILABLE, format!("has stopped: {stopped}\n"));

@@ -1,5 +1,5 @@
-//! What travels with a request: its deadline, its room, and what its peer does. The middleware makes it; an extension of
-//! the request, and an argument of the driver.
+//! Context of a request: its deadline, its memory, and the activity of its peer. The middleware makes it; an extension of the
+//! request, and an argument of the driver.
 //!
 //! Start at [`RequestScope`].
 
@@ -19,7 +19,7 @@ use crate::transport::places::Activity;
 use crate::transport::unsent::{Held, Unsent};
 use crate::{Error, limits};
 
-/// What travels with a request.
+/// Context of one request, from the middleware to the response.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestScope {
     pub(crate) deadline: Deadline,
@@ -28,7 +28,7 @@ pub(crate) struct RequestScope {
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
     pub(crate) rights: CallerRights,
-    /// What its connection leaves unread; none in tests without one.
+    /// Unread responses of the request's connection; none in tests without one.
     pub(crate) unsent: Option<Unsent>,
 }
 
@@ -107,7 +107,7 @@ impl RequestScope {
     }
 }
 
-/// What travels with a stream of requests.
+/// Context of a stream of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamScope {
     pub(crate) messages: Messages,
@@ -115,14 +115,14 @@ pub(crate) struct StreamScope {
     pub(crate) peer: Activity,
     pub(crate) class: ListenerClass,
     pub(crate) rights: CallerRights,
-    /// As that of a request.
+    /// Unread responses of the stream's connection; none in tests without one.
     pub(crate) unsent: Option<Unsent>,
-    /// For each message.
+    /// Time for each message, from its first byte to its answer.
     pub(crate) time: Duration,
 }
 
 impl StreamScope {
-    /// What travels with the next message. Its room is among the pending ones from the beginning.
+    /// Context of the next message. Its memory is counted as pending from the beginning.
     ///
     /// # Errors
     ///

@@ -39,9 +39,9 @@ struct Lane {
 /// Whether a request is small: about a few pods, whatever its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// It may take the slot of small ones.
+    /// A request about a few pods, which may take the slot of small ones.
     Small,
-    /// Any other.
+    /// Any larger request, which may not take that slot.
     Large,
 }
 
@@ -187,9 +187,10 @@ struct MeanTime(AtomicU64);
 impl MeanTime {
     /// The last time weighs 1/8: the mean follows a change of the load within some dozens of evaluations.
     const WEIGHT: u64 = 8;
-    /// Of a longer time this many means count: a load of which one in twenty is long is as one without, one of which half is long has its mean.
+    /// Longest time that is recorded, in means: a load of which one in twenty is long is as one without, one of which half is long
+    /// has its mean.
     const MOST: u64 = 8;
-    /// What a mean counts as at least here, in nanoseconds: else it would hardly leave the shortest times.
+    /// Least mean, in nanoseconds, for the limit [`Self::MOST`]: from a smaller one the mean would hardly rise.
     const LEAST: u64 = 100_000;
 
     fn get(&self) -> Duration {

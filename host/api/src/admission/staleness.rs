@@ -38,7 +38,7 @@ impl Staleness {
         Age { silence, stale: silence.is_some_and(|silence| silence > self.bound) }
     }
 
-    /// What `/readyz` says of a stale cache; none while it is not.
+    /// Remark of `/readyz` about a stale cache; none while it is not stale.
     pub(crate) fn remark(&self) -> Option<String> {
         match self.age() {
             Age { silence: Some(silence), stale: true } => {

@@ -44,7 +44,7 @@ struct Waiter {
 }
 
 impl VersionWaiters {
-    /// Nobody waits yet.
+    /// Creates a registry without waiting requests.
     pub(crate) fn new(reader: Reader) -> Self {
         Self { reader, registry: Arc::default() }
     }

@@ -41,7 +41,7 @@ impl Service {
         self.write(scope, move |service| service.assume_by(request, deadline)).await
     }
 
-    /// As [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
+    /// Carries out an `Assume` like [`Self::assume`], on this thread. Takes the cache's lock: not for an I/O thread.
     pub(super) fn assume_by(
         &self,
         request: v1::AssumeRequest,
@@ -85,8 +85,9 @@ impl Service {
         Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }
 
-    /// As [`Self::assume_planned`], and holds claims whose devices others allocate: no other pod gets them meanwhile.
-    /// The pod is the record, or, where the cache has known it before, whatever the cache has by now.
+    /// Assumes a pod on a node that a negotiation has selected if it fits there, and holds claims whose devices others allocate: no
+    /// other pod gets them meanwhile. The pod is the record, or, where the cache has known it before, whatever the cache has by
+    /// now.
     pub(crate) fn assume_holding(
         &self,
         pod: &Arc<PodRecord>,

@@ -27,7 +27,7 @@ pub(crate) struct Changes {
     pub(crate) assume: Vec<v1::AssumeRequest>,
 }
 
-/// What became of the changes, in the order of the request.
+/// Results of the changes, in the order of the request.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     pub(crate) forgotten: Vec<v1::ForgetOutcome>,

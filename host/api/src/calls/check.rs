@@ -1,5 +1,5 @@
-//! What an `Assume` evaluates before it is carried out: with `check` whether the pod fits its node, with `allocate` also which devices
-//! its claims get there.
+//! Evaluation for an `Assume` before it is carried out: with `check` whether the pod fits its node, with `allocate` also which
+//! devices its claims get there.
 //!
 //! Both are found on one snapshot: without the lock of the cache's writer first, and again under it where anything has been published
 //! meanwhile. Start at [`Service::evaluate_locked`].
@@ -18,15 +18,15 @@ use nodesift_cache::{Generation, Placed, Plan, PodHolds, Snapshot, Writer};
 use nodesift_engine::allocation::ClaimAllocation;
 use nodesift_engine::{self as engine, Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
 
-/// What was found for a plan.
+/// Result of the evaluation of a plan.
 pub(super) struct Found {
-    /// The state for which it was: the generations of cache and policy.
+    /// Generations of cache and policy for which the plan was evaluated.
     at: (Generation, u64),
-    /// What the pod's claims get; empty without `allocate`.
+    /// Devices that the pod's claims get; empty without `allocate`.
     allocations: Vec<ClaimAllocation>,
 }
 
-/// What a plan is evaluated on.
+/// Snapshot on which a plan is evaluated.
 struct Ground {
     snapshot: Arc<Snapshot>,
     /// The generation of the cache for which it is: that of the snapshot, or, where the snapshot lacks the pod's own hold, the one
@@ -34,14 +34,14 @@ struct Ground {
     at: Generation,
 }
 
-/// What has to be evaluated for a plan.
+/// Questions that are evaluated for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Needs {
-    /// Whether the pod fits.
+    /// Whether to evaluate if the pod fits.
     fit: bool,
-    /// What its claims get.
+    /// Whether to allocate devices for the pod's claims.
     devices: bool,
-    /// As [`AssumePlan::is_negotiated`].
+    /// Whether the node was agreed on in a negotiation, as in [`AssumePlan::is_negotiated`].
     is_negotiated: bool,
 }
 
@@ -82,8 +82,8 @@ impl Service {
         }
     }
 
-    /// What a plan is evaluated on once the lock is released: the published state, without devices that the pod itself holds. It holds
-    /// them again when this returns.
+    /// Snapshot on which a plan is evaluated once the lock is released: the published state, without devices that the pod itself
+    /// holds. It holds them again when this returns.
     fn ground(&self, writer: &mut Writer, plan: &Plan, needs: Needs) -> Ground {
         let Some(held) = own_hold(writer, plan, needs) else { return self.newest() };
         writer.release_pod(&plan.pod.uid);
@@ -95,7 +95,7 @@ impl Service {
         Ground { snapshot, ..self.newest() }
     }
 
-    /// The published state.
+    /// The published state, as a snapshot to evaluate on.
     fn newest(&self) -> Ground {
         let snapshot = self.reader().snapshot();
         Ground { at: snapshot.generation(), snapshot }
@@ -232,7 +232,7 @@ impl Service {
     }
 }
 
-/// What the pod of a plan holds itself, where it is to get devices.
+/// Devices in flight that the pod of a plan holds itself, where it is to get devices.
 fn own_hold(writer: &Writer, plan: &Plan, needs: Needs) -> Option<PodHolds> {
     needs.devices.then(|| writer.held_for_pod(&plan.pod.uid)).flatten()
 }

@@ -33,11 +33,11 @@ use nodesift_engine::Engine;
 
 /// A call that is answered from a snapshot.
 pub(crate) trait Call: 'static {
-    /// As decoded from the wire.
+    /// Request as decoded from the wire.
     type Request: Send + 'static;
     /// The request, checked and compiled once for all tries.
     type Parsed: Send + 'static;
-    /// To be encoded for the wire.
+    /// Response that is encoded for the wire.
     type Response: 'static;
 
     /// The minimum versions of a request.
@@ -124,7 +124,7 @@ enum Request<C: Call> {
     Parsed(C::Parsed),
 }
 
-/// What comes out of a slot.
+/// Result of one try in a slot.
 enum Outcome<C: Call, E> {
     Done(E),
     /// Decoded; the newest snapshot does not show its minimum versions, or its changes have still to be made.

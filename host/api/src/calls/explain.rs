@@ -14,10 +14,10 @@ use crate::admission::staleness::Staleness;
 use crate::{Age, Error, Service};
 use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
 
-/// `Explain`.
+/// Marker type of the call `Explain`.
 pub(crate) enum Explain {}
 
-/// A checked request.
+/// Checked request of `Explain`.
 pub(crate) struct Parsed {
     overlay: OverlaySpec,
     selection: Selection,

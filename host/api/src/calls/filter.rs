@@ -15,10 +15,10 @@ use crate::admission::staleness::Staleness;
 use crate::{Age, Error, limits};
 use nodesift_engine::{Answer, Depth, Engine, OverlaySpec, PodRef};
 
-/// `Filter`.
+/// Marker type of the call `Filter`.
 pub(crate) enum Filter {}
 
-/// A checked request.
+/// Checked request of `Filter`.
 pub(crate) struct Parsed {
     overlay: OverlaySpec,
     /// Pods and the nodes that they are nominated for.
@@ -38,7 +38,7 @@ pub(crate) struct Filtered {
     pub(crate) bitmaps: Option<Bitmaps>,
     /// Of the pending pods that follow; else empty.
     pub(crate) next_page_token: String,
-    /// What became of the changes that the request has made.
+    /// Results of the changes that the request has made.
     pub(crate) outcomes: Outcomes,
 }
 

@@ -1,5 +1,5 @@
-//! What an `Assume` asks for, checked; and what it would do to the cache as it is. Nothing here evaluates or changes anything. Start at
-//! [`AssumePlan`].
+//! Checked `Assume` requests, and the changes that they would make to the cache as it is. Nothing here evaluates or changes
+//! anything. Start at [`AssumePlan`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Service {
         Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate, is_negotiated: false })
     }
 
-    /// What the request would do, where its `if_generation` holds.
+    /// Plans the change that the request would make, where its `if_generation` holds.
     pub(super) fn plan(&self, writer: &mut Writer, request: &AssumePlan) -> Result<Plan, Error> {
         if request.if_generation.is_some() || request.check {
             // Everybody publishes before unlocking, except where that has failed.

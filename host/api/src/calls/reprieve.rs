@@ -12,10 +12,10 @@ use crate::error::{at_most, code_name};
 use crate::{Error, limits};
 use nodesift_engine::{self as engine, Engine, NodeVictims, PodRef, ReprieveError, ReprieveOutcome};
 
-/// The call.
+/// Marker type of the call `Reprieve`.
 pub(crate) enum Reprieve {}
 
-/// A checked request.
+/// Checked request of `Reprieve`.
 pub(crate) struct Parsed {
     query: engine::Reprieve,
     /// Pods and the nodes that they are nominated for.

@@ -18,10 +18,10 @@ use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
 use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
 
-/// What is wrong with a pod that should use a node's resources and is terminated.
+/// Reason why a request is refused whose pod should use a node's resources and is terminated.
 pub(super) const TERMINATED: &str = "has ended (phase Succeeded or Failed) and uses no resources: leave it out";
 
-/// What is wrong with a version of a pod that is not evaluated.
+/// Reason why a request is refused that gives the version of a pod which is not evaluated.
 const NOT_EVALUATED: &str = "takes effect for pods to evaluate only: leave it out";
 
 /// The fields that `Filter` and `Explain` have in common.
@@ -35,9 +35,9 @@ pub(super) struct Fields {
     pub(super) page_size: u32,
     /// The `next_page_token` of the page before; empty for the first page.
     pub(super) page_token: String,
-    /// A [`v1::Phase`].
+    /// Number of a [`v1::Phase`].
     pub(super) phase: i32,
-    /// Absent: all nodes.
+    /// Nodes to evaluate; `None` for all.
     pub(super) nodes: Option<v1::NodeSubset>,
     /// The number of feasible nodes that is enough; 0: all.
     pub(super) limit: u32,
@@ -58,7 +58,7 @@ pub(super) struct Selection {
 /// A page of the pending pods, which are sorted by namespace and name.
 #[derive(Debug)]
 struct Page {
-    /// The most pods.
+    /// Number of pods on the page, at most.
     size: usize,
     /// Namespace and name of the last pod of the page before.
     after: Option<(String, String)>,

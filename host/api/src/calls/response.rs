@@ -29,7 +29,7 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
     }
 }
 
-/// What a claim gets, as a message.
+/// Converts the devices that a claim gets to a message.
 pub(super) fn allocation(allocation: ClaimAllocation) -> v1::ClaimAllocation {
     let ClaimAllocation { claim, uid: _, result, devices: _, extended } = allocation;
     let (name, uid) = claim.map(|claim| (claim.key(), claim.uid.to_string())).unwrap_or_default();
@@ -40,9 +40,9 @@ pub(super) fn allocation(allocation: ClaimAllocation) -> v1::ClaimAllocation {
 /// The form of sets of nodes.
 #[derive(Debug, Clone, Copy)]
 enum Naming<'a> {
-    /// Names, sorted.
+    /// Sorted names of nodes.
     Names(&'a Snapshot),
-    /// Bitmaps over rows.
+    /// Bitmaps over the rows of the node index.
     Rows,
 }
 
@@ -56,7 +56,7 @@ impl Naming<'_> {
     }
 }
 
-/// What there is of devices for the claims of a pod.
+/// Converts the counts of devices for the claims of a pod to messages.
 pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let requested = pod.devices.iter().map(|devices| v1::RequestedDevices {
@@ -77,7 +77,7 @@ pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
     requested.collect()
 }
 
-/// What the accounting component of the policy says of a pod.
+/// Converts the account that the policy's accounting component gives a pod to a message.
 pub(crate) fn account(pod: &PodAnswer) -> Option<v1::PodAccount> {
     let amounts = |amounts: &[(Arc<str>, i64)]| {
         let named = amounts.iter().map(|(name, amount)| v1::NamedAmount { name: name.to_string(), amount: *amount });

@@ -47,7 +47,7 @@ pub(super) struct Broker {
     paces: Paces,
     /// The party that has been heard last.
     heard: Option<Arc<str>>,
-    /// What follows from effects.
+    /// Events and releases that follow from effects.
     followers: VecDeque<Follower>,
 }
 
@@ -65,24 +65,24 @@ struct Live {
     is_assumed: bool,
 }
 
-/// A party's stream.
+/// An open stream of a party (`Attend`).
 pub(super) struct Attending {
     pub(super) session: u64,
-    /// Who is at its other end.
+    /// Connection at the other end of the stream.
     pub(super) peer: Caller,
     pub(super) calls: Outbox,
     pub(super) called: Called,
-    /// What it has said.
+    /// Messages of the party that wait for the broker.
     pub(super) heard: mpsc::Receiver<Event>,
 }
 
-/// What follows from an effect, once all effects are carried out.
+/// Consequence of an effect, which is handled once all effects are carried out.
 enum Follower {
     Event(Event),
     Release(NegotiationId),
 }
 
-/// What a party says next: of each that has said something, in turn. What is said on streams that have ended is not waited for.
+/// Next message of a party, of those with messages in turn. Streams that have ended are not waited for.
 fn next_heard<'a>(
     attending: &'a mut BTreeMap<Arc<str>, Attending>,
     last: &'a mut Option<Arc<str>>,

@@ -35,14 +35,14 @@ pub(crate) struct Calls {
 }
 
 impl Events {
-    /// The next `NegotiationEvent`.
+    /// Returns the next `NegotiationEvent`, encoded.
     pub(crate) async fn next(&mut self) -> Option<Result<Unread, Status>> {
         self.inbox.next().await
     }
 }
 
 impl Calls {
-    /// The next `PartyCall`.
+    /// Returns the next `PartyCall`, encoded.
     pub(crate) async fn next(&mut self) -> Option<Result<Unread, Status>> {
         self.inbox.next().await
     }

@@ -52,7 +52,7 @@ pub(super) fn pick(snapshot: &Snapshot, feasible: &RowSet, parties: &[&PolicyPar
     Evaluated { negotiation: asked.negotiation, round: asked.round, nodes: picked.nodes, next }
 }
 
-/// Nodes, each once.
+/// Candidate nodes, each once, at most `wanted`.
 struct Picked {
     nodes: Vec<Node>,
     names: FxHashSet<Node>,

@@ -1,7 +1,7 @@
 //! Messages of `nodesift.v1` ↔ what negotiation says and hears.
 //!
-//! Texts are copied on both ways: what a message names is checked by the state machine. Only alternatives have the texts of the cache, since
-//! they are held. Start at [`event`] and [`heard`].
+//! Texts are copied on both ways: what a message names is checked by the state machine. Only alternatives have the texts of the cache,
+//! since they are held. Start at [`event`] and [`heard`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::Error;
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
 
-/// What those see who wait for a negotiation.
+/// Converts the progress of a negotiation to an event for the cores that wait for it.
 pub(super) fn event(id: u64, round: u32, version: v1::Version, progress: Progress) -> v1::NegotiationEvent {
     use negotiation_event as proto;
     let event = match progress {
@@ -50,7 +50,7 @@ fn ended(end: End) -> negotiation_event::Ended {
     negotiation_event::Ended { end: end.into(), parties, claim }
 }
 
-/// What a party is told of a pod.
+/// Converts a pod to the message that parties get about it.
 pub(super) fn party_pod(pod: &PodRecord) -> v1::PartyPod {
     v1::PartyPod {
         namespace: pod.namespace.to_string(),
@@ -93,7 +93,7 @@ fn claim(uid: &Arc<str>, names: &[ClaimName]) -> v1::Claim {
     v1::Claim { namespace: text(|known| &known.namespace), name: text(|known| &known.name), uid: uid.to_string() }
 }
 
-/// What a party has said.
+/// Converts a party's message to an event of the state machine.
 ///
 /// # Errors
 ///

@@ -78,10 +78,10 @@ pub(crate) struct Handle {
     departures: mpsc::UnboundedSender<Departure>,
 }
 
-/// What is sent back.
+/// Channel for the broker's reply to one command.
 type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
-/// What the broker is told.
+/// Command to the broker, which may change its state.
 enum Command {
     Negotiate(Box<Opening>, Reply<(NegotiationId, Inbox)>),
     Select(Select, Owner, Option<Unsent>, Reply<Inbox>),
@@ -91,11 +91,11 @@ enum Command {
         attending: broker::Attending,
         reply: Reply<pace::Pace>,
     },
-    /// Work has been done.
+    /// A piece of work has been done beside the broker.
     Done(works::Done),
 }
 
-/// What the broker is asked, and what changes nothing.
+/// Question to the broker, which changes nothing.
 enum Look {
     Overview(oneshot::Sender<Overview>),
     Stances(ExplainedParties, oneshot::Sender<Vec<v1::PartyStance>>),
@@ -155,7 +155,7 @@ impl Negotiating {
         handle
     }
 
-    /// What the parties of a pod have said, for explanations; nothing where the process drains, or the broker is too busy.
+    /// Returns the stances of the parties of a pod, for explanations; empty where the process drains, or the broker is too busy.
     pub(crate) async fn stances(&self, service: &Service, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
         let (reply, stances) = oneshot::channel();
         let looks = self.broker(service).looks;
@@ -170,7 +170,7 @@ impl Negotiating {
         self.0.sessions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What operators see; nothing where nobody has ever negotiated.
+    /// Returns all negotiations and parties for operators; empty where nobody has ever negotiated.
     pub(crate) async fn overview(&self) -> Overview {
         let Some(broker) = self.0.broker.lock().clone() else { return Overview::default() };
         let (reply, overview) = oneshot::channel();

@@ -1,5 +1,5 @@
-//! What waits for the reader of a stream, bounded for each stream and with all that its connection does not read: a reader that is too slow
-//! is cut off, with words. Start at [`channel`].
+//! Messages that wait for the reader of a stream, bounded for each stream and with all that its connection does not read: a reader
+//! that is too slow is cut off, with an error message. Start at [`channel`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Inbox(Arc<Shared>);
 struct Shared {
     /// The most bytes that wait.
     most: usize,
-    /// What the connection holds; none in tests without one.
+    /// Budget of the connection's unread bytes; none in tests without a connection.
     unsent: Option<Unsent>,
     queue: Mutex<Queue>,
     changed: Notify,
@@ -32,7 +32,7 @@ struct Shared {
 /// A message that its client has not read.
 #[derive(Debug)]
 pub(crate) struct Unread {
-    /// Encoded.
+    /// The encoded protobuf message.
     pub(crate) message: Vec<u8>,
     /// Its room, to be kept until it is sent.
     pub(crate) held: Option<Held>,

@@ -14,7 +14,7 @@ use crate::limits::{PARTY_MESSAGES, PARTY_MESSAGES_PER_CALL, PARTY_MESSAGES_PER_
 #[derive(Debug, Clone, Default)]
 pub(super) struct Called(Arc<AtomicU32>);
 
-/// What a party may still say on a stream.
+/// Rate limiter of the messages of a party on a stream.
 #[derive(Debug)]
 pub(super) struct Pace {
     called: Called,
@@ -32,7 +32,7 @@ struct Left {
     since: Instant,
 }
 
-/// What is left to parties, by party and by who attends for it: a peer that attends again goes on where it was.
+/// Rate limiters by party and by owner of the stream: a peer that attends again goes on where it was.
 #[derive(Debug, Default)]
 pub(super) struct Paces(Vec<(Arc<str>, Owner, Rest)>);
 

@@ -1,4 +1,4 @@
-//! What negotiation knows of a pod and its claims beyond what the engine says. Start at [`claims`].
+//! Claims of a pod as negotiation sees them, beyond the answers of the engine. Start at [`claims`].
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct ClaimName {
 }
 
 impl ClaimName {
-    /// `namespace/name`.
+    /// Returns the claim as `namespace/name`.
     pub(super) fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }

@@ -59,7 +59,7 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|byte| !is_part(byte)).unwrap_or(text.len()))
 }
 
-/// Takes one requirement.
+/// Takes one requirement from the start of a text, and returns it with the rest.
 fn requirement(text: &str) -> Option<(Requirement, &str)> {
     let (is_absent, text) = match text.strip_prefix('!') {
         Some(text) => (true, text.trim_start()),

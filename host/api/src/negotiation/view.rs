@@ -1,4 +1,4 @@
-//! What operators see of negotiations: [`Overview`], as `GET /v1/negotiations` has it, and [`stance`], for `Explain`.
+//! Negotiations as operators see them: [`Overview`], as in `GET /v1/negotiations`, and [`stance`], for `Explain`.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,13 +12,13 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Overview {
     pub(super) usage: Counts,
-    /// In the order of the policy.
+    /// Parties in the order of the policy.
     pub(super) parties: Vec<PartyState>,
-    /// The oldest first.
+    /// Negotiations that have not ended, the oldest first.
     pub(super) negotiations: Vec<NegotiationState>,
 }
 
-/// What is held, in numbers.
+/// Counts of what the state machine holds, in entries and bytes.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Counts {
@@ -44,17 +44,17 @@ pub(super) struct PartyState {
     rests_ms: Option<u64>,
 }
 
-/// One negotiation.
+/// State of one negotiation.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NegotiationState {
     /// Its place among all that have begun. The id is known to its owner alone.
     number: u64,
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pod: String,
     uid: String,
     round: u32,
-    /// What it is waiting for.
+    /// Step that the negotiation is in.
     phase: &'static str,
     candidates: usize,
     /// Candidates that suit all parties that have been heard.
@@ -134,7 +134,7 @@ impl SeatState {
     }
 }
 
-/// What a party has said, with the time since when as a clock shows it.
+/// Converts the stance of a party to a message, with the wall-clock time since when it holds.
 pub(super) fn stance(stance: Stance, now: Instant, clock: SystemTime) -> v1::PartyStance {
     let (said, reason) = match stance.said {
         Said::Accepted => ("Accepted", String::new()),

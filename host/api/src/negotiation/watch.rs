@@ -9,7 +9,7 @@ use super::rules::{self, ClaimName};
 use crate::Service;
 use nodesift_cache::{Generation, PodIndex, Snapshot, Writer};
 
-/// What became of a pod.
+/// End of a pod's wait for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is bound to a node.
@@ -29,10 +29,10 @@ pub(super) struct Watched {
     pub(super) is_known: bool,
 }
 
-/// What is known of a claim: its state, and whether others use it, too; none where it is deleted.
+/// Facts about a claim: its state, and whether others use it, too; none where it is deleted.
 pub(super) type ClaimFacts = Option<(ClaimState, bool)>;
 
-/// What was last seen of claims.
+/// Last seen state of the claims of negotiations, to find changes.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// The newest generation that has been looked at.
@@ -87,7 +87,7 @@ fn claim(snapshot: &Snapshot, name: &ClaimName, pod: &str) -> ClaimFacts {
     Some((rules::state(record), rules::is_shared(record, pod)))
 }
 
-/// What became of pods that are not assumed for their negotiation.
+/// Fate of a pod that is not assumed for its negotiation; `None` while it waits for a node.
 pub(super) fn fate(pods: &PodIndex, watched: &Watched) -> Option<Fate> {
     match pods.by_uid(&watched.pod) {
         None => watched.is_known.then_some(Fate::Gone),
@@ -95,7 +95,7 @@ pub(super) fn fate(pods: &PodIndex, watched: &Watched) -> Option<Fate> {
     }
 }
 
-/// What became of pods that are, under the cache's lock.
+/// Fates of pods that are assumed for their negotiations, under the cache's lock; pods that are still assumed are left out.
 pub(super) fn fates_of_assumed(service: &Service, assumed: &[Watched]) -> Vec<(NegotiationId, Fate)> {
     let writer = service.writer().lock();
     let fate = |watched: &Watched| fate_of_assumed(&writer, &watched.pod).map(|fate| (watched.negotiation, fate));

@@ -1,5 +1,5 @@
-//! What is done beside the broker, and reported to it: candidates evaluated, pods assumed and forgotten, answers brought into the
-//! cache. Start at [`Works`].
+//! Work that is done beside the broker, and reported to it: candidates evaluated, pods assumed and forgotten, answers brought into
+//! the cache. Start at [`Works`].
 //!
 //! Evaluations are those of `Filter`, in slots for large requests, so that small ones always find one. Everything about one pod is
 //! done in its order. The answers of parties reach the cache before anything that is begun after them.
@@ -30,13 +30,13 @@ use nodesift_engine::{self as engine, Answer, Engine, PodRef, Query};
 /// The pod of a negotiation.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
-    /// As the cache had it, or would have.
+    /// Record of the pod as the cache had it, or would have.
     pub(super) record: Arc<PodRecord>,
-    /// Whether it was in the cache.
+    /// Whether the pod was in the cache.
     pub(super) is_known: bool,
 }
 
-/// What has been done.
+/// Report of work that has been done.
 pub(super) enum Done {
     /// Candidates have been evaluated; none: the pod is gone.
     Evaluated(NegotiationId, Option<(Evaluated, v1::Version)>),
@@ -44,7 +44,7 @@ pub(super) enum Done {
     Assumed { pod: Arc<str>, negotiation: NegotiationId, outcome: Result<(), Arc<str>> },
     /// A pod has been forgotten.
     Forgotten { pod: Arc<str> },
-    /// What became of assumed pods.
+    /// Assumed pods that are bound or gone.
     Watched(Vec<(NegotiationId, super::watch::Fate)>),
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Works {
     reports: mpsc::WeakSender<Command>,
     evaluations: Evaluations,
     writes: Arc<Semaphore>,
-    /// What the cache has not been told yet, in its order.
+    /// Answers that the cache does not have yet, in their order.
     rows: Arc<Mutex<Vec<Arc<Rows>>>>,
     /// By pod: what is to be done after what is being done.
     jobs: FxHashMap<Arc<str>, VecDeque<Job>>,
@@ -192,7 +192,7 @@ impl Works {
         }
     }
 
-    /// What was being done about a pod is done: begins with what waits.
+    /// Ends the work about a pod, and begins the next job that waits for it.
     pub(super) fn finish(&mut self, pod: &Arc<str>) {
         match self.jobs.get_mut(pod).and_then(VecDeque::pop_front) {
             Some(job) => self.run(Arc::clone(pod), job),
@@ -238,7 +238,7 @@ impl Works {
     }
 }
 
-/// Candidates to evaluate.
+/// Evaluation of a pod's candidates.
 struct Evaluation {
     subject: Subject,
     asked: Evaluate,

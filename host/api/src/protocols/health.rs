@@ -29,12 +29,12 @@ pub(crate) struct Probe {
     service: Service,
 }
 
-/// The gRPC server.
+/// gRPC server of the health service.
 pub(crate) fn server(service: Service) -> HealthServer<Probe> {
     HealthServer::new(Probe { service })
 }
 
-/// What a probe asks about.
+/// Object of a health check, selected by the name of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Liveness,

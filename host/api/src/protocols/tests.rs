@@ -81,7 +81,7 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
     }
 }
 
-/// What a pod takes by an accounting component.
+/// Random account of a pod.
 fn account(random: &mut Rng) -> Arc<Account> {
     let amounts = |random: &mut Rng| {
         (0..random.usize(..3)).map(|at| (format!("r{at}").into(), random.i64(..))).collect::<Vec<(Arc<str>, i64)>>()
@@ -92,7 +92,7 @@ fn account(random: &mut Rng) -> Arc<Account> {
     Arc::new(Account { requests, usage, sums, flags, fault })
 }
 
-/// What there is of devices for a claim.
+/// Random counts of devices for a request of a claim.
 fn requested(random: &mut Rng) -> RequestedDevices {
     RequestedDevices {
         claim: "default/gpu".to_owned(),
@@ -111,7 +111,7 @@ fn requested(random: &mut Rng) -> RequestedDevices {
     }
 }
 
-/// What parties have said.
+/// Random stances of parties.
 fn stances(random: &mut Rng) -> Vec<v1::PartyStance> {
     let stance = |random: &mut Rng| v1::PartyStance {
         party: "licences".to_owned(),
@@ -125,7 +125,7 @@ fn stances(random: &mut Rng) -> Vec<v1::PartyStance> {
     (0..random.usize(..3)).map(|_| stance(random)).collect()
 }
 
-/// What became of changes.
+/// Random results of changes.
 fn outcomes(random: &mut Rng) -> Outcomes {
     let error = || v1::CallError { code: "NOT_FOUND".to_owned(), message: "pod \"x\" is not here".to_owned() };
     let assumed = |random: &mut Rng| {

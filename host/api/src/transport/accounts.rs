@@ -37,12 +37,12 @@ struct Accounts {
     open: HashMap<u64, Weak<Account>>,
 }
 
-/// What one connection holds.
+/// Bytes that one connection holds of a budget.
 #[derive(Debug)]
 pub(super) struct Account {
     ledger: Ledger,
     id: u64,
-    /// Of the connection.
+    /// Activity of the connection.
     holder: Activity,
     holds: Mutex<Holds>,
 }
@@ -138,7 +138,7 @@ impl Account {
         holds.entries.is_empty().then(|| self.enter(&mut holds, 0))
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes that are held.
     pub(super) fn held(&self) -> usize {
         self.holds.lock().room.bytes()
     }

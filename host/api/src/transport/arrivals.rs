@@ -52,17 +52,17 @@ struct Parked {
     waker: Waker,
 }
 
-/// What a body waits for. Of two, the greater one gives way first.
+/// Reason why a body waits. Of two bodies, the one with the greater reason loses its memory first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WaitsFor {
-    /// More room.
+    /// More memory for bytes that have arrived.
     Room,
     /// More bytes of its peer.
     Peer,
 }
 
 impl Parked {
-    /// Bytes times microseconds.
+    /// Memory held in vain: bytes times microseconds since the last progress.
     fn cost(&self, now: Instant) -> u128 {
         self.room.bytes() as u128 * now.saturating_duration_since(self.since).as_micros()
     }
@@ -171,7 +171,7 @@ impl RequestRoom {
         if more == 0 || room.try_grow(more, taker(bytes)) { Ok(()) } else { Err(Error::Overloaded) }
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes that are held.
     pub(crate) fn bytes(&self) -> usize {
         self.0.lock().as_ref().map_or(0, Room::bytes)
     }
@@ -229,13 +229,13 @@ impl Drop for Ticket {
 pub(crate) struct Arrival {
     arrivals: Arrivals,
     room: RequestRoom,
-    /// While it waits.
+    /// Claim to the memory that others may take while the body waits.
     ticket: Option<Ticket>,
-    /// While it waits for room.
+    /// State of a wait for memory; none while it does not wait for any.
     waiting: Option<Box<Waiting>>,
     /// When the last [`limits::PROGRESS_BYTES`] had arrived.
     progress: Instant,
-    /// Bytes since then.
+    /// Bytes that have arrived since `progress`.
     unmarked: usize,
 }
 

@@ -135,13 +135,13 @@ enum Block {
     Integer { value: usize, shift: u32, of: Integer },
     /// At the length of a string.
     Length(Text),
-    /// In a string.
+    /// Inside a string, with `left` bytes to come.
     Bytes { left: usize, text: Text },
-    /// Malformed.
+    /// In a malformed block, which is left for h2 to refuse.
     Broken,
 }
 
-/// What an integer is.
+/// Meaning of an integer in a header block.
 #[derive(Debug, Clone, Copy)]
 enum Integer {
     /// An index or a table size: a whole field.
@@ -152,18 +152,18 @@ enum Integer {
     Length { text: Text, huffman: bool },
 }
 
-/// Which string, and what is known of it.
+/// Role of a string in a header block, and how far it matches.
 #[derive(Debug, Clone, Copy)]
 enum Text {
     /// A name, equal to [`NAME`] so far; and how much of it.
     Name { equal: bool, seen: usize },
-    /// The same, Huffman-coded: equal to [`NAME_CODED`].
+    /// A Huffman-coded name, equal to [`NAME_CODED`] so far; and how much of it.
     CodedName { equal: bool, seen: usize },
-    /// Of any other header.
+    /// The value of any other header.
     Value,
     /// The authority: every byte that no host name has becomes `-`.
     Authority,
-    /// The same, Huffman-coded.
+    /// The authority, Huffman-coded: spaces, percent signs and slashes are replaced.
     CodedAuthority(Huffman),
 }
 
@@ -340,7 +340,7 @@ impl Block {
 }
 
 impl Text {
-    /// The same string, Huffman-coded.
+    /// Returns the state for the same string where it is Huffman-coded.
     fn coded(self) -> Self {
         match self {
             Self::Name { .. } => Self::CodedName { equal: true, seen: 0 },

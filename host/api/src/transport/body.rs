@@ -34,7 +34,7 @@ struct BoundedBody {
     timer: Option<Pin<Box<Sleep>>>,
     grpc: bool,
     arrival: Arrival,
-    /// Waits for room.
+    /// Frame that has arrived and waits for memory.
     arrived: Option<Frame<Bytes>>,
     peer: Activity,
 }

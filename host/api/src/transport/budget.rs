@@ -15,14 +15,14 @@ pub enum ListenerClass {
     /// Unix sockets: the core in the same pod.
     #[default]
     Unix,
-    /// TCP.
+    /// TCP listeners: clients on other machines, or on loopback.
     Tcp,
 }
 
-/// What a budget counts of itself.
+/// Metrics of one budget.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BudgetMetrics {
-    /// Bytes held.
+    /// Bytes that are held now.
     pub(crate) held: Gauge,
     /// Takers that found no room.
     pub(crate) refused: Counter,
@@ -33,7 +33,7 @@ pub(crate) struct BudgetMetrics {
 pub(crate) enum Taker {
     /// Of some kilobytes: it may use the reserve.
     Small,
-    /// Any other.
+    /// Any larger taker, which may not use the reserve.
     Large,
 }
 
@@ -78,7 +78,7 @@ impl Budget {
         self.0.metrics.refused.inc();
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes that are held of the budget.
     pub(crate) fn held(&self) -> usize {
         self.0.held.load(Ordering::Relaxed)
     }
@@ -143,7 +143,7 @@ impl Room {
         Arc::ptr_eq(&self.budget.0, &budget.0)
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes that this room holds.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

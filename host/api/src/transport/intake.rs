@@ -94,7 +94,7 @@ impl IntakeMetrics {
         metrics
     }
 
-    /// Those of one budget.
+    /// Returns the metrics of one budget.
     pub(crate) fn of(&self, listener: &'static str, holds: &'static str) -> BudgetMetrics {
         let part = Part { listener, holds };
         BudgetMetrics {

@@ -38,7 +38,7 @@ struct Stall {
     timer: Pin<Box<Sleep>>,
 }
 
-/// What waits for the peer to read.
+/// Operation that waits for the peer to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Write,

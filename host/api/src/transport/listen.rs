@@ -29,13 +29,13 @@ pub enum Error {
          or listen on 127.0.0.1 or [::1], or share the Unix socket"
     )]
     NotLoopback {
-        /// As configured.
+        /// Configured address of the listener.
         address: SocketAddr,
     },
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
     Tcp {
-        /// As configured.
+        /// Configured address of the listener.
         address: SocketAddr,
         /// Port in use, not permitted, no such address.
         source: io::Error,
@@ -43,19 +43,19 @@ pub enum Error {
     /// Another process accepts on the socket, or is about to.
     #[error("{} is in use: another process listens there; stop it or choose another --socket", path.display())]
     SocketInUse {
-        /// Of the socket.
+        /// Path of the socket.
         path: PathBuf,
     },
     /// The file at the path is not a socket.
     #[error("{} exists and is not a socket: move it away or choose another --socket", path.display())]
     NotASocket {
-        /// As configured.
+        /// Configured path of the socket.
         path: PathBuf,
     },
     /// The lock file cannot be used.
     #[error("cannot lock {}", path.display())]
     Lock {
-        /// Of the lock file.
+        /// Path of the lock file.
         path: PathBuf,
         /// Not permitted, not a regular file.
         source: io::Error,
@@ -63,7 +63,7 @@ pub enum Error {
     /// The socket cannot be created.
     #[error("cannot create the socket {}", path.display())]
     Unix {
-        /// As configured.
+        /// Configured path of the socket.
         path: PathBuf,
         /// No such folder, not permitted, path longer than 108 bytes.
         source: io::Error,

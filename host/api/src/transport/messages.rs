@@ -75,7 +75,7 @@ struct MessageBody {
     framing: Framing,
     /// Of the message that has begun.
     timer: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// Waits for room.
+    /// Frame that has arrived and waits for memory.
     arrived: Option<Frame<Bytes>>,
     peer: Activity,
 }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::budget::ListenerClass;
 use crate::limits;
 
-/// What a peer does: when it last sent or took something, and whether the sidecar works for it. Clones share it.
+/// Activity of a peer: when it last sent or took something, and whether the sidecar works for it. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Activity(Arc<State>);
 
@@ -140,7 +140,7 @@ impl Activity {
         self.0.ended.is_cancelled()
     }
 
-    /// What tells it from others.
+    /// Address of the shared state, equal for clones only.
     fn id(&self) -> *const State {
         Arc::as_ptr(&self.0)
     }
@@ -208,9 +208,9 @@ struct Taken {
 /// A place that is taken.
 #[derive(Debug)]
 struct Seat {
-    /// Of the holder.
+    /// Activity of the holder.
     activity: Activity,
-    /// Of its connection.
+    /// Activity of the holder's connection.
     connection: Activity,
     leave: CancellationToken,
     /// When it was asked to leave.
@@ -355,7 +355,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Place {
-    /// What the holder does.
+    /// Returns the activity of the holder.
     pub(crate) fn activity(&self) -> &Activity {
         &self.activity
     }

@@ -33,7 +33,7 @@ pub struct Server {
     router: Router,
     readiness: Readiness,
     stop: CancellationToken,
-    /// One per listener.
+    /// Places for connections, one entry per listener.
     connections: Vec<Places>,
     accepting: Vec<JoinHandle<()>>,
 }

@@ -40,41 +40,41 @@ pub enum Error {
     /// A file cannot be read.
     #[error("{}", path.display())]
     Read {
-        /// Of the file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the read.
         source: io::Error,
     },
     /// A file is not valid PEM.
     #[error("{}: {source}", path.display())]
     Pem {
-        /// Of the file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the PEM parser.
         source: rustls::pki_types::pem::Error,
     },
     /// A file holds no certificate.
     #[error("{}: no certificate in it: expected PEM with BEGIN CERTIFICATE", path.display())]
     NoCertificate {
-        /// Of the file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// Certificate and key do not match, or a certificate is malformed.
     #[error("{} and {}: {source}", certificates.display(), key.display())]
     Certificate {
-        /// Of the certificates.
+        /// Path of the certificate chain.
         certificates: PathBuf,
-        /// Of the key.
+        /// Path of the private key.
         key: PathBuf,
-        /// Why.
+        /// Error message of rustls.
         source: rustls::Error,
     },
     /// The roots of client certificates cannot be used.
     #[error("{}: {source}", path.display())]
     ClientRoots {
-        /// Of the roots.
+        /// Path of the root certificates.
         path: PathBuf,
-        /// Why.
+        /// Error of the verifier.
         source: VerifierBuilderError,
     },
 }

@@ -33,7 +33,7 @@ use super::is_grpc;
 use super::places::Activity;
 use crate::{Error, limits};
 
-/// What one listener holds for its clients; clones share it.
+/// Budget of the bytes that one listener holds for its clients; clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct UnsentBudget {
     encoded: Ledger,
@@ -58,7 +58,7 @@ impl UnsentBudget {
     }
 }
 
-/// What one connection holds for its client; clones share it.
+/// Bytes that one connection holds for its client; clones share them.
 #[derive(Debug, Clone)]
 pub(crate) struct Unsent(Arc<Connection>);
 
@@ -66,11 +66,11 @@ pub(crate) struct Unsent(Arc<Connection>);
 struct Connection {
     /// Encoded responses of this connection.
     encoded: Arc<Account>,
-    /// Its small frames.
+    /// Small frames of this connection.
     small: Arc<Account>,
-    /// Its pieces.
+    /// Pieces of responses of this connection, encoded while the response is sent.
     pieces: Arc<Account>,
-    /// Permits for them, in units of [`UNIT`] bytes.
+    /// Permits for the pieces, in units of [`UNIT`] bytes.
     piece_permits: Arc<Semaphore>,
     /// Frames handed to the connection and not dropped yet.
     frames: Beginnings,
@@ -179,7 +179,7 @@ impl Unsent {
         Ok(Held { _room: room, _freed: Freed(self.clone()), encoded })
     }
 
-    /// The same for a response that is made already; the first of a connection finds a place without room.
+    /// Takes room for a response that is made already; the first of a connection is held without room where there is none.
     fn hold_first(&self, bytes: usize) -> Result<Held, Error> {
         self.hold(bytes, 0).or_else(|error| {
             let first = Some(bytes).filter(|bytes| *bytes <= limits::FIRST_BYTES);
@@ -188,8 +188,8 @@ impl Unsent {
         })
     }
 
-    /// The same for an event or a question, whose stream ends where there is no room: small ones have a budget that large responses of
-    /// others do not fill.
+    /// Takes room for an event or a question, whose stream ends where there is none: small ones have a budget that large responses
+    /// of others do not fill.
     ///
     /// # Errors
     ///
@@ -326,9 +326,9 @@ struct CountedBody {
     /// Bytes of frames that the room still covers.
     covered: usize,
     connection: PollSemaphore,
-    /// Of the connection, while room of the listener is awaited.
+    /// Permit of the connection, while room of the listener is awaited.
     permit: Option<OwnedSemaphorePermit>,
-    /// While it is.
+    /// Timer of the next try, while room of the listener is awaited.
     tick: Option<Pin<Box<Sleep>>>,
     sending: Arc<Sending>,
 }
@@ -341,7 +341,7 @@ struct CountedFrame {
     sending: Arc<Sending>,
 }
 
-/// What covers a frame.
+/// Budget that a frame is counted in.
 enum FrameRoom {
     /// The room of its response.
     Response,

@@ -13,7 +13,7 @@ use crate::metadata::requests::DEVICE_CLASS_PREFIX;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     by_name: BTreeMap<Arc<str>, Arc<ClassRecord>>,
-    /// By the resource that a class names.
+    /// Classes by the extended resource that they serve by their `extendedResourceName`.
     serving: FxHashMap<Arc<str>, Arc<ClassRecord>>,
 }
 
@@ -38,7 +38,7 @@ impl Classes {
         self.update_serving();
     }
 
-    /// Removes a class.
+    /// Removes the class of this name, if there is one.
     pub(super) fn remove(&mut self, name: &str) {
         self.by_name.remove(name);
         self.update_serving();

@@ -25,7 +25,8 @@ struct Model {
     in_flight: BTreeMap<String, Vec<Value>>,
 }
 
-/// What a pod has: keys of its claims, and the one for extended resources, `to be made` or a key.
+/// Claims of a pod: keys of those that it names, and the one for extended resources, as a key or `to be made`; none where it has no claims.
+/// The error is the obstacle's text, and whether kube-scheduler treats it as an error.
 type Found = Result<Option<(Vec<String>, Option<String>)>, (String, bool)>;
 
 fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
@@ -60,7 +61,7 @@ fn uids_of(claim: &Value) -> Vec<String> {
     pods_of(claim).into_iter().map(|(_, pod)| pod).chain([uid(claim)]).collect()
 }
 
-/// What a result holds: the device, and what a share of it takes.
+/// Returns the device that a result holds, and the capacity `m` that a share of it consumes; none with admin access.
 fn holding(result: &Value) -> Option<(&str, Option<&str>)> {
     let share = is_set(result, "/shareID").then(|| text(result, "/consumedCapacity/m"));
     (result["adminAccess"] != true).then(|| (text(result, "/device"), share))
@@ -224,7 +225,7 @@ impl Model {
     }
 }
 
-/// What the cache says of a pod.
+/// Returns the claims of a pod as the cache resolves them, in the model's form.
 fn resolved(claims: &Claims, pod: &Value) -> Found {
     let facts = facts(pod);
     match claims.resolve(&facts, text(pod, "/metadata/name"), text(pod, "/metadata/uid")) {

@@ -1,4 +1,4 @@
-//! Which allocations in flight end with which pod. Start at [`Owners`].
+//! Allocations in flight by the pod with which they end. Start at [`Owners`].
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use rustc_hash::FxHashMap;
 pub(super) struct Owners {
     /// UIDs of allocations in flight by the UID of the pod.
     by_pod: FxHashMap<Arc<str>, Vec<Arc<str>>>,
-    /// The reverse.
+    /// UID of the pod by the UID of an allocation in flight, the reverse of `by_pod`.
     pods: FxHashMap<Arc<str>, Arc<str>>,
 }
 
 impl Owners {
-    /// An allocation in flight is a pod's from now on.
+    /// Records the pod that an allocation in flight belongs to, in the place of any other.
     pub(super) fn insert(&mut self, pod_uid: &Arc<str>, uid: &Arc<str>) {
         self.remove(uid);
         self.pods.insert(Arc::clone(uid), Arc::clone(pod_uid));
         self.by_pod.entry(Arc::clone(pod_uid)).or_default().push(Arc::clone(uid));
     }
 
-    /// An allocation in flight has ended.
+    /// Removes an allocation in flight that has ended.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(pod) = self.pods.remove(uid) else { return };
         if let Some(uids) = self.by_pod.get_mut(&pod) {

@@ -11,18 +11,18 @@ use nodesift_object::claim::DeviceRequest;
 /// The claims of a pod that can be allocated somewhere, or are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// Those that the pod names, in its order; one that it names twice is here twice.
+    /// Claims that the pod names, in its order; one that it names twice is here twice.
     pub named: Vec<Arc<ClaimRecord>>,
-    /// The one for its extended resources; none where no class serves one of them.
+    /// Claim for the pod's extended resources; none where no class serves one of them.
     pub extended: Option<ExtendedClaim>,
 }
 
 /// The claim for a pod's extended resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExtendedClaim {
-    /// One from an earlier cycle.
+    /// Existing claim, made in an earlier scheduling cycle.
     Known(Arc<ClaimRecord>),
-    /// There is none yet.
+    /// No claim exists yet; one has to be created.
     ToBeMade,
 }
 

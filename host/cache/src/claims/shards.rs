@@ -12,7 +12,7 @@ use crate::limits::CLAIM_SHARDS;
 /// one shard.
 #[derive(Debug, Clone)]
 pub(crate) struct Shards<V, K = Arc<str>> {
-    /// By hash; empty as long as nothing was inserted.
+    /// Maps by hash of the key; empty as long as nothing was inserted.
     shards: Arc<Vec<Arc<FxHashMap<K, V>>>>,
 }
 

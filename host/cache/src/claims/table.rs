@@ -22,11 +22,11 @@ pub(crate) type Holds = Arc<[Hold]>;
 /// All claims and classes at one generation.
 #[derive(Debug, Clone, Default)]
 pub struct Claims {
-    /// By `namespace/name`.
+    /// All claims by `namespace/name`.
     by_key: Shards<Arc<ClaimRecord>>,
     /// Claims for extended resources by the UID of their pod, in the order of names; more than one only against the rules.
     by_pod: Shards<Arc<[Arc<ClaimRecord>]>>,
-    /// By the UID of the claim, or of the pod whose claim is still to be made.
+    /// Allocations in flight by the UID of the claim, or of the pod whose claim is still to be made.
     in_flight: Shards<Holds>,
     classes: Arc<Classes>,
     changed: Generation,
@@ -105,24 +105,24 @@ pub enum InFlightError {
     UnknownPod,
 }
 
-/// What is in flight for the claims of a pod.
+/// Devices held in flight for the claims of one pod, to be released and held again.
 #[derive(Debug, Clone)]
 pub struct PodHolds {
     pub(crate) pod_uid: Arc<str>,
-    /// By the UIDs that they are for; not empty.
+    /// Devices by the UID of the claim or pod that they are held for; not empty.
     pub(crate) held: Vec<(Arc<str>, Holds)>,
 }
 
-/// What a change does to devices.
+/// Devices that a change of claims holds, and devices that it releases.
 #[derive(Debug, Default)]
 pub(crate) struct HoldChange {
-    /// Held from now on. Where a claim goes on to hold a device, it is here and in `released`: hold first.
+    /// Devices held from now on. Where a claim goes on to hold a device, it is here and in `released`: hold first.
     pub(crate) held: Vec<Holds>,
-    /// Not held any more.
+    /// Devices that are not held any more.
     pub(crate) released: Vec<Holds>,
 }
 
-/// The writer's claims.
+/// Claims, classes and allocations in flight as the writer keeps them, indexed by UID and by pod.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimTable {
     shown: Arc<Claims>,
@@ -138,7 +138,7 @@ impl ClaimTable {
         self.by_uid.len() * (size_of::<ClaimRecord>() + 2 * INDEX_ENTRY_BYTES)
     }
 
-    /// As the next snapshot shows them.
+    /// Returns the claims, classes and allocations in flight that the next snapshot shows.
     pub(crate) fn shown(&self) -> &Arc<Claims> {
         &self.shown
     }
@@ -206,8 +206,8 @@ impl ClaimTable {
         Ok(HoldChange { held: vec![devices], released: Vec::new() })
     }
 
-    /// As [`Self::hold_in_flight`] for several claims of a pod, until [`Self::release_pod`]: all of them, or none. Of several for
-    /// one claim the last counts, as the last that is written does.
+    /// Holds devices for several claims of a pod like [`Self::hold_in_flight`], until [`Self::release_pod`]: all of them, or none. Of
+    /// several allocations for one claim the last counts, like the last one that is written.
     pub(crate) fn hold_for_pod(
         &mut self,
         pod_uid: &Arc<str>,
@@ -223,7 +223,7 @@ impl ClaimTable {
         Ok(HoldChange { held: last.into_values().collect(), released: Vec::new() })
     }
 
-    /// What is held in flight for a pod; none where nothing is.
+    /// Returns the devices held in flight for a pod; none where nothing is held.
     pub(crate) fn held_for(&self, pod_uid: &Arc<str>) -> Option<PodHolds> {
         let holds = |uid: &Arc<str>| Some((Arc::clone(uid), Arc::clone(self.shown.in_flight.get(uid)?)));
         let held: Vec<_> = self.owners.of(pod_uid).iter().filter_map(holds).collect();

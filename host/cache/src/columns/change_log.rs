@@ -8,36 +8,36 @@ use crate::limits::CHANGE_LOG_ENTRIES;
 /// A fact interface about nodes; the change log has one log for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeInterface {
-    /// `node-identity`.
+    /// Interface `node-identity`: names of nodes.
     Identity,
-    /// `node-labels`.
+    /// Interface `node-labels`: labels of nodes.
     Labels,
-    /// `node-annotations`.
+    /// Interface `node-annotations`: annotations that the policy lists.
     Annotations,
-    /// `node-taints`.
+    /// Interface `node-taints`: taints and the unschedulable flag.
     Taints,
-    /// `node-resources`.
+    /// Interface `node-resources`: resources and numbers of pods. Changes of `node-sums` are recorded here, too.
     Resources,
-    /// `node-ports`.
+    /// Interface `node-ports`: host ports in use by pods.
     Ports,
-    /// `node-features`.
+    /// Interface `node-features`: features that nodes declare.
     Features,
-    /// `node-conditions`.
+    /// Interface `node-conditions`: status of conditions, without times.
     Conditions,
-    /// `node-info`.
+    /// Interface `node-info`: versions, platform and provider ID.
     Info,
-    /// `node-images`.
+    /// Interface `node-images`: images that are present.
     Images,
-    /// `node-age`.
+    /// Interface `node-age`: creation times of nodes.
     Age,
-    /// `node-devices`.
+    /// Interface `node-devices`: devices that nodes can use.
     NodeDevices,
-    /// `node-parties`.
+    /// Interface `node-parties`: answers of external parties about nodes.
     Parties,
 }
 
 impl NodeInterface {
-    /// All of them.
+    /// All interfaces, in the order of their declaration.
     pub const ALL: [Self; 13] = [
         Self::Identity,
         Self::Labels,
@@ -94,7 +94,7 @@ impl ChangeLog {
         }
     }
 
-    /// The row changed in every interface.
+    /// Records that the row changed in every interface.
     pub(crate) fn record_whole(&mut self, generation: Generation, row: Row) {
         self.whole.record(generation, row);
     }

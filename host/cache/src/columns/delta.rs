@@ -3,9 +3,9 @@
 /// Whether something is added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delta {
-    /// It counts from now on.
+    /// Addition: it counts from now on.
     Add,
-    /// It counts no longer.
+    /// Removal: it no longer counts.
     Remove,
 }
 

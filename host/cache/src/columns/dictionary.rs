@@ -10,16 +10,17 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::DICTIONARY_DEAD_MIN;
 
-/// The value of [`Dictionary::integers`] for a text that is no decimal integer. Label values cannot begin with a minus sign, so no text is equal to it.
+/// The value of [`Dictionary::integers`] for a text that is no decimal integer. Label values cannot begin with a minus sign, so none is
+/// equal to it; an annotation can be.
 pub const NOT_AN_INTEGER: i64 = i64::MIN;
 
 /// The texts behind the codes of one column.
 #[derive(Debug, Default)]
 pub struct Dictionary {
-    /// By code; entry 0 is the empty text.
+    /// Texts by code; entry 0 is the empty text.
     texts: Vec<Arc<str>>,
     codes: FxHashMap<Arc<str>, u32>,
-    /// By code, how many rows use it.
+    /// Number of rows that use each code.
     rows: Vec<u32>,
     /// How many texts no row uses.
     dead: usize,
@@ -85,7 +86,7 @@ impl Dictionary {
         Arc::clone(self.integers.get_or_init(|| self.readable().map(read).collect()))
     }
 
-    /// By code, the texts that some row uses.
+    /// Texts that some row uses, by code.
     fn readable(&self) -> impl Iterator<Item = Option<&Arc<str>>> {
         self.texts.iter().zip(&self.rows).map(|(text, rows)| (*rows > 0).then_some(text))
     }
@@ -133,7 +134,7 @@ impl Dictionary {
         code
     }
 
-    /// One row fewer uses a code.
+    /// Subtracts one use of a code by a row.
     pub(super) fn release(&mut self, code: u32) {
         if let Some(rows) = self.rows.get_mut(code as usize).filter(|_| code != 0) {
             *rows = rows.saturating_sub(1);

@@ -13,11 +13,11 @@ use crate::metadata::PodRecord;
 pub struct Drift {
     /// The node's name; none where it is about a device.
     pub node: Option<Arc<str>>,
-    /// What of it, for example `free cpu`; the device.
+    /// Name of what differs, for example `free cpu` of a node, or a device as `device driver/pool/name`.
     pub what: String,
-    /// What was held.
+    /// Value that the cache held.
     pub held: String,
-    /// What the recount gave.
+    /// Value that the recount gave.
     pub counted: String,
 }
 

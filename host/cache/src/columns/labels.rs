@@ -147,7 +147,7 @@ impl NodeLabels {
     }
 }
 
-/// A built column.
+/// A label column that has been built, with the time of its last read.
 #[derive(Debug)]
 struct Built {
     column: Arc<LabelColumn>,
@@ -165,7 +165,7 @@ struct LabelColumns {
     reads: Arc<AtomicU64>,
     /// Per key how many nodes carry it.
     carriers: Arc<FxHashMap<Arc<str>, u32>>,
-    /// What is shown row by row instead; `None` where the columns are those of the cluster.
+    /// Row of another state that all rows show; `None` where the columns are those of the cluster.
     repeated: Option<Repeated>,
 }
 
@@ -265,7 +265,7 @@ impl LabelColumns {
         built
     }
 
-    /// Appends a row.
+    /// Appends a row with these labels.
     fn push(&mut self, labels: &Labels) {
         self.count(&Labels::default(), labels);
         for (key, built) in self.carry_over() {
@@ -273,8 +273,8 @@ impl LabelColumns {
         }
     }
 
-    /// Replaces the labels of a row. `rows` already holds the new ones; columns that are mostly dead texts, or that no
-    /// node carries any more, are dropped, and built anew on the next read.
+    /// Replaces the labels of a row. Columns that are mostly dead texts, or whose key no node carries any more, are dropped, and built anew
+    /// on the next read.
     fn set(&mut self, row: Row, old: &Labels, new: &Labels) {
         self.count(old, new);
         let carriers = Arc::clone(&self.carriers);

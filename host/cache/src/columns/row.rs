@@ -16,7 +16,7 @@ impl Row {
 pub struct Generation(pub u64);
 
 impl Generation {
-    /// The next generation.
+    /// Returns the generation after this one.
     pub(crate) fn next(self) -> Self {
         Self(self.0 + 1)
     }

@@ -47,7 +47,7 @@ impl<T: Default + Eq + Hash> Sets<T> {
         self.acquire_new(value).0
     }
 
-    /// The same for a value that is copied where it is new.
+    /// Returns the code of a value like [`Self::acquire`], and copies the value only where it is new.
     pub(crate) fn acquire_clone(&mut self, value: &T) -> u32
     where
         T: Clone,
@@ -63,7 +63,7 @@ impl<T: Default + Eq + Hash> Sets<T> {
         }
     }
 
-    /// The same as [`Self::acquire`], and whether the code stands for this value only from now on.
+    /// Returns the code of a value, counted as one more use like [`Self::acquire`], and whether the value is new to the dictionary.
     pub(crate) fn acquire_new(&mut self, value: T) -> (u32, bool) {
         if let Some(code) = self.codes.get(&value) {
             if let Some(users) = self.users.get_mut(*code as usize) {
@@ -110,7 +110,7 @@ impl<T: Default + Eq + Hash> Sets<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct CodedColumn<T> {
     codes: Column<u32>,
-    /// By code, as of the last [`CodedColumn::share_values`].
+    /// Values by code, as of the last [`CodedColumn::share_values`].
     values: Column<Arc<T>>,
 }
 
@@ -167,7 +167,7 @@ impl<T: Default + Eq + Hash> CodedColumn<T> {
         old != new
     }
 
-    /// Has the next snapshot show the values of the writer's dictionary.
+    /// Takes over the values of the writer's dictionary, for the next snapshot.
     pub(crate) fn share_values(&mut self, sets: &Sets<T>) {
         self.values = sets.values();
     }

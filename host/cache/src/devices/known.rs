@@ -14,7 +14,7 @@ use crate::metadata::devices::DeviceRecord;
 use crate::metadata::{PoolName, Shared};
 use nodesift_object::device::Attribute;
 
-/// What is kept of devices in use, and the next numbers.
+/// Texts, values, traits, models and devices in use, each kept once, and the next numbers of traits and devices.
 #[derive(Debug, Default)]
 pub(super) struct KnownDevices {
     texts: Shared<str>,

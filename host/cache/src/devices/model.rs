@@ -12,43 +12,44 @@ use nodesift_object::selector::NodeSelector;
 /// A device. Equal devices of different pools are one.
 #[derive(Debug)]
 pub struct Device {
-    /// Its number: equal devices have the same, and no number is ever given again to another device. They are given one after
+    /// Number of the device: equal devices have the same, and no number is ever given again to another device. Numbers are given one after
     /// the other from 0; [`u32::MAX`] stands for all devices for which none was left.
     pub id: u32,
-    /// Unique within its pool.
+    /// Name of the device, unique within its pool.
     pub name: Arc<str>,
     pub(super) model: Arc<Model>,
     /// The values that the model leaves to the device.
     pub(super) own: OwnValues,
 }
 
-/// What devices of one kind share. Each is kept once, so that a device is little more than its name and its UUID.
+/// Driver, traits, attribute names and common values of devices of one kind. Each is kept once, so that a device is little more than its
+/// name and its UUID.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Model {
     pub(super) driver: Arc<str>,
     pub(super) traits: Arc<Traits>,
     /// Names of attributes as devices write them, sorted.
     pub(super) names: Arc<[Arc<str>]>,
-    /// In the same order.
+    /// Values of the attributes, in the order of `names`.
     pub(super) values: Box<[Value]>,
 }
 
 /// The value of an attribute in a model.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Value {
-    /// That of all devices of the model.
+    /// Value that all devices of the model have.
     Common(Arc<Attribute>),
-    /// At this place of [`Device::own`]; places ascend.
+    /// Index into [`Device::own`]; such indexes ascend.
     Own(usize),
 }
 
 impl Device {
-    /// Who offers it.
+    /// Returns the name of the DRA driver that offers the device.
     pub fn driver(&self) -> &Arc<str> {
         &self.model.driver
     }
 
-    /// What it has in common with others.
+    /// Returns the capacities, taints and other traits that the device shares with others.
     pub fn traits(&self) -> &Arc<Traits> {
         &self.model.traits
     }
@@ -85,7 +86,8 @@ impl Device {
         }
     }
 
-    /// What decides about places of attributes: equal where drivers and names are, among devices that are in use at the same time.
+    /// Returns a key of the attributes' places: equal where drivers and attribute names are, among devices that are in use at the same
+    /// time.
     pub fn attribute_layout(&self) -> (usize, usize) {
         (Arc::as_ptr(&self.model.driver).addr(), Arc::as_ptr(&self.model.names).addr())
     }
@@ -121,13 +123,13 @@ impl Hash for Device {
     }
 }
 
-/// What devices have in common apart from names and attributes.
+/// Traits of devices apart from names and attributes, kept once for all devices that have them.
 #[derive(Debug)]
 pub struct Traits {
-    /// Its number: equal traits have the same, and no number is ever given again to others; [`Traits::LAST`] as [`u32::MAX`] in
-    /// [`Device::id`].
+    /// Number of the traits: equal traits have the same, and no number is ever given again to others; [`Traits::LAST`] stands for all
+    /// traits for which none was left, like [`u32::MAX`] in [`Device::id`].
     pub number: u32,
-    /// The traits.
+    /// Capacities, taints, counters and binding conditions.
     pub content: DeviceTraits,
 }
 
@@ -157,7 +159,7 @@ pub type SeenPools = Arc<[Arc<SeenPool>]>;
 /// A pool as some nodes see it. Nodes that see the same share it, until its slices or the use of its devices change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SeenPool {
-    /// Driver and name.
+    /// Driver and name of the pool.
     pub name: Arc<PoolName>,
     /// Whether devices can be allocated from it.
     pub state: PoolState,
@@ -177,20 +179,20 @@ impl SeenPool {
 /// Whether devices can be allocated from a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PoolState {
-    /// Yes.
+    /// Devices can be allocated from the pool.
     Ok,
-    /// Slices are missing.
+    /// Slices of the newest generation are missing.
     Incomplete,
-    /// It contradicts itself.
+    /// Slices contradict each other: devices draw on unknown counters, or names are used twice.
     Invalid,
 }
 
 /// A counter of a pool, in billionths of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SeenCounter {
-    /// What there is.
+    /// Total amount of the counter.
     pub total: i128,
-    /// What devices in use draw; may be more than there is.
+    /// Amount that devices in use draw; may be more than the total.
     pub held: i128,
 }
 
@@ -200,32 +202,32 @@ pub type Reaches = Result<bool, Arc<str>>;
 /// The nodes that a device is for, as an allocation has to name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceNodes {
-    /// All.
+    /// All nodes of the cluster.
     All,
-    /// The one that sees it: it is said by name.
+    /// Only the node that sees the device; the slice or the device names it.
     One,
-    /// Those that match.
+    /// Nodes that match the selector.
     Selected(Arc<NodeSelector>),
 }
 
-/// What a device draws: place in [`SeenPool::counters`], and billionths of a unit. A counter may appear twice.
+/// Counters that a device draws from: index into [`SeenPool::counters`], and amount in billionths of a unit. A counter may appear twice.
 pub type Draws = Arc<[(u32, i128)]>;
 
 /// A device of a pool as some nodes see it. Questions look at all devices of all nodes, and most of what they need is here, so that
 /// a pool is read from one end to the other and not device by device from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenDevice {
-    /// The device.
+    /// The device itself, shared by all pools that list it.
     pub device: Arc<Device>,
-    /// [`Device::id`].
+    /// Copy of [`Device::id`], so that it is read without following a reference.
     id: u32,
     /// Twice [`Traits::number`], and one more where a claim has it for itself.
     traits_and_use: u32,
-    /// What most devices have nothing of.
+    /// Reach, shares and counters of the device; `None` for most, which have none.
     pub(super) special: Option<Arc<Special>>,
 }
 
-/// Whom a device is for, shares and counters, where it is not simply for all who see the slice.
+/// Reach, shares and counters of a device, where it is not simply for all nodes that see the slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Special {
     pub(super) reaches: Reaches,
@@ -239,12 +241,12 @@ impl SeenDevice {
         Self { device: Arc::clone(device), id: device.id, traits_and_use, special }
     }
 
-    /// [`Device::id`].
+    /// Returns [`Device::id`] of the device.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// [`Traits::number`].
+    /// Returns [`Traits::number`] of the device.
     pub fn traits_number(&self) -> u32 {
         self.traits_and_use >> 1
     }
@@ -260,12 +262,12 @@ impl SeenDevice {
         self.special.as_ref().map_or(YES, |special| &special.reaches)
     }
 
-    /// What claims with shares of it hold, in billionths of a unit; `None` where none has a share.
+    /// Returns the amounts that claims with shares of the device hold, in billionths of a unit; `None` where none has a share.
     pub fn shared(&self) -> Option<&NanoAmounts> {
         self.special.as_ref()?.shared.as_ref()
     }
 
-    /// What it draws of the pool's counters.
+    /// Returns the counters that the device draws from, by index into [`SeenPool::counters`], with amounts in billionths of a unit.
     pub fn consumes(&self) -> &[(u32, i128)] {
         self.special.as_ref().map_or(&[], |special| &special.consumes)
     }

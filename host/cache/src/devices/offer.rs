@@ -34,12 +34,12 @@ pub(super) struct Slice {
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) name: Arc<PoolName>,
-    /// Of all generations, sorted by name.
+    /// Slices of all generations, sorted by name.
     pub(super) slices: Arc<Vec<Arc<Slice>>>,
     pub(super) uses: Arc<PoolUses>,
 }
 
-/// Which slices of a pool are for a node: their places, and where slices leave it to devices, per device whether it is.
+/// Slices of a pool that are for a node: their places, and where slices leave it to devices, per device whether it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Sight {
     slices: Vec<(usize, Vec<Reaches>)>,
@@ -111,7 +111,7 @@ impl Slice {
 }
 
 impl Offer {
-    /// What of these slices is for a node; places ascend.
+    /// Returns which of the slices at `places`, which ascend, are for a node, and which of their devices.
     pub(super) fn sight(
         &self,
         places: impl Iterator<Item = usize>,
@@ -215,7 +215,7 @@ struct Counters<'a> {
     /// Set and name of each, sorted.
     names: Vec<(&'a str, &'a str)>,
     seen: Vec<SeenCounter>,
-    /// What is drawn, by the address of what says so in the traits of devices.
+    /// Counters drawn, by the address of the consumption list in the traits of devices.
     drawn: FxHashMap<*const [SetConsumption], Draws>,
     nothing: Draws,
     /// Devices that draw and have nothing else special, by the address of what they draw.
@@ -239,7 +239,7 @@ impl<'a> Counters<'a> {
         Ok(Self { sets: names, names: counters, seen, drawn, nothing: Arc::default(), drawing })
     }
 
-    /// What a device draws, found once for all devices of its traits.
+    /// Returns the counters that a device draws from, computed once for all devices of its traits.
     fn drawn(&mut self, device: &Device) -> Result<Draws, Invalid> {
         let consumes = device.traits().content.consumes.as_slice();
         if consumes.is_empty() {
@@ -263,7 +263,7 @@ impl<'a> Counters<'a> {
         Ok(draws)
     }
 
-    /// What is special about a device; nothing about most.
+    /// Returns the reach, shares and counters of a device; none for most, which have nothing special.
     fn special(
         &mut self,
         reaches: Reaches,

@@ -8,7 +8,7 @@ use nodesift_object::device::{Attribute, AttributeRef};
 pub(super) struct OwnValues(Box<str>);
 
 impl OwnValues {
-    /// These values.
+    /// Encodes these values into one text.
     pub(super) fn of(values: &[Attribute]) -> Self {
         let mut all = String::new();
         let mut add = |letter: char, text: &str| all.extend([&format!("{letter}{}:", text.len()), text]);
@@ -24,17 +24,17 @@ impl OwnValues {
         Self(all.into())
     }
 
-    /// All, in their order.
+    /// Iterates over all values in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = AttributeRef<'_>> {
         self.texts().map(|(letter, text)| value(letter, text))
     }
 
-    /// The one at a place.
+    /// Returns the value at a place.
     pub(super) fn get(&self, place: usize) -> Option<AttributeRef<'_>> {
         self.texts().nth(place).map(|(letter, text)| value(letter, text))
     }
 
-    /// Letters and texts.
+    /// Iterates over the type letter and the text of each value.
     fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {

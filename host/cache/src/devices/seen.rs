@@ -1,4 +1,4 @@
-//! What the node of each row sees of devices, as a column. Start at [`Devices::seen_by`].
+//! Pools of devices that the node of each row sees, as a column. Start at [`Devices::seen_by`].
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Devices {
     wide: Arc<[Offer]>,
 }
 
-/// What a row sees, or why that cannot be told.
+/// Pools that a row sees, or the reason why they cannot be determined.
 pub(super) type Seen = Result<SeenPools, Arc<str>>;
 
 impl Devices {
@@ -32,7 +32,7 @@ impl Devices {
         self.rows.get(row).cloned().unwrap_or_else(|| Ok(SeenPools::default()))
     }
 
-    /// The same without a copy.
+    /// Returns the pools that the node of a row sees, like [`Self::seen_by`] but borrowed; none past the last row.
     ///
     /// # Errors
     ///

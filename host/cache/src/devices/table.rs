@@ -30,7 +30,7 @@ pub(crate) struct DeviceTable {
     wide: BTreeSet<Arc<PoolName>>,
     uses: Uses,
     known: KnownDevices,
-    /// By node what it sees of each pool, sorted by pool; also nodes that have no row.
+    /// Views of pools by node, sorted by pool; also of nodes that have no row.
     nodes: FxHashMap<Arc<str>, Vec<Sighting>>,
     /// Whether rows show wide pools.
     shows_wide: bool,
@@ -41,39 +41,39 @@ pub(crate) struct DeviceTable {
 
 #[derive(Debug, Default)]
 struct Pool {
-    /// Sorted by name.
+    /// Slices of the pool, sorted by name.
     slices: Arc<Vec<Arc<Slice>>>,
-    /// Where several nodes see it: what nodes of each sight see.
+    /// Views by sight, where several nodes see the pool.
     views: FxHashMap<Sight, Arc<SeenPool>>,
     /// Nodes that see something of it, sorted; mostly one.
     seers: Vec<Arc<str>>,
 }
 
-/// What a node sees of a pool.
+/// View of a pool from one node, or why it cannot be determined.
 #[derive(Debug, Clone)]
 struct Sighting {
     pool: Arc<PoolName>,
-    /// Boxed, since few nodes are blind.
+    /// The view, or the error. Errors are boxed, since few nodes have one.
     seen: Result<Arc<SeenPool>, Box<Blind>>,
 }
 
-/// What has changed of a pool.
+/// Change of a pool that rows do not show yet.
 #[derive(Debug)]
 enum Stale {
-    /// Slices, and maybe uses.
+    /// Changed slices, and maybe changed uses.
     Slices,
-    /// The use of these devices.
+    /// Changed use of these devices.
     Uses(Vec<Arc<str>>),
 }
 
 /// The nodes that have rows.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeRows<'a> {
-    /// By row.
+    /// Names of the nodes, by row.
     pub(crate) names: &'a Column<Arc<str>>,
-    /// By row.
+    /// Labels of the nodes, by row.
     pub(crate) labels: &'a Column<Labels>,
-    /// By name.
+    /// Row of a node by its name; none where it has no row.
     pub(crate) row: &'a dyn Fn(&str) -> Option<Row>,
 }
 
@@ -93,7 +93,7 @@ impl Sighting {
     }
 }
 
-/// Changes.
+/// Changes of slices, of uses and of nodes.
 impl DeviceTable {
     /// Adds a slice, or replaces the one of its name.
     pub(crate) fn apply_slice(&mut self, mut record: SliceRecord) {
@@ -390,7 +390,8 @@ impl DeviceTable {
         Some(sighting)
     }
 
-    /// What a node sees. `lists` has the lists made so far, by the addresses of their pools.
+    /// Returns the pools that a node sees, or the error of the first slice that cannot be judged. `lists` has the lists made so far, by the
+    /// addresses of their pools.
     fn seen_by(&self, node: &str, lists: &mut FxHashMap<Vec<*const SeenPool>, SeenPools>) -> Seen {
         let sightings = self.nodes.get(node).map_or(&[][..], Vec::as_slice);
         let (mut pools, mut blind) = (Vec::with_capacity(sightings.len()), None);

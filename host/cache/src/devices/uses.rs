@@ -19,9 +19,9 @@ pub(super) struct Uses {
 pub(crate) struct Miscounted {
     pub(crate) pool: PoolName,
     pub(crate) device: Arc<str>,
-    /// The use as it was.
+    /// Use of the device as it was recorded, as text.
     pub(crate) held: String,
-    /// As claims have it.
+    /// Use of the device according to claims, as text.
     pub(crate) counted: String,
 }
 
@@ -33,7 +33,7 @@ pub(super) type PoolUses = FxHashMap<Arc<str>, DeviceUse>;
 pub(super) struct DeviceUse {
     /// Claims that have it for themselves: more than one where they contradict each other.
     exclusive: u32,
-    /// What each claim with a share takes.
+    /// Amounts of each claim that has a share.
     shares: Vec<NanoAmounts>,
     /// The sums of all shares; `None` where there is none.
     shared: Option<NanoAmounts>,
@@ -64,7 +64,7 @@ impl Uses {
     }
 }
 
-/// The recount.
+/// Recount of uses from claims.
 impl Uses {
     /// How many devices are in use.
     pub(super) fn len(&self) -> usize {
@@ -126,7 +126,7 @@ impl DeviceUse {
         self.exclusive > 0
     }
 
-    /// What claims with shares hold.
+    /// Returns the sum of all shares' amounts; none where there is no share.
     pub(super) fn shared(&self) -> Option<&NanoAmounts> {
         self.shared.as_ref()
     }

@@ -9,25 +9,25 @@ use super::requests::{CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar};
 /// Amounts by the names of sums, sorted, each once. Sums are no resources: nothing is free of them.
 pub type Sums = Arc<[(Arc<str>, i64)]>;
 
-/// What a pod takes. It depends on the pod's own object alone, so that equal pods share it.
+/// Account of a pod by the policy's accounting component. It depends on the pod's own object alone, so that equal pods share it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Account {
     /// Requests of the pod on a node that it is not on yet, in the place of those of its facts.
     pub requests: Amounts,
-    /// What it takes of its node, in the place of what its facts say.
+    /// Usage of the pod on its node, in the place of that of its facts.
     pub usage: Amounts,
-    /// What it adds to the named sums of its node.
+    /// Amounts that the pod adds to the named sums of its node.
     pub sums: Sums,
     /// Marks for operators, sorted.
     pub flags: Arc<[Arc<str>]>,
-    /// Why this is not what the component says of the pod as it is now; none where it is.
+    /// Reason why the component has given no account of the pod as it is now; none where it has.
     pub fault: Option<AccountFault>,
 }
 
 /// Why an account is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AccountFault {
-    /// One line for operators.
+    /// Reason why the account is not known, one line for operators.
     pub text: Arc<str>,
     /// Whether the amounts are those of the pod's last account; else they are what the API says.
     pub is_last: bool,
@@ -53,7 +53,7 @@ impl Account {
         Self { requests, usage, sums: sums.into(), flags: flags.into(), fault: None }
     }
 
-    /// Whether the component has said it, now or before.
+    /// Whether the component has given the account, now or before.
     pub fn is_given(&self) -> bool {
         self.fault.as_ref().is_none_or(|fault| fault.is_last)
     }

@@ -1,4 +1,4 @@
-//! From an object to its compiled facts, once per object.
+//! Compilation of nodes and pods into their facts, once per object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use nodesift_object::selector::NodeSelector;
 use nodesift_object::status::Phase;
 use nodesift_object::{Kind, Node, Pod};
 
-/// What the cache keeps of a node for every policy.
+/// Compiles the facts of a node that are kept for every policy.
 pub fn node(object: &Node) -> NodeFacts {
     node_selecting(object, &Selection::default())
 }
 
-/// What the cache keeps of a node.
+/// Compiles the facts of a node, with those that `selection` selects.
 pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
     let listed = requests::allocatable(node);
     let mut allocatable = amounts(&listed);
@@ -51,12 +51,12 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
     }
 }
 
-/// What predicates read about a pod for every policy, and what it uses of a node.
+/// Compiles the facts of a pod that are kept for every policy.
 pub fn pod(object: &Pod) -> PodFacts {
     pod_selecting(object, &Selection::default())
 }
 
-/// What predicates read about a pod, and what it uses of a node.
+/// Compiles the facts of a pod, with those that `selection` selects.
 pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
     let spec = &pod.spec;
     PodFacts {
@@ -90,7 +90,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
     }
 }
 
-/// What an accounting component alone reads of a pod.
+/// Compiles the facts of a pod that only an accounting component reads; none where none is selected, or there is nothing.
 fn accounted(pod: &Pod, selection: &Selection) -> Option<Arc<AccountedFacts>> {
     let owners = owners(pod).iter().filter(|_| selection.account_owners);
     let facts = AccountedFacts {
@@ -156,12 +156,12 @@ fn required_affinity(object: &Pod) -> Option<&NodeSelector> {
     object.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref())
 }
 
-/// What the cache keeps of one pod for every policy. `own_schedulers` are the schedulers of the policy.
+/// Compiles the record of a pod with the facts that are kept for every policy. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record(object: &Pod, own_schedulers: &[String]) -> PodRecord {
     pod_record_selecting(object, own_schedulers, &Selection::default())
 }
 
-/// What the cache keeps of one pod. `own_schedulers` are the schedulers of the policy.
+/// Compiles the record of a pod, with the facts that `selection` selects. `own_schedulers` are the schedulers of the policy.
 pub fn pod_record_selecting(object: &Pod, own_schedulers: &[String], selection: &Selection) -> PodRecord {
     let facts = Arc::new(shared(object, selection));
     record_with(object, own_schedulers, facts, node_name(object).map(Arc::from))
@@ -172,7 +172,7 @@ pub(super) fn node_name(object: &Pod) -> Option<&str> {
     Some(object.spec.node_name.as_str()).filter(|name| !name.is_empty())
 }
 
-/// What the cache keeps of one pod, with facts and the name of its node as they are shared with others.
+/// Compiles the record of a pod around facts and a node name that are shared with others.
 pub(super) fn record_with(
     object: &Pod,
     own_schedulers: &[String],
@@ -302,7 +302,7 @@ fn present_images(node: &Node) -> Labels {
     names.into_iter().map(|name| (Arc::from(name), Arc::clone(&no_value))).collect()
 }
 
-/// Of two conditions of one type the first counts, as in kube-scheduler's helpers.
+/// Sorts conditions by type; of two of one type the first counts, as in kube-scheduler's helpers.
 fn conditions(listed: &[Condition]) -> Conditions {
     let mut conditions: Conditions =
         listed.iter().map(|condition| (Arc::from(condition.kind.as_str()), condition.status)).collect();

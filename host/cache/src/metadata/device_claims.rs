@@ -15,12 +15,12 @@ use nodesift_object::claim::{
 };
 use nodesift_object::device_configuration::DeviceConfiguration;
 
-/// A ResourceClaim.
+/// Compiled facts of a ResourceClaim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRecord {
-    /// `metadata.namespace`.
+    /// Namespace of the claim, from `metadata.namespace`.
     pub namespace: Arc<str>,
-    /// `metadata.name`.
+    /// Name of the claim, from `metadata.name`.
     pub name: Arc<str>,
     /// `metadata.uid`, or namespace/name where the source has none.
     pub uid: Arc<str>,
@@ -33,18 +33,18 @@ pub struct ClaimRecord {
     pub extended_for: Arc<[(Arc<str>, Arc<str>)]>,
     /// Requests and constraints, as written; without configurations.
     pub spec: Arc<DeviceClaim>,
-    /// What drivers are told about the devices.
+    /// Configuration for the drivers of its devices, as written.
     pub configurations: Configurations,
-    /// What it has been given; none where that is nothing yet.
+    /// Devices allocated to the claim; none while it is not allocated.
     pub allocation: Option<Arc<AllocationRecord>>,
-    /// UIDs of its users.
+    /// UIDs of the consumers in `status.reservedFor`.
     pub reserved_for: Arc<[Arc<str>]>,
 }
 
-/// What drivers are told about devices, as written; none where it is larger than [`CONFIGURATION_BYTES`].
+/// Configuration for drivers of devices, as written; none where it is larger than [`CONFIGURATION_BYTES`].
 pub type Configurations = Option<Arc<[DeviceConfiguration]>>;
 
-/// What a claim has been given.
+/// Allocation of a ResourceClaim: the held devices, the nodes that reach them, and whether they are attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationRecord {
     /// Devices and shares of devices that no other claim can have, in order; not those with admin access.
@@ -58,16 +58,16 @@ pub struct AllocationRecord {
 /// Whether the devices of an allocation are attached, by their binding conditions. The first device that is not ready decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceBinding {
-    /// They are, or need not be.
+    /// The devices are attached, or need not be.
     Ready,
-    /// Not yet. After this time, in seconds since 1970-01-01T00:00:00Z, the allocation is given up; none: never.
+    /// The devices are not attached yet. After this time, in seconds since 1970-01-01T00:00:00Z, the allocation is given up; none: never.
     Waiting(Option<i64>),
-    /// They cannot be.
+    /// The devices cannot be attached: a binding failure condition is true.
     Failed,
 }
 
 impl ClaimRecord {
-    /// `namespace/name`.
+    /// Returns `namespace/name` of the claim.
     pub fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
@@ -109,7 +109,7 @@ impl AllocationRecord {
     }
 }
 
-/// What the cache keeps of a ResourceClaim.
+/// Compiles the facts of a ResourceClaim.
 pub fn resource_claim(claim: &ResourceClaim) -> ClaimRecord {
     let ResourceClaim { metadata, spec, status } = claim;
     let is_extended = metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION).is_some_and(|value| value == "true");
@@ -170,10 +170,10 @@ fn binding(devices: &[AllocatedDevice], statuses: &[AllocatedDeviceStatus], allo
     DeviceBinding::Ready
 }
 
-/// A DeviceClass.
+/// Compiled facts of a DeviceClass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRecord {
-    /// `metadata.name`.
+    /// Name of the class, from `metadata.name`.
     pub name: Arc<str>,
     /// CEL expressions that a device of the class matches, all of them; none where a selector is not CEL.
     pub selectors: Vec<Option<String>>,
@@ -181,7 +181,7 @@ pub struct ClassRecord {
     pub serves: Option<Arc<str>>,
     /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; none where it is absent.
     pub created: Option<i64>,
-    /// What drivers are told about devices of the class.
+    /// Configuration for the drivers of devices of the class, as written.
     pub configurations: Configurations,
 }
 
@@ -205,7 +205,7 @@ impl ClassRecord {
     }
 }
 
-/// What the cache keeps of a DeviceClass.
+/// Compiles the facts of a DeviceClass.
 pub fn device_class(class: &DeviceClass) -> ClassRecord {
     let DeviceClass { metadata, spec } = class;
     let expression = |cel: &nodesift_object::selector::CelSelector| cel.expression.clone();

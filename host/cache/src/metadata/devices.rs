@@ -16,7 +16,7 @@ use nodesift_object::selector::NodeSelector;
 pub struct Amount {
     /// Exactly, in billionths of a unit.
     pub nano_units: i128,
-    /// In whole units, as Go's `Quantity.Value()` rounds and overflows.
+    /// Amount in whole units, as Go's `Quantity.Value()` rounds and overflows.
     pub units: i64,
 }
 
@@ -30,37 +30,37 @@ impl Amount {
 /// Amounts by name, in billionths of a unit, sorted by name.
 pub type NanoAmounts = Arc<[(Arc<str>, i128)]>;
 
-/// A pool of devices.
+/// Driver and name of a pool of devices, which identify it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PoolName {
-    /// Who offers it.
+    /// Name of the DRA driver that offers the pool.
     pub driver: Arc<str>,
-    /// Unique within the driver.
+    /// Name of the pool, unique within the driver.
     pub name: Arc<str>,
 }
 
-/// A device by its names.
+/// Driver, pool and name of a device, which identify it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId {
-    /// Who offers it.
+    /// Name of the DRA driver that offers the device.
     pub driver: Arc<str>,
-    /// The pool, unique within the driver.
+    /// Name of the pool, unique within the driver.
     pub pool: Arc<str>,
-    /// Unique within the pool.
+    /// Name of the device, unique within the pool.
     pub device: Arc<str>,
 }
 
-/// What an allocated claim holds of one device.
+/// A device, or a share of one, that an allocated claim holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// The device.
+    /// Device that is held.
     pub device: DeviceId,
-    /// What a share of it takes; `None` where the claim has the device for itself.
+    /// Amounts that a share of the device consumes; `None` where the claim has the device for itself.
     pub share: Option<NanoAmounts>,
 }
 
 impl Hold {
-    /// What a result of an allocation holds; `None` with admin access, which holds nothing.
+    /// Compiles a result of an allocation; `None` with admin access, which holds nothing.
     pub fn compile(result: &AllocatedDevice) -> Option<Self> {
         let device = DeviceId {
             driver: Arc::from(result.driver.as_str()),
@@ -76,61 +76,61 @@ impl Hold {
 /// A capacity of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DeviceCapacity {
-    /// Its name as the device writes it.
+    /// Name of the capacity as the device writes it.
     pub name: Arc<str>,
-    /// All of it.
+    /// Total amount of the capacity.
     pub value: Amount,
-    /// The same as it is written.
+    /// Total amount as it is written.
     pub text: Arc<str>,
-    /// What is taken where nothing is asked for; `None`: all of it.
+    /// Amount that a request without one consumes; `None` means the whole capacity.
     pub default: Option<Amount>,
-    /// Amounts that can be taken; empty: any.
+    /// Amounts that can be consumed; empty for any.
     pub valid_values: Vec<Amount>,
-    /// The range of amounts that can be taken.
+    /// Range of amounts that can be consumed.
     pub valid_range: Option<AmountRange>,
 }
 
 /// A range of amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AmountRange {
-    /// The least amount.
+    /// Smallest amount; none where nothing is rounded.
     pub min: Option<Amount>,
-    /// The greatest.
+    /// Largest amount; none where there is no limit.
     pub max: Option<Amount>,
     /// The distance between amounts, from the least on.
     pub step: Option<Amount>,
 }
 
-/// What a device draws from a set of counters of its pool.
+/// Amounts that a device draws from one counter set of its pool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SetConsumption {
-    /// The set.
+    /// Name of the counter set.
     pub set: Arc<str>,
-    /// By the counter's name, sorted.
+    /// Amounts by the name of the counter, sorted.
     pub counters: NanoAmounts,
 }
 
 /// Conditions to wait for before a pod is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BindingConditions {
-    /// Those that must hold; may be empty, which still puts the pool behind others.
+    /// Conditions that must hold; may be empty, which still puts the pool behind others.
     pub conditions: Vec<Arc<str>>,
-    /// Those that make binding fail.
+    /// Conditions that make binding fail.
     pub failure_conditions: Vec<Arc<str>>,
 }
 
 /// Everything about a device but its names and attributes: what many devices have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct DeviceTraits {
-    /// Sorted by name.
+    /// Capacities, sorted by name.
     pub capacities: Vec<DeviceCapacity>,
     /// Whether several claims can have shares.
     pub multiple_allocations: bool,
-    /// In the device's order.
+    /// Taints, in the order in which the device lists them.
     pub taints: Vec<DeviceTaint>,
-    /// In the device's order.
+    /// Counters that the device draws from, in the order in which it lists them.
     pub consumes: Vec<SetConsumption>,
-    /// `None` where there is nothing to wait for.
+    /// Binding conditions; `None` where there is nothing to wait for.
     pub binding: Option<BindingConditions>,
     /// Whether a claim with the device is for the chosen node only.
     pub binds_to_node: bool,
@@ -140,7 +140,7 @@ pub struct DeviceTraits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeviceRecord {
     pub(crate) name: Arc<str>,
-    /// By name as it is written, sorted.
+    /// Attributes by name as it is written, sorted.
     pub(crate) attributes: Vec<(Arc<str>, Attribute)>,
     pub(crate) traits: DeviceTraits,
 }
@@ -156,28 +156,28 @@ pub(crate) struct CounterSet {
 /// The nodes that a slice or a device is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// None.
+    /// No node at all.
     Nowhere,
-    /// All.
+    /// Every node of the cluster.
     Everywhere,
-    /// The one of this name.
+    /// Only the node of this name.
     Node(Arc<str>),
-    /// Those that match; with the selector as it is written, which allocations repeat.
+    /// Nodes that match the selector; with the selector as it is written, which allocations repeat.
     Selected(Box<NodeSelectorTest>, Arc<NodeSelector>),
-    /// That cannot be told.
+    /// Unknown nodes, since the selector is invalid.
     Broken(Box<BrokenReach>),
 }
 
-/// Why nodes cannot be told.
+/// Error of an invalid node selector, in two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BrokenReach {
-    /// The error about it alone.
+    /// Error about the selector alone.
     error: Arc<str>,
-    /// The same as one about its slice.
+    /// Error with the name of the slice.
     of_slice: Arc<str>,
 }
 
-/// What the cache keeps of a ResourceSlice.
+/// Compiled facts of a ResourceSlice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceRecord {
     pub(crate) name: Arc<str>,
@@ -194,7 +194,8 @@ pub struct SliceRecord {
 }
 
 impl Reach {
-    /// Source: `nodeMatches` in k8s.io/dynamic-resource-allocation/structured/internal/pools.go.
+    /// Compiles the three fields that select nodes. Source: `nodeMatches` in
+    /// k8s.io/dynamic-resource-allocation/structured/internal/pools.go.
     fn compile(slice: &str, node: Option<&str>, everywhere: bool, selector: Option<&NodeSelector>) -> Self {
         match (node.filter(|node| !node.is_empty()), selector) {
             (Some(node), _) => Self::Node(Arc::from(node)),
@@ -229,7 +230,7 @@ impl Reach {
 }
 
 impl SliceRecord {
-    /// What the cache keeps of a slice.
+    /// Compiles the facts of a ResourceSlice.
     pub fn compile(slice: &ResourceSlice) -> Self {
         let (name, spec) = (slice.metadata.name.as_str(), &slice.spec);
         let reach = Reach::compile(name, spec.node_name.as_deref(), spec.all_nodes, spec.node_selector.as_ref());
@@ -252,7 +253,7 @@ impl SliceRecord {
         }
     }
 
-    /// Its name.
+    /// Name of the slice, from `metadata.name`.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }

@@ -17,22 +17,22 @@ use nodesift_object::node::{ConditionStatus, Taint};
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
 
-/// What the cache keeps of a node.
+/// Compiled facts of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// `metadata.name`.
+    /// Name of the node, from `metadata.name`.
     pub name: Arc<str>,
     /// `metadata.resourceVersion`; empty where the source has none.
     pub resource_version: Arc<str>,
-    /// `metadata.labels`.
+    /// Labels of the node, from `metadata.labels`.
     pub labels: Labels,
     /// `metadata.annotations`, those that the policy lists.
     pub annotations: Labels,
-    /// `spec.unschedulable`.
+    /// Whether the node is cordoned: `spec.unschedulable`.
     pub unschedulable: bool,
-    /// `spec.taints`, in order.
+    /// Taints in the order of `spec.taints`.
     pub taints: Vec<Taint>,
-    /// `status.declaredFeatures`, sorted.
+    /// Features of `status.declaredFeatures`, sorted.
     pub features: Vec<Arc<str>>,
     /// `status.conditions`: types, sorted, each with its status.
     pub conditions: Conditions,
@@ -43,13 +43,13 @@ pub struct NodeFacts {
     pub created: i64,
     /// The names in `status.images`, sorted, each once, in the form of labels without values. Empty where no policy reads them.
     pub images: Labels,
-    /// `status.allocatable` without `pods`.
+    /// Amounts of `status.allocatable`, without `pods`.
     pub allocatable: Amounts,
     /// `status.capacity`, `pods` included. Read by state dumps only.
     pub capacity: Amounts,
     /// `status.allocatable.pods`; 0 where absent.
     pub pod_limit: i64,
-    /// What it adds to named sums itself; empty without an accounting component.
+    /// Amounts that the node adds to named sums itself; empty without an accounting component.
     pub sums: Sums,
 }
 
@@ -59,14 +59,14 @@ pub const NO_TIME: i64 = i64::MIN;
 /// Conditions of a node by type, sorted, each once.
 pub type Conditions = Vec<(Arc<str>, ConditionStatus)>;
 
-/// What the cache keeps of one pod.
+/// Compiled facts of one pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodRecord {
     /// `metadata.uid`, or namespace/name where the source has none.
     pub uid: Arc<str>,
-    /// `metadata.namespace`.
+    /// Namespace of the pod, from `metadata.namespace`.
     pub namespace: Arc<str>,
-    /// `metadata.name`.
+    /// Name of the pod, from `metadata.name`.
     pub name: Arc<str>,
     /// `metadata.resourceVersion`; empty where the source has none.
     pub resource_version: Arc<str>,
@@ -74,25 +74,25 @@ pub struct PodRecord {
     pub node_name: Option<Arc<str>>,
     /// Whether the pod is being deleted.
     pub terminating: bool,
-    /// Which kind of scheduler placed it.
+    /// Kind of the scheduler that placed the pod.
     pub ownership: Ownership,
     /// `spec.priority`; 0 where absent.
     pub priority: i32,
     /// `status.nominatedNodeName` of a pod that is bound to no node: preemption is making room for it there.
     pub nominated_node: Option<Arc<str>>,
-    /// What pods of one template share.
+    /// Facts that pods of one template share.
     pub facts: Arc<PodFacts>,
-    /// What it takes; none where that is what its facts say.
+    /// Account of the pod; none where its facts say what it takes.
     pub account: Option<Arc<Account>>,
 }
 
 impl PodRecord {
-    /// What predicates read about the pod: its facts, with what its account says that it takes.
+    /// Returns the facts that predicates read about the pod, with the requests and usage of its account.
     pub fn whole_facts(&self) -> Arc<PodFacts> {
         self.whole_facts_by(self.account.as_ref())
     }
 
-    /// As [`Self::whole_facts`], by an account in the place of its own.
+    /// Returns the facts like [`Self::whole_facts`], by an account in the place of the pod's own.
     pub fn whole_facts_by(&self, account: Option<&Arc<Account>>) -> Arc<PodFacts> {
         let facts = self.unpinned_facts();
         match account {
@@ -101,22 +101,22 @@ impl PodRecord {
         }
     }
 
-    /// What it takes of its node; units as in [`Amounts`].
+    /// Returns the usage of the pod on its node; units as in [`Amounts`].
     pub fn usage(&self) -> &Amounts {
         self.account.as_ref().map_or(&self.facts.usage, |account| &account.usage)
     }
 
-    /// What a node must have free for it to be placed there; units as in [`Amounts`].
+    /// Returns the amounts that a node must have free for the pod to be placed there; units as in [`Amounts`].
     pub fn requests(&self) -> &Amounts {
         self.account.as_ref().map_or(&self.facts.requests, |account| &account.requests)
     }
 
-    /// What it adds to the named sums of its node.
+    /// Returns the amounts that the pod adds to the named sums of its node.
     pub fn sums(&self) -> &[(Arc<str>, i64)] {
         self.account.as_ref().map_or(&[], |account| &account.sums)
     }
 
-    /// Its facts with the required node affinity that is left out of those of a pinned pod.
+    /// Returns the facts with the required node affinity, which is left out of those of a pinned pod.
     fn unpinned_facts(&self) -> Arc<PodFacts> {
         match &self.node_name {
             Some(node) if self.facts.is_pinned => {
@@ -132,13 +132,13 @@ impl PodRecord {
         self.node_name.as_ref().or(self.nominated_node.as_ref())
     }
 
-    /// The same pod on another node, or on none; its requests and affinities stay as they were.
+    /// Returns the pod on another node, or on none; its requests and affinities stay as they were.
     pub fn on_node(&self, node_name: Option<Arc<str>>) -> Self {
         let facts = if node_name == self.node_name { Arc::clone(&self.facts) } else { self.unpinned_facts() };
         Self { node_name, facts, ..self.clone() }
     }
 
-    /// The same pod, nominated for another node, or for none. A pod that is on a node is nominated for none whatever is given.
+    /// Returns the pod nominated for another node, or for none. On a pod that is on a node, the nomination has no effect.
     #[must_use]
     pub fn nominated_for(&self, nominated_node: Option<Arc<str>>) -> Self {
         Self { nominated_node, ..self.clone() }
@@ -168,7 +168,7 @@ impl PodRecord {
         size.0
     }
 
-    /// Its ownership under a policy with these schedulers. A static pod stays one.
+    /// Returns the ownership under a policy with these schedulers. A static pod stays one.
     pub(crate) fn ownership_by(&self, own_schedulers: &[String]) -> Ownership {
         match self.ownership {
             Ownership::ForeignStatic => Ownership::ForeignStatic,
@@ -176,13 +176,13 @@ impl PodRecord {
         }
     }
 
-    /// The same pod with another account.
+    /// Returns the pod with another account.
     #[must_use]
     pub fn accounted(&self, account: Option<Arc<Account>>) -> Self {
         Self { account, ..self.clone() }
     }
 
-    /// The same pod under another ownership.
+    /// Returns the pod under another ownership.
     pub(crate) fn owned(&self, ownership: Ownership) -> Self {
         Self { ownership, ..self.clone() }
     }
@@ -197,16 +197,16 @@ impl PodRecord {
 /// Whether a pod was placed by a scheduler of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// By one of the policy's schedulers.
+    /// Placed by one of the policy's schedulers.
     Own,
-    /// By another scheduler.
+    /// Placed by another scheduler.
     Foreign,
-    /// By its node's kubelet: the owner is the Node; never a victim.
+    /// Created by the kubelet of its node: the owner is the Node. Never a preemption victim.
     ForeignStatic,
 }
 
 impl Ownership {
-    /// That of the pods of a scheduler. `own_schedulers` are the schedulers of the policy.
+    /// Returns the ownership of the pods of a scheduler. `own_schedulers` are the schedulers of the policy.
     pub(crate) fn of(scheduler_name: &str, own_schedulers: &[String]) -> Self {
         if own_schedulers.iter().any(|own| own == scheduler_name) { Self::Own } else { Self::Foreign }
     }
@@ -220,22 +220,22 @@ impl Ownership {
 /// The part of a pod that its template decides: what predicates read about a pod, and what it uses of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PodFacts {
-    /// `metadata.namespace`.
+    /// Namespace of the pod, from `metadata.namespace`.
     pub namespace: Arc<str>,
     /// `spec.schedulerName`; `default-scheduler` where absent. It decides about [`Ownership`].
     pub scheduler_name: Arc<str>,
-    /// `metadata.labels`.
+    /// Labels of the pod, from `metadata.labels`.
     pub labels: Labels,
     /// `metadata.annotations`, those that the policy lists.
     pub annotations: Labels,
-    /// `spec.nodeSelector`.
+    /// Labels that the node must have, from `spec.nodeSelector`.
     pub node_selector: Labels,
     /// The required node affinity; none where the pod has none, or is pinned.
     pub required_affinity: Option<NodeSelector>,
     /// Whether the pod is bound, and its required node affinity is the name of its node and nothing else. Pods of a DaemonSet
     /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] restores it.
     pub is_pinned: bool,
-    /// `spec.tolerations`, in order.
+    /// Tolerations in the order of `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
     /// Requests of the pod on a node that it is not on yet; units as in [`Amounts`].
     pub requests: Amounts,
@@ -243,7 +243,7 @@ pub struct PodFacts {
     pub usage: Amounts,
     /// Kind and name of the controller that made the pod, where it is one that selects pods.
     pub controller: Option<(Kind, Arc<str>)>,
-    /// `spec.topologySpreadConstraints`, in order.
+    /// Spread constraints in the order of `spec.topologySpreadConstraints`.
     pub spread: Vec<TopologySpreadConstraint>,
     /// Required pod affinity, as written.
     pub affinity: Vec<PodAffinityTerm>,
@@ -261,17 +261,17 @@ pub struct PodFacts {
     pub resource_claims: Vec<Arc<str>>,
     /// Volumes of the kinds that can keep the pod from a node, in order.
     pub volumes: Arc<[PodVolume]>,
-    /// What `pod-spec` alone shows; none where it is not selected.
+    /// Fields that only the interface `pod-spec` shows; none where it is not selected.
     pub spec: Option<Arc<SpecFacts>>,
     /// The controller as `pod-owner` shows it; none where there is none, or it is not selected.
     pub owner: Option<Arc<OwnerFacts>>,
     /// Claims and extended resources as `pod-claims` shows them; none where the pod asks for neither, or they are not selected.
     pub claims: Option<Arc<PodClaims>>,
-    /// What an accounting component alone reads; none where it is not selected, or there is nothing.
+    /// Facts that only an accounting component reads; none where it is not selected, or there is nothing.
     pub accounted: Option<Arc<AccountedFacts>>,
 }
 
-/// What an accounting component reads of a pod beyond what predicates read.
+/// Facts of a pod that an accounting component reads beyond those that predicates read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct AccountedFacts {
     /// `metadata.ownerReferences`, in order, each with whether it is the controller. Empty where they are not selected.
@@ -291,22 +291,22 @@ pub struct SpecFacts {
     pub service_account: Option<Arc<str>>,
     /// `spec.runtimeClassName`; none where absent or empty.
     pub runtime_class: Option<Arc<str>>,
-    /// `spec.hostNetwork`.
+    /// Whether the pod uses the node's network: `spec.hostNetwork`.
     pub host_network: bool,
     /// Images of containers and init containers, sorted, each once.
     pub images: Arc<[Arc<str>]>,
 }
 
-/// The controller of a pod, whatever its kind.
+/// An owner of a pod, of any kind: an entry of `metadata.ownerReferences`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct OwnerFacts {
-    /// For example `apps/v1`.
+    /// API group and version of the owner's kind, for example `apps/v1`.
     pub api_version: Arc<str>,
-    /// For example `ReplicaSet`.
+    /// Kind of the owner, for example `ReplicaSet`.
     pub kind: Arc<str>,
-    /// `metadata.name`.
+    /// Name of the owner, its `metadata.name`.
     pub name: Arc<str>,
-    /// `metadata.uid`.
+    /// UID of the owner, its `metadata.uid`.
     pub uid: Arc<str>,
 }
 
@@ -317,7 +317,7 @@ pub struct HostPort {
     pub ip: Arc<str>,
     /// `protocol`; `TCP` where absent.
     pub protocol: Arc<str>,
-    /// `hostPort`; never 0.
+    /// Port on the node (`hostPort`); never 0.
     pub port: i32,
 }
 
@@ -354,7 +354,7 @@ pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
 }
 
 impl PodFacts {
-    /// The same facts, with what an account says that the pod takes.
+    /// Returns the facts with the requests and usage of an account.
     #[must_use]
     pub fn accounted_as(self, account: &Account) -> Self {
         Self { requests: account.requests.clone(), usage: account.usage.clone(), ..self }

@@ -10,21 +10,21 @@ use super::selector::{LabelRequirement, Test, is_in, step};
 /// Requirements that must all hold, one entry per key.
 #[derive(Debug)]
 pub(crate) struct LabelTest<'a> {
-    /// Sorted by key, each key once.
+    /// Tests sorted by key, each key once.
     keys: Vec<KeyTest<'a>>,
     /// How many of the keys must be present.
     present: usize,
 }
 
-/// What the requirements on one key amount to.
+/// All requirements on one label key, combined.
 #[derive(Debug)]
 struct KeyTest<'a> {
     key: &'a str,
     must_exist: bool,
     must_be_absent: bool,
-    /// Sorted. `None`: every value.
+    /// Values that are allowed, sorted; `None` for every value.
     allowed: Option<Cow<'a, [Arc<str>]>>,
-    /// Sorted.
+    /// Values that are not allowed, sorted.
     denied: Cow<'a, [Arc<str>]>,
 }
 

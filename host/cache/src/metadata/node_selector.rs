@@ -18,12 +18,12 @@ const NAME_FIELD: &str = "metadata.name";
 /// A node selector, ready to be matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeSelectorTest {
-    /// One of them must hold. Those that match nothing are left out.
+    /// Terms, of which one must hold. Those that match nothing are left out.
     terms: Vec<Term>,
     error: Option<Arc<str>>,
 }
 
-/// All parts must hold.
+/// A term of a node selector; all its parts must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Term {
     labels: Vec<LabelRequirement>,
@@ -53,8 +53,8 @@ impl NodeSelectorTest {
         Self { terms: selector.node_selector_terms.iter().filter_map(Term::compile).collect(), error }
     }
 
-    /// What is wrong with the selector, in the words of Kubernetes; `None` where it is good. Errors of `matchFields` are not
-    /// named.
+    /// Returns the errors of the selector with their places, in the words of Kubernetes; `None` where it is valid. Errors of `matchFields`
+    /// are not named.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What a pod says of claims on devices: those that it names, and extended resources that devices may serve in its containers.
+//! Claims of a pod on devices: those that it names, and extended resources that devices may serve in its containers.
 //!
 //! Start with [`PodClaims`]. Whether the claims exist is for `claims::resolve`.
 
@@ -11,10 +11,10 @@ use nodesift_object::{Pod, Quantity};
 /// Nano-units in a unit.
 const NANO: i128 = 1_000_000_000;
 
-/// What a pod asks for of devices.
+/// Claims and extended resources by which a pod asks for devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PodClaims {
-    /// `spec.resourceClaims`, in order.
+    /// Entries of `spec.resourceClaims`, in order.
     pub named: Arc<[PodClaim]>,
     /// Extended resources that a DeviceClass may serve, of which the pod asks for more than nothing; sorted.
     pub resources: Arc<[Arc<str>]>,
@@ -27,48 +27,48 @@ pub struct PodClaims {
 pub struct PodClaim {
     /// The name of the entry.
     pub name: Arc<str>,
-    /// Which ResourceClaim it is.
+    /// ResourceClaim that the entry refers to.
     pub claim: ClaimReference,
 }
 
-/// Which ResourceClaim a pod means.
+/// ResourceClaim that an entry of a pod's `spec.resourceClaims` refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ClaimReference {
-    /// The one of this name.
+    /// The claim of this name.
     Named(Arc<str>),
-    /// The one of this name, which was made of a template for the pod alone.
+    /// The claim of this name, which was made of a template for the pod alone.
     Made(Arc<str>),
-    /// One that is still to be made of a template.
+    /// A claim that is still to be made of a template.
     NotMade,
-    /// None: the pod's status says that it needs none.
+    /// No claim: the pod's status says that it needs none.
     NotNeeded,
-    /// None: the entry has neither a claim nor a template.
+    /// No claim: the entry names neither a claim nor a template.
     Unknown,
 }
 
-/// What a container asks for of [`PodClaims::resources`].
+/// Requests of one container for the resources of [`PodClaims::resources`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ContainerResources {
-    /// Unique within the pod.
+    /// Name of the container, unique within the pod.
     pub name: Arc<str>,
     /// Whether it is an init container that ends.
     pub is_short: bool,
-    /// Sorted by name.
+    /// Requested extended resources, sorted by name.
     pub resources: Arc<[ContainerResource]>,
 }
 
 /// An extended resource among a container's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContainerResource {
-    /// Its number among all of the container's requests, sorted by name.
+    /// Index among all requests of the container, sorted by name.
     pub key: u32,
-    /// Its number in [`PodClaims::resources`].
+    /// Index of the resource in [`PodClaims::resources`].
     pub resource: u32,
-    /// How many; 0 where that is no whole number of 64 bits.
+    /// Requested number; 0 where that is no whole number of 64 bits.
     pub count: i64,
 }
 
-/// What a pod says; none where it asks for nothing of devices.
+/// Compiles the claims of a pod; none where it asks for no devices.
 pub(super) fn of_pod(pod: &Pod) -> Option<PodClaims> {
     let asked = requests::served_by_devices(pod);
     if asked.is_empty() && pod.spec.resource_claims.is_empty() {

@@ -35,7 +35,7 @@ struct Kept {
 }
 
 impl Pool {
-    /// What the cache keeps of one pod.
+    /// Compiles the record of a pod, with parts that equal those of other objects shared.
     pub fn pod_record(&self, pod: &Pod, own_schedulers: &[String], selection: &Selection) -> PodRecord {
         let (facts, node_name) = template::with_content(pod, selection, |content| {
             let (recent, node_name) = {
@@ -57,7 +57,7 @@ impl Pool {
         compile::record_with(pod, own_schedulers, facts, node_name)
     }
 
-    /// What the cache keeps of a node.
+    /// Compiles the facts of a node, with parts that equal those of other objects shared.
     pub fn node(&self, node: &Node, selection: &Selection) -> NodeFacts {
         let mut facts = compile::node_selecting(node, selection);
         let mut kept = self.kept.lock();
@@ -194,12 +194,12 @@ impl<T: ?Sized + Eq + Hash> Shared<T> {
         self.values.len()
     }
 
-    /// Whether it has grown since the last sweep.
+    /// Whether it has grown by a quarter since the last sweep, and has at least [`POOL_SWEEP_MIN`] values.
     pub(crate) fn is_sweep_due(&self) -> bool {
         self.values.len() >= self.sweep_at
     }
 
-    /// Drops values that nobody else has.
+    /// Drops values that have no other reference.
     pub(crate) fn sweep(&mut self) {
         self.values.retain(|value| Arc::strong_count(value) > 1);
         self.sweep_at = (self.values.len() + self.values.len() / 4).max(POOL_SWEEP_MIN);

@@ -1,10 +1,10 @@
-//! What a pod requests, what it uses of its node, and what a node offers, in whole numbers per resource.
+//! Requests of pods, their usage of nodes, and the amounts that nodes offer, in whole numbers per resource.
 //!
-//! The rules are kube-scheduler's at 1.36 with feature gates at their defaults (`PodLevelResources`,
-//! `InPlacePodVerticalScaling` and `InPlacePodLevelResourcesVerticalScaling` on, `DRANodeAllocatableResources` off):
-//! staging/src/k8s.io/component-helpers/resource/helpers.go for the sums, pkg/scheduler/framework/types.go for names
-//! and rounding, noderesources/fit.go for pods to be placed. Quantities are summed exactly and rounded up once per
-//! pod. Start at [`incoming`], [`existing`] and [`allocatable`].
+//! The rules are kube-scheduler's at 1.36 with feature gates at their defaults (`PodLevelResources`, `InPlacePodVerticalScaling` and
+//! `InPlacePodLevelResourcesVerticalScaling` on, `DRANodeAllocatableResources` off):
+//! staging/src/k8s.io/component-helpers/resource/helpers.go for the sums, pkg/scheduler/framework/types.go for names and rounding,
+//! noderesources/fit.go for pods to be placed. Quantities are summed exactly and rounded up once per pod. Start at [`incoming`],
+//! [`existing`] and [`allocatable`].
 
 mod effective;
 mod names;
@@ -22,7 +22,7 @@ pub const MEMORY: &str = "memory";
 pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 /// The name under which a node says how many pods fit.
 pub const PODS: &str = "pods";
-/// Before the name of a DeviceClass: the extended resource that the class serves whatever it says.
+/// Prefix of the extended resource that a DeviceClass serves whatever its `extendedResourceName` is; its name follows.
 pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Amounts by resource name, in the order of names: `cpu` in millicores, everything else in whole units.
@@ -67,9 +67,8 @@ fn amount(name: &str, quantity: &Quantity) -> Option<i64> {
     }
 }
 
-/// What an unplaced pod requests: what NodeResourcesFit's `computePodResourceRequest` gives. Read from the
-/// spec alone. `cpu`, `memory` and `ephemeral-storage` are listed where above zero, any other resource also at zero;
-/// an amount below zero counts as zero.
+/// Returns the requests of an unplaced pod, as NodeResourcesFit's `computePodResourceRequest` gives them, from the spec alone. `cpu`,
+/// `memory` and `ephemeral-storage` are listed where above zero, any other resource also at zero; an amount below zero counts as zero.
 pub fn incoming(pod: &Pod) -> Requests {
     Requests::round(&effective::from_spec(pod), |name, amount| match name {
         PODS => None,
@@ -78,9 +77,8 @@ pub fn incoming(pod: &Pod) -> Requests {
     })
 }
 
-/// What a pod uses of the node it is bound to: what it adds to `NodeInfo.Requested`. While a resize in place is under
-/// way that is the greatest of what is specified, admitted and in force. Resources at zero are not listed; amounts
-/// below zero count as they are.
+/// Returns the usage of a pod on the node it is bound to, which it adds to `NodeInfo.Requested`. While a resize in place is under way that
+/// is the greatest of what is specified, admitted and in force. Resources at zero are not listed; amounts below zero count as they are.
 pub fn existing(pod: &Pod) -> Requests {
     Requests::round(&effective::from_spec_and_status(pod), |name, amount| {
         (name != PODS && amount != 0).then_some(amount)
@@ -100,12 +98,12 @@ pub fn served_by_devices(pod: &Pod) -> Requests {
     Requests::round(&effective::from_spec(pod), |name, amount| (amount != 0 && is_served(name)).then_some(amount))
 }
 
-/// What a node offers, `pods` included: `status.allocatable`, the only amounts that predicates read.
+/// Returns `status.allocatable` of a node, `pods` included: the only amounts that predicates read.
 pub fn allocatable(node: &Node) -> Requests {
     Requests::round(&node.status.allocatable, |_, amount| Some(amount))
 }
 
-/// What the machine has, `pods` included: `status.capacity`.
+/// Returns `status.capacity` of a node, `pods` included.
 pub fn capacity(node: &Node) -> Requests {
     Requests::round(&node.status.capacity, |_, amount| Some(amount))
 }

@@ -1,9 +1,9 @@
-//! What is compiled of nodes and pods for some policies alone: no other pays for it. Start at [`Selection`].
+//! Selection of facts that only some policies read: no other pays for compiling them. Start at [`Selection`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What predicates read of nodes and pods beyond what is compiled for every policy.
+/// Facts of nodes, pods and ConfigMaps to keep beyond those that are kept for every policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Keys of annotations, sorted, each once.
@@ -33,7 +33,7 @@ impl Selection {
         Self { annotation_keys: keys.into(), ..Self::default() }
     }
 
-    /// Whether this has all of another one.
+    /// Whether this selects all that another selection does.
     pub fn covers(&self, other: &Self) -> bool {
         has_all(&self.annotation_keys, &other.annotation_keys)
             && has_all(&self.config_maps, &other.config_maps)
@@ -46,7 +46,7 @@ impl Selection {
             && (self.account_containers || !other.account_containers)
     }
 
-    /// All of both.
+    /// Returns the union of both selections.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Selection {
         Self { node_info: false, node_images: false, config_maps: Arc::default(), ..self.clone() }
     }
 
-    /// The names of the interfaces whose facts this selects, other than annotations.
+    /// Names of the interfaces whose facts this selects, other than annotations and ConfigMaps; those of one flag as one text.
     pub fn interfaces(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (self.pod_spec, "pod-spec"),
@@ -88,7 +88,7 @@ impl Selection {
         all.into_iter().filter(|(is_selected, _)| *is_selected).map(|(_, interface)| interface)
     }
 
-    /// The ConfigMaps alone.
+    /// Returns the part that selects ConfigMaps.
     #[must_use]
     pub fn of_config_maps(&self) -> Self {
         Self { config_maps: Arc::clone(&self.config_maps), ..Self::default() }

@@ -14,7 +14,7 @@ pub struct LabelRequirement {
     test: Test,
 }
 
-/// What a requirement says of the value. Lists of values are sorted.
+/// Test of a label's value by one requirement. Lists of values are sorted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Test {
     In(Vec<Arc<str>>),
@@ -84,11 +84,11 @@ impl LabelRequirement {
 /// Pods of some namespaces that carry some labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PodSelector {
-    /// Pods of these namespaces match (sorted, each once),
+    /// Namespaces whose pods match, sorted, each once.
     pub namespaces: Vec<Arc<str>>,
-    /// and those of namespaces whose labels meet all of these; empty: of every namespace.
+    /// Requirements on the labels of further namespaces whose pods match; empty for every namespace, `None` for no further one.
     pub namespace_requirements: Option<Vec<LabelRequirement>>,
-    /// What the pod's labels must meet, all of it.
+    /// Requirements that the pod's labels must all meet.
     pub requirements: Vec<LabelRequirement>,
 }
 
@@ -138,11 +138,11 @@ fn bytes_of(texts: &[Arc<str>]) -> usize {
     texts.iter().map(|text| size_of::<Arc<str>>() + text.len()).sum()
 }
 
-/// What labels have if they meet requirements: things that are filed by clues are found without a look at those whose
+/// Property that labels have if they meet requirements: entries that are filed by clues are found without a look at those whose
 /// requirements cannot be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Clue<'a> {
-    /// All labels have it.
+    /// No property: all labels have it.
     Nothing,
     /// A key, whatever its value.
     Key(&'a str),

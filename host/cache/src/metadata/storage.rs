@@ -12,22 +12,22 @@ use super::labels::Labels;
 use super::volumes::in_tree::InTreeVolume;
 use nodesift_object::selector::{LabelSelector, NodeSelector};
 
-/// What the cache keeps of a storage object.
+/// Compiled facts of a storage object of any kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageRecord {
-    /// A PersistentVolumeClaim.
+    /// Facts of a PersistentVolumeClaim.
     Claim(Claim),
-    /// A PersistentVolume.
+    /// Facts of a PersistentVolume.
     Volume(Volume),
-    /// A StorageClass.
+    /// Facts of a StorageClass.
     Class(Class),
-    /// A CSINode.
+    /// Facts of a CSINode.
     Node(CsiNode),
-    /// A CSIDriver.
+    /// Facts of a CSIDriver.
     Driver(CsiDriver),
-    /// A CSIStorageCapacity.
+    /// Facts of a CSIStorageCapacity.
     Capacity(Capacity),
-    /// A VolumeAttachment.
+    /// Facts of a VolumeAttachment.
     Attachment(Attachment),
 }
 
@@ -35,7 +35,7 @@ pub enum StorageRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exact(pub i128);
 
-/// A PersistentVolumeClaim.
+/// Compiled facts of a PersistentVolumeClaim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "documented in the contract, `cluster-storage.claim`")]
 pub struct Claim {
@@ -60,7 +60,7 @@ pub struct Claim {
     pub labels: Labels,
 }
 
-/// A PersistentVolume.
+/// Compiled facts of a PersistentVolume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "documented in the contract, `cluster-storage.volume`")]
 pub struct Volume {
@@ -90,14 +90,14 @@ impl Volume {
     }
 }
 
-/// What a PersistentVolume is made of.
+/// Source of a PersistentVolume, which decides whether a CSI driver attaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VolumeSource {
     /// A volume of a CSI driver.
     Csi {
-        /// The driver.
+        /// Name of the CSI driver.
         driver: Arc<str>,
-        /// The volume handle.
+        /// Identifier of the volume at the driver.
         handle: Arc<str>,
     },
     /// An in-tree kind that a CSI driver has replaced.
@@ -109,7 +109,7 @@ pub enum VolumeSource {
 /// Label keys with the values that a node may have, all of which must hold.
 pub(super) type Topology = Vec<(Arc<str>, Vec<Arc<str>>)>;
 
-/// A StorageClass.
+/// Compiled facts of a StorageClass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "documented in the contract, `cluster-storage.class`")]
 pub struct Class {
@@ -123,16 +123,16 @@ pub struct Class {
 /// When claims of a class are bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BindingMode {
-    /// At once. kube-scheduler reads unknown texts as this one.
+    /// Bound at once. kube-scheduler reads unknown texts as this one.
     Immediate,
     /// When a pod that uses the claim is placed.
     WaitForFirstConsumer,
 }
 
-/// A CSINode.
+/// Compiled facts of a CSINode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsiNode {
-    /// The node's name.
+    /// Name of the CSINode object, which is that of its node.
     pub name: Arc<str>,
     /// How many volumes of a driver the node can attach; drivers without a limit are left out.
     pub limits: Vec<(Arc<str>, i64)>,
@@ -140,21 +140,21 @@ pub struct CsiNode {
     pub migrated: Vec<Arc<str>>,
 }
 
-/// A CSIDriver.
+/// Compiled facts of a CSIDriver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsiDriver {
-    /// Its name.
+    /// Name of the CSIDriver object, which is that of the driver.
     pub name: Arc<str>,
     /// Whether it reports storage capacity.
     pub reports_capacity: bool,
 }
 
-/// A CSIStorageCapacity.
+/// Compiled facts of a CSIStorageCapacity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capacity {
-    /// `namespace/name`.
+    /// Key of the object, `namespace/name`.
     pub key: Arc<str>,
-    /// The StorageClass.
+    /// Name of the StorageClass that the capacity is for.
     pub class_name: Arc<str>,
     /// Capacity in bytes; none where unknown.
     pub bytes: Option<i64>,
@@ -164,12 +164,12 @@ pub struct Capacity {
     pub node_selector: Option<LabelSelector>,
 }
 
-/// A VolumeAttachment, where it names a driver and a PersistentVolume; kube-scheduler skips all others.
+/// Compiled facts of a VolumeAttachment. kube-scheduler counts those that name a driver and a PersistentVolume, and skips all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// The object's name.
+    /// Name of the VolumeAttachment object.
     pub name: Arc<str>,
-    /// The node's name.
+    /// Name of the node.
     pub node: Arc<str>,
     /// The driver; empty where the object names none.
     pub driver: Arc<str>,

@@ -14,17 +14,17 @@ use nodesift_object::volume::Volume;
 /// One entry of `spec.volumes` of a kind for which a predicate can reject a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PodVolume {
-    /// The entry's name.
+    /// Name of the entry, unique within the pod.
     pub name: Arc<str>,
     /// The claim, if any.
     pub claim: Option<ClaimSource>,
     /// Disks named in the pod itself; more than one only in a pod that no API server would take.
     pub disks: Vec<Disk>,
-    /// The same disk or another in-tree kind, as its CSI driver names it.
+    /// In-tree volume as its CSI driver identifies it; none beside a claim, and for kinds without such a driver.
     pub in_tree: Option<InTreeVolume>,
 }
 
-/// Which claim a volume is.
+/// PersistentVolumeClaim that a volume refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ClaimSource {
     /// The claim of this name in the pod's namespace.
@@ -46,7 +46,7 @@ pub enum DiskKind {
 /// A disk that is named in the pod itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Disk {
-    /// Of which kind it is.
+    /// Kind of the disk, by its volume source.
     pub kind: DiskKind,
     /// Identifies the disk among those of its kind: a name, a volume ID, an IQN, or `pool/image`.
     pub id: Arc<str>,

@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub struct EncodedNames {
     bytes: Vec<u8>,
-    /// Where the bytes of each name end.
+    /// End of each name in `bytes`.
     ends: Vec<usize>,
 }
 
@@ -17,7 +17,7 @@ impl EncodedNames {
     /// The number of the repeated field whose elements [`Self::protobuf`] has: that of feasible nodes.
     pub const PROTOBUF_FIELD: u8 = 2;
 
-    /// As elements of an array in JSON, each with a comma before it.
+    /// Encodes the names as elements of a JSON array, each with a comma before it.
     pub(super) fn json<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         Self::of(names, |name, bytes| {
             bytes.push(b',');
@@ -26,7 +26,8 @@ impl EncodedNames {
         })
     }
 
-    /// As elements of the repeated field [`Self::PROTOBUF_FIELD`] in protobuf, each with its key, one byte, and its length.
+    /// Encodes the names as elements of the repeated field [`Self::PROTOBUF_FIELD`] in protobuf, each with its key, one byte, and its
+    /// length.
     pub(super) fn protobuf<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         const LENGTH_DELIMITED: u8 = 2;
         Self::of(names, |name, bytes| {
@@ -77,7 +78,7 @@ impl EncodedNames {
         self.bytes.len().saturating_mul(names).checked_div(self.ends.len()).unwrap_or(0)
     }
 
-    /// Where the bytes of a name begin.
+    /// Returns where the bytes of a name begin.
     fn start(&self, rank: usize) -> usize {
         let before = rank.min(self.ends.len()).checked_sub(1);
         before.and_then(|before| self.ends.get(before)).copied().unwrap_or(0)

@@ -15,12 +15,12 @@ use crate::pods::account_change::AccountChange;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NamedSums {
     columns: Arc<BTreeMap<Arc<str>, Column<i64>>>,
-    /// By row; also under names that are not declared.
+    /// Amounts that nodes add themselves, by row; also under names that are not declared.
     own: Column<Sums>,
 }
 
 impl NamedSums {
-    /// The names, sorted.
+    /// Names of the declared sums, sorted.
     pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.columns.keys()
     }
@@ -30,12 +30,12 @@ impl NamedSums {
         self.columns.get(name)
     }
 
-    /// What the node of a row adds.
+    /// Returns the amounts that the node of a row adds itself.
     pub(crate) fn own(&self, row: Row) -> Option<&Sums> {
         self.own.get(row)
     }
 
-    /// Has columns of these names and of no others; new ones are counted. `pods_on` are the pods of a row. True where that
+    /// Makes columns of these names, counted where they are new, and drops all others. `pods_on` are the pods of a row. True where that
     /// changes something.
     pub(crate) fn declare<'a>(&mut self, names: &[Arc<str>], pods_on: impl Fn(Row) -> &'a [Arc<PodRecord>]) -> bool {
         let mut columns: BTreeMap<Arc<str>, Column<i64>> = BTreeMap::new();
@@ -150,7 +150,7 @@ impl NamedSums {
     }
 }
 
-/// What a node and the pods on it add.
+/// Iterates over the amounts that a node and the pods on it add.
 fn all<'a>(own: &'a Sums, pods: &'a [Arc<PodRecord>]) -> impl Iterator<Item = &'a (Arc<str>, i64)> {
     own.iter().chain(pods.iter().flat_map(|pod| pod.sums()))
 }
@@ -197,7 +197,7 @@ impl NamedSumsStrip {
         self.columns.values_mut().for_each(|column| column.rows.push(column.now));
     }
 
-    /// The rows.
+    /// Returns the sums of all rows so far.
     pub(crate) fn finish(self) -> NamedSums {
         let columns = self.columns.into_iter().map(|(name, column)| (name, Column::of(column.rows))).collect();
         NamedSums { columns: Arc::new(columns), own: Column::filled(self.rows, &self.own) }

@@ -15,7 +15,7 @@ use crate::columns::{Column, DriftReport, Row};
 pub struct Epoch(pub NonZero<u64>);
 
 impl Epoch {
-    /// A random epoch.
+    /// Returns a random epoch, for a new cache.
     pub(crate) fn random() -> Self {
         Self(NonZero::new(fastrand::u64(1..)).unwrap_or(NonZero::<u64>::MIN))
     }
@@ -52,13 +52,13 @@ impl NodeNames {
     }
 }
 
-/// What all names together determine.
+/// Order of the names of all nodes, and encodings that depend on all names.
 #[derive(Debug, Default)]
 struct NameOrder {
     names: Column<Arc<str>>,
     /// Rows in the order of names.
     rows: Arc<[Row]>,
-    /// By row: its place in `rows`.
+    /// Place in `rows` of each row.
     ranks: Vec<u32>,
     /// Found on first use, as its neighbour.
     json: OnceLock<EncodedNames>,
@@ -115,7 +115,7 @@ impl NodeIndex {
         self.names.get(row)
     }
 
-    /// Names by row.
+    /// Names of the nodes, by row.
     pub(crate) fn names(&self) -> &Column<Arc<str>> {
         &self.names
     }
@@ -130,7 +130,7 @@ impl NodeIndex {
         self.order.get_or_init(|| NodeNames(Arc::new(NameOrder::of(&self.rows, &self.names))))
     }
 
-    /// Appends a row.
+    /// Appends a row for a node of this name, and returns it.
     pub(crate) fn push(&mut self, name: &Arc<str>) -> Row {
         // A cluster never comes near 2^32 nodes; a row past that would shadow the last one.
         let row = Row(u32::try_from(self.len()).unwrap_or(u32::MAX));

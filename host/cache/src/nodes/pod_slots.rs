@@ -115,7 +115,7 @@ impl PodSlotsStrip {
         Self { now, limit: at(&slots.limit), used: Vec::new(), foreign: Vec::new(), free: Vec::new() }
     }
 
-    /// Removes a pod.
+    /// Removes a pod from the numbers.
     pub(crate) fn remove(&mut self, pod: &PodRecord) {
         self.now.used -= 1;
         self.now.free = self.now.free.wrapping_add(1);
@@ -129,7 +129,7 @@ impl PodSlotsStrip {
         self.free.push(self.now.free);
     }
 
-    /// The rows.
+    /// Returns the numbers of all rows so far.
     pub(crate) fn finish(self) -> PodSlots {
         let limit = Column::filled(self.used.len(), &self.limit);
         PodSlots { used: Column::of(self.used), foreign: Column::of(self.foreign), limit, free: Column::of(self.free) }

@@ -34,11 +34,11 @@ pub struct Resource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Own {
-    /// No.
+    /// The node does not list the resource.
     None = 0,
-    /// With an amount of zero.
+    /// The node lists the resource with an amount of zero.
     Zero = 1,
-    /// With any other amount.
+    /// The node lists the resource with any other amount.
     More = 2,
 }
 
@@ -107,7 +107,7 @@ impl Resources {
         rows.into_iter().map(|row| resource.map_or(Own::None, |resource| resource.own(row))).collect()
     }
 
-    /// What a node advertises, without what it advertises at zero.
+    /// Returns the amounts that a node advertises, without those of zero.
     pub(crate) fn allocatable_of(&self, row: Row) -> Amounts {
         let amount = |resource: &Resource| resource.allocatable.get(row).copied().unwrap_or(0);
         let amounts = self.columns.iter().map(|(name, resource)| (Arc::clone(name), amount(resource)));
@@ -156,7 +156,7 @@ impl Resources {
         }
     }
 
-    /// Pods of a row use what their accounts say now.
+    /// Changes the usage of pods of a row to that of their present accounts.
     pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
         let changes = || changes.iter().filter(|change| change.changes_usage());
         // How much more of each resource, by all and by foreign pods.

@@ -31,12 +31,12 @@ use crate::pods::counts::{CountView, Counts};
 use crate::pods::{CountKey, SumKey};
 use nodesift_object::node::Taint;
 
-/// All columns.
+/// All columns of facts about nodes, over dense rows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NodeTable {
     index: NodeIndex,
     labels: NodeLabels,
-    /// Those that the policy lists.
+    /// Annotations that the policy lists.
     annotations: NodeLabels,
     unschedulable: Column<u8>,
     taints: CodedColumn<Vec<Taint>>,
@@ -108,9 +108,9 @@ impl Dictionaries {
     }
 }
 
-/// Reading.
+/// Readers of the columns.
 impl NodeTable {
-    /// Which node is in which row.
+    /// Names by row, and rows by name.
     pub(crate) fn index(&self) -> &NodeIndex {
         &self.index
     }
@@ -140,22 +140,22 @@ impl NodeTable {
         &self.unschedulable
     }
 
-    /// `spec.taints`.
+    /// Taint sets of `spec.taints`, by row.
     pub(crate) fn taints(&self) -> &CodedColumn<Vec<Taint>> {
         &self.taints
     }
 
-    /// `status.capacity`.
+    /// Amounts of `status.capacity`, by row.
     pub(crate) fn capacity(&self) -> &CodedColumn<Amounts> {
         &self.capacity
     }
 
-    /// `status.declaredFeatures`.
+    /// Features of `status.declaredFeatures`, by row.
     pub(crate) fn features(&self) -> &CodedColumn<Vec<Arc<str>>> {
         &self.features
     }
 
-    /// `status.conditions`.
+    /// Conditions of `status.conditions`, by row.
     pub(crate) fn conditions(&self) -> &CodedColumn<Conditions> {
         &self.conditions
     }
@@ -180,7 +180,7 @@ impl NodeTable {
         &self.ports
     }
 
-    /// Numbers of pods.
+    /// Numbers of pods and free pod slots, by row.
     pub(crate) fn slots(&self) -> &PodSlots {
         &self.slots
     }
@@ -205,27 +205,27 @@ impl NodeTable {
         &self.volumes
     }
 
-    /// What nodes see of devices.
+    /// Pools of devices that nodes see, by row.
     pub(crate) fn devices(&self) -> &Devices {
         &self.devices
     }
 
-    /// Which pods are on which rows, by class.
+    /// Classes of the pods on each row.
     pub(crate) fn population(&self) -> &Population {
         &self.population
     }
 
-    /// Per row how many pods a key counts; `None` once `go_on` says no.
+    /// Per row how many pods a key counts; `None` once `go_on` returns false.
     pub(crate) fn count(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
         self.counts.count(key, &self.population, go_on)
     }
 
-    /// Per row what the pods of a key use of its resource; `None` once `go_on` says no.
+    /// Per row what the pods of a key use of its resource; `None` once `go_on` returns false.
     pub(crate) fn sum(&self, key: &SumKey, go_on: &dyn Fn() -> bool) -> Option<Column<i64>> {
         self.counts.sum(key, &self.population, go_on)
     }
 
-    /// The counts.
+    /// Counts and sums over pods by selector, for tests.
     #[cfg(test)]
     pub(crate) fn count_view(&self) -> &CountView {
         &self.counts
@@ -252,7 +252,7 @@ impl NodeTable {
     }
 }
 
-/// Changing rows.
+/// Changes of rows and of the facts in them.
 impl NodeTable {
     /// Appends a row of a node of which only the name is known.
     pub(crate) fn push(&mut self, name: &Arc<str>) -> Row {
@@ -320,7 +320,7 @@ impl NodeTable {
         self.labels.set(row, labels)
     }
 
-    /// Replaces annotations.
+    /// Replaces annotations; true where that changes something.
     pub(crate) fn set_annotations(&mut self, row: Row, annotations: &Labels) -> bool {
         self.annotations.set(row, annotations)
     }
@@ -336,17 +336,17 @@ impl NodeTable {
         changes
     }
 
-    /// Replaces `status.capacity`.
+    /// Replaces `status.capacity`; true where that changes something.
     pub(crate) fn set_capacity(&mut self, row: Row, capacity: &Amounts, dictionaries: &mut Dictionaries) -> bool {
         self.capacity.set(row, capacity.clone(), &mut dictionaries.capacity)
     }
 
-    /// Replaces `status.declaredFeatures`.
+    /// Replaces `status.declaredFeatures`; true where that changes something.
     pub(crate) fn set_features(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
         self.features.set(row, node.features.clone(), &mut dictionaries.features)
     }
 
-    /// Replaces the conditions.
+    /// Replaces the conditions; true where that changes something.
     pub(crate) fn set_conditions(&mut self, row: Row, node: &NodeFacts, dictionaries: &mut Dictionaries) -> bool {
         self.conditions.set(row, node.conditions.clone(), &mut dictionaries.conditions)
     }
@@ -370,7 +370,7 @@ impl NodeTable {
         changes
     }
 
-    /// Replaces `status.allocatable.pods`.
+    /// Replaces `status.allocatable.pods`; true where that changes something.
     pub(crate) fn set_pod_limit(&mut self, row: Row, limit: i64) -> bool {
         self.slots.set_limit(row, limit)
     }
@@ -380,7 +380,7 @@ impl NodeTable {
         self.named_sums.set_own(row, sums)
     }
 
-    /// Has columns of the sums of these names, and of no others; `pods_on` are the pods of a node, by its name.
+    /// Makes columns of the sums of these names, and drops all others; `pods_on` are the pods of a node, by its name.
     pub(crate) fn declare_sums<'a>(
         &mut self,
         names: &[Arc<str>],
@@ -412,7 +412,7 @@ impl NodeTable {
         table.settle(nodes, &mut self.devices)
     }
 
-    /// Storage objects changed.
+    /// Drops what was derived from storage objects, since they have changed.
     pub(crate) fn storage_changed(&mut self) {
         self.volumes.storage_changed();
     }
@@ -422,7 +422,7 @@ impl NodeTable {
         self.population.set_namespace(name, labels)
     }
 
-    /// Removes a namespace.
+    /// Removes a namespace; true where there was one.
     pub(crate) fn remove_namespace(&mut self, name: &str) -> bool {
         self.population.remove_namespace(name)
     }
@@ -446,7 +446,7 @@ impl NodeTable {
     }
 }
 
-/// Pods on rows.
+/// Changes of pods on rows.
 impl NodeTable {
     /// Adds a pod to the row of its node, or removes it: what a snapshot shows of it without a dictionary.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
@@ -458,14 +458,14 @@ impl NodeTable {
         self.controllers.apply(delta, row, pod);
     }
 
-    /// Has pods of a row take what their accounts say now: as [`Self::apply`], which would remove and add them. What does not depend
-    /// on accounts stays as it is.
+    /// Changes the amounts of pods of a row to those of their present accounts, with the same result as removing and adding each by
+    /// [`Self::apply`]. Columns that do not depend on accounts stay as they are.
     pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
         self.resources.change_accounts(row, changes);
         self.named_sums.change_accounts(row, changes);
     }
 
-    /// As [`Self::change_accounts`], in the class counts.
+    /// Changes the usage of pods of a row in the class counts, like [`Self::change_accounts`] in the columns.
     pub(crate) fn change_usages(&mut self, row: Row, changes: &[AccountChange], counts: &mut Counts) {
         counts.change_usages(row, changes, &mut self.population);
     }
@@ -482,7 +482,7 @@ impl NodeTable {
         counts.apply(delta, row, pod, &mut self.population);
     }
 
-    /// Has the next snapshot show the values of the dictionaries, and the counts.
+    /// Takes over the values of the dictionaries and the counts, for the next snapshot.
     pub(crate) fn share(&mut self, dictionaries: &Dictionaries, counts: &mut Counts) {
         self.taints.share_values(&dictionaries.taints);
         self.ports.share_values(&dictionaries.ports);

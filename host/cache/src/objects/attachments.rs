@@ -39,22 +39,22 @@ pub enum Obstacle {
 pub struct Uncounted {
     /// The row of its node.
     pub row: Row,
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: Arc<str>,
-    /// Its name.
+    /// Name of the pod.
     pub pod: Arc<str>,
-    /// Why.
+    /// Reason why its volumes cannot be counted.
     pub obstacle: Obstacle,
 }
 
 /// The pod whose volumes are resolved.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
-    /// The pod's namespace.
+    /// Namespace of the pod.
     pub namespace: &'a str,
-    /// The pod's name.
+    /// Name of the pod.
     pub name: &'a str,
-    /// The pod's UID.
+    /// UID of the pod; empty where the source has none.
     pub uid: &'a str,
 }
 
@@ -64,12 +64,12 @@ impl<'a> From<&'a PodRecord> for Owner<'a> {
     }
 }
 
-/// Whether the pod is bound to a node.
+/// Whether the pod whose volumes are resolved is bound to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
-    /// It is: a claim that does not exist is left out.
+    /// The pod is bound: a claim that does not exist is left out.
     Bound,
-    /// It is not: it cannot run without its claims.
+    /// The pod is not bound, and cannot run without its claims: one that does not exist is an obstacle.
     Pending,
 }
 
@@ -117,7 +117,7 @@ struct Distinct<T> {
 }
 
 impl<T: Clone + Eq + Hash> Distinct<T> {
-    /// Of so many at most. A pod may list tens of thousands of volumes; most list a few.
+    /// Returns an empty list for `count` values at most. A pod may list tens of thousands of volumes; most list a few.
     fn of(count: usize) -> Self {
         Self { values: Vec::new(), known: (count > FEW_VOLUMES).then(HashSet::new) }
     }
@@ -329,12 +329,12 @@ impl Attachments {
         self.with_others(counted, |all| all.rows_with(driver, handle), |row| Row(*row))
     }
 
-    /// Of every row whose pods cannot all be counted, the first such pod by namespace and name.
+    /// Returns the first pod by namespace and name of every row whose pods cannot all be counted.
     pub fn uncounted(&self) -> Cow<'_, [Uncounted]> {
         self.with_others(&self.uncounted, Self::uncounted, |pod| pod.row)
     }
 
-    /// What is counted here, and what `below` has counted of all other rows.
+    /// Returns the entries counted here, and those that `below` has counted of all other rows.
     fn with_others<'a, T: Clone>(
         &'a self,
         counted: &'a [T],

@@ -31,7 +31,7 @@ struct Claim {
 
 const DRIVER: &str = "csi.example.com";
 
-/// What is said of one node: limit, volumes in use by pods, all volumes, the first pod that cannot be counted.
+/// Expected attachments of one node: limit, volumes in use by pods, all volumes, the first pod that cannot be counted.
 type View = (Option<i64>, BTreeSet<String>, BTreeSet<String>, Option<(String, Obstacle)>);
 
 impl Model {

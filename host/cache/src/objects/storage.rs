@@ -47,21 +47,21 @@ impl<T: PartialEq> ByKey<T> {
     }
 }
 
-/// Volumes by name.
+/// Volumes of one class by their name.
 type VolumesByName = BTreeMap<Arc<str>, Arc<Volume>>;
 
-/// All storage objects.
+/// All storage objects by kind and key.
 #[derive(Debug, Clone, Default)]
 pub struct StorageTable {
-    /// By `namespace/name`.
+    /// All claims by `namespace/name`.
     claims: ByKey<Claim>,
     volumes: ByKey<Volume>,
-    /// Names of the volumes of a class; the empty text for those without.
+    /// Volumes by the name of their class; under the empty text those without a class.
     volumes_by_class: Arc<BTreeMap<Arc<str>, Arc<VolumesByName>>>,
     classes: ByKey<Class>,
     nodes: ByKey<CsiNode>,
     drivers: ByKey<CsiDriver>,
-    /// By `namespace/name`.
+    /// All capacities by `namespace/name`.
     capacities: ByKey<Capacity>,
     attachments: ByKey<Attachment>,
 }

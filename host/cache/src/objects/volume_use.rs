@@ -16,11 +16,11 @@ pub type VolumePods = Arc<[Arc<PodRecord>]>;
 /// Kind and identity of a disk.
 type DiskName = (DiskKind, Arc<str>);
 
-/// Which pods use which disk and claim.
+/// Use of disks and claims by pods on nodes.
 #[derive(Debug, Default)]
 pub struct VolumeUse {
     disks: FxHashMap<DiskName, Vec<(Row, Disk)>>,
-    /// By namespace and name of a claim, how many volumes of pods on nodes are this claim.
+    /// Number of volumes of pods on nodes that are a claim, by its namespace and name.
     claims: FxHashMap<(Arc<str>, Arc<str>), u32>,
     /// The count below an overlay; `None` where all rows are counted here.
     below: Option<Below>,
@@ -32,7 +32,7 @@ struct Below {
     all: Arc<OnceLock<VolumeUse>>,
     /// The rows that the overlay counts itself, sorted.
     touched: Arc<[Row]>,
-    /// What those rows used without the overlay.
+    /// Use of those rows by pods without the overlay.
     replaced: Box<VolumeUse>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct PodVolumes {
     pods: Column<VolumePods>,
     /// Disks and claims that they use, counted on first read.
     in_use: Arc<OnceLock<VolumeUse>>,
-    /// What is attached for them and for others, counted on first read.
+    /// Volumes attached for these pods and for others, counted on first read.
     attachments: Arc<OnceLock<Attachments>>,
 }
 
@@ -37,8 +37,8 @@ impl PodVolumes {
         self.in_use.get_or_init(|| VolumeUse::count(&self.pods))
     }
 
-    /// As [`Self::in_use`] for an overlay: only the touched rows are counted again, the others are taken from `below`,
-    /// which must be counted already.
+    /// Returns the disks and claims in use under an overlay, like [`Self::in_use`]: only the touched rows are counted again, the others are
+    /// taken from `below`, which must be counted already.
     pub(crate) fn in_use_over(&self, below: &Self, touched: &Arc<[Row]>) -> &VolumeUse {
         self.in_use.get_or_init(|| VolumeUse::over(&below.in_use, touched, &below.pods, &self.pods))
     }
@@ -48,8 +48,8 @@ impl PodVolumes {
         self.attachments.get_or_init(|| Attachments::count(names, &self.pods, storage))
     }
 
-    /// As [`Self::attachments`] for an overlay: only the touched rows are counted again, the others are taken from `below`,
-    /// which must be counted already.
+    /// Returns the attached volumes under an overlay, like [`Self::attachments`]: only the touched rows are counted again, the others are
+    /// taken from `below`, which must be counted already.
     pub(crate) fn attachments_over(
         &self,
         below: &Self,

@@ -11,35 +11,35 @@ use rustc_hash::FxHashMap;
 use crate::claims::shards::Shards;
 use crate::limits::{PARTY_ANSWER_BYTES, PARTY_ANSWERS_BYTES, PARTY_SHARE_BYTES};
 
-/// What a party has said about one subject, by the names of nodes; never [`Suitability::Unknown`].
+/// Answers of one party about one subject, by the names of nodes; never [`Suitability::Unknown`].
 pub type NodeAnswers = FxHashMap<Arc<str>, Suitability>;
 
-/// What all parties have said, at one generation. A copy costs a reference count.
+/// Answers of all parties at one generation. A copy costs a reference count.
 #[derive(Debug, Clone, Default)]
 pub struct PartyAnswers {
-    /// By party and subject; none of them empty.
+    /// Answers by party and subject; none of them empty.
     answers: Shards<Arc<NodeAnswers>, (Arc<str>, Subject)>,
 }
 
 impl PartyAnswers {
-    /// What a party has said about a subject; `None` where that is nothing.
+    /// Returns the answers of a party about a subject; `None` where there are none.
     pub fn of(&self, party: &Arc<str>, subject: &Subject) -> Option<&Arc<NodeAnswers>> {
         self.answers.get(&(Arc::clone(party), subject.clone()))
     }
 }
 
-/// What all parties have said, and how much it takes.
+/// Answers of all parties as the writer keeps them, with their sizes.
 #[derive(Debug, Default)]
 pub(crate) struct PartyTable {
     shown: PartyAnswers,
-    /// As [`bytes_of`] counts them.
+    /// Size of all answers, as [`bytes_of`] counts them.
     bytes: usize,
-    /// The same by party; none of them zero.
+    /// Size of the answers by party, in bytes; none of them zero.
     bytes_by_party: FxHashMap<Arc<str>, usize>,
 }
 
 impl PartyTable {
-    /// What the next snapshot shows.
+    /// Returns the answers that the next snapshot shows.
     pub(crate) fn shown(&self) -> &PartyAnswers {
         &self.shown
     }
@@ -49,7 +49,7 @@ impl PartyTable {
         self.bytes
     }
 
-    /// Takes what a party says of some nodes from now on. `changed` is called with each node of which that is something else than
+    /// Replaces the answers of a party about some nodes. `changed` is called with each node of which the answer differs from the one
     /// before. False where there was no room for an answer: its node is unknown then.
     pub(crate) fn set(
         &mut self,
@@ -113,7 +113,7 @@ mod tests {
         Suitability::Unsuitable(text(reason))
     }
 
-    /// What is set, and the nodes that have changed.
+    /// Sets answers of the party `p`; returns whether all had room, and the nodes that have changed.
     fn set(table: &mut PartyTable, subject: &Subject, said: &[(&str, Suitability)]) -> (bool, Vec<String>) {
         set_by("p", table, subject, said)
     }

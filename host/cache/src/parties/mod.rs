@@ -1,5 +1,5 @@
-//! What external parties have said of nodes, for the subjects that they were asked about. Knows nothing of the writer, of rows and of
-//! time: an answer stands until the writer is told of another one.
+//! Answers of external parties about nodes, for the subjects that they were asked about. Independent of the writer, of rows and of time: an
+//! answer stands until the writer replaces it.
 //!
 //! | file | holds |
 //! |---|---|

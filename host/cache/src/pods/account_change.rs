@@ -1,26 +1,26 @@
-//! What changes where an accountant says something else of a pod. Start at [`AccountChange`].
+//! Change of a pod's account while the pod counts on a row. Start at [`AccountChange`].
 
 use std::sync::Arc;
 
 use crate::columns::Delta;
 use crate::metadata::PodRecord;
 
-/// A pod that counts on a row, and of which nothing but the account is another.
+/// A pod that counts on a row, before and after a change of its account alone.
 #[derive(Debug)]
 pub(crate) struct AccountChange {
     /// The pod as it counted.
     pub(crate) earlier: Arc<PodRecord>,
-    /// As it counts now.
+    /// The pod with its new account.
     pub(crate) pod: Arc<PodRecord>,
 }
 
 impl AccountChange {
-    /// What is removed, and what is added.
+    /// Returns the earlier state, which is removed, and the new one, which is added.
     pub(crate) fn states(&self) -> [(&Arc<PodRecord>, Delta); 2] {
         [(&self.earlier, Delta::Remove), (&self.pod, Delta::Add)]
     }
 
-    /// Whether it uses something else than before, and does not only add something else to sums.
+    /// Whether the usage differs, and not only the amounts added to sums.
     pub(crate) fn changes_usage(&self) -> bool {
         self.earlier.usage() != self.pod.usage()
     }

@@ -26,15 +26,15 @@ use crate::metadata::{AntiAffinityTerm, Labels, PodRecord};
 /// The rows whose pods carry a term, sorted, each with how many of their terms are this one.
 type Carriers = Arc<Vec<(Row, u32)>>;
 
-/// The topology key of a term that matches a pod, and per row, sorted, how many pods carry the term.
+/// The topology key of a term that matches a pod, and per row, sorted, how many terms of its pods are this one.
 pub type MatchedTerm = (Arc<str>, Carriers);
 
 /// All distinct terms. A clone costs three reference counts, and a change after it copies a chunk of each part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AntiAffinity {
-    /// By hash of the term.
+    /// Rows of each term, by hash of the term.
     carriers: TermMap<Carriers>,
-    /// By heading. A term is the same allocation here and in `carriers`.
+    /// Terms by heading. A term is the same allocation here and in `carriers`.
     filed: TermMap<()>,
     /// Per row, how many terms its pods carry: whether a row holds terms that it must not hold shows without a look at every term.
     totals: Column<u32>,
@@ -202,7 +202,7 @@ impl AntiAffinity {
         }
     }
 
-    /// The terms of the pods on a row, each with the number of pods that carry it, by a look at every term.
+    /// Returns the terms of the pods on a row, each with how many of their terms are this one, by a look at every term.
     fn of_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
         let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value, row)));
         held.filter(|(_, held)| *held > 0).map(|(term, held)| (Arc::clone(term), held)).collect()

@@ -9,12 +9,12 @@ use crate::columns::sets::Sets;
 use crate::columns::{Column, Row};
 use crate::metadata::{Amounts, Labels, PodRecord};
 
-/// What selectors read of a pod.
+/// Properties of a pod that selectors read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PodClass {
-    /// `metadata.namespace`.
+    /// Namespace of the pods, from `metadata.namespace`.
     pub namespace: Arc<str>,
-    /// `metadata.labels`.
+    /// Labels of the pods, from `metadata.labels`.
     pub labels: Labels,
     /// Whether the pod is being deleted.
     pub terminating: bool,
@@ -40,17 +40,17 @@ pub(crate) struct PodCode {
     pub(crate) usage: u32,
 }
 
-/// Labels by namespace.
+/// Labels of namespaces, by the namespace's name.
 pub type Namespaces = FxHashMap<Arc<str>, Labels>;
 
-/// Which pods are on which rows, by class. A clone costs reference counts.
+/// Classes of the pods on each row. A clone costs reference counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Population {
     /// The pods on each row.
     rows: Column<Arc<Vec<PodCode>>>,
-    /// By code, as of the last [`Population::share`].
+    /// Classes by code, as of the last [`Population::share`].
     classes: Column<Arc<PodClass>>,
-    /// As `classes`.
+    /// Amounts that pods use by code, as of the last [`Population::share`].
     usages: Column<Arc<Amounts>>,
     namespaces: Arc<Namespaces>,
 }
@@ -66,7 +66,7 @@ impl Population {
         self.rows.len()
     }
 
-    /// Labels by namespace.
+    /// Labels of namespaces, by the namespace's name.
     pub(crate) fn namespaces(&self) -> &Namespaces {
         &self.namespaces
     }
@@ -86,7 +86,7 @@ impl Population {
         self.rows.iter()
     }
 
-    /// What pods use, by code.
+    /// Amounts that pods use, by code.
     pub(super) fn usages(&self) -> &Column<Arc<Amounts>> {
         &self.usages
     }
@@ -133,7 +133,7 @@ impl Population {
         self.rows.set(row, Arc::new(pods));
     }
 
-    /// Has the next snapshot show the values of the writer's dictionaries.
+    /// Takes over the values of the writer's dictionaries, for the next snapshot.
     pub(super) fn share(&mut self, classes: &Sets<PodClass>, usages: &Sets<Amounts>) {
         self.classes = classes.values();
         self.usages = usages.values();

@@ -13,11 +13,11 @@ use crate::metadata::PodRecord;
 /// Pods of one controller on one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlledPods {
-    /// The row.
+    /// Row of the pods' node.
     pub row: Row,
-    /// Those that are not being deleted.
+    /// Number of pods that are not being deleted.
     pub running: u32,
-    /// Those that are.
+    /// Number of pods that are being deleted.
     pub terminating: u32,
 }
 
@@ -44,7 +44,7 @@ type Key = (Arc<str>, Arc<str>);
 /// All controllers. A clone costs two reference counts, and a change after it copies the table of one shard.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Controllers {
-    /// By hash; empty as long as there is no controller.
+    /// Rows by controller, in shards by hash; empty as long as there is no controller.
     shards: Arc<Vec<Arc<FxHashMap<Key, ControllerRows>>>>,
     /// Per row, how many pods of all controllers there are: whether a row holds pods of controllers that it must not hold shows
     /// without a look at every controller.
@@ -179,13 +179,13 @@ impl Controllers {
         }
     }
 
-    /// What is held of a controller in a row.
+    /// Returns the pods recorded of a controller in a row.
     fn held(&self, row: Row, key: &Key) -> ControlledPods {
         let rows = self.shards.get(shard_of(key)).and_then(|shard| shard.get(key));
         rows.and_then(|rows| in_row(rows, row)).unwrap_or_else(|| ControlledPods::none(row))
     }
 
-    /// What is held of a row, by a look at every controller.
+    /// Returns the pods recorded in a row by controller, by a look at every controller.
     fn of_row(&self, row: Row) -> Vec<(Key, ControlledPods)> {
         let all = self.shards.iter().flat_map(|shard| shard.iter());
         all.filter_map(|(key, rows)| Some((key.clone(), in_row(rows, row)?))).collect()
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// What is held of a row: per controller the pods that run and those that terminate, and the total.
+    /// Pods recorded in a row: per controller those that run and those that terminate, and the total.
     type RowPods = (Vec<(Key, u32, u32)>, Option<u32>);
 
     /// All that is held of four rows.

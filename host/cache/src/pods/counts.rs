@@ -34,7 +34,7 @@ pub(crate) struct CountView {
 #[derive(Debug)]
 struct Overlaid {
     base: Arc<CountView>,
-    /// That of the state below.
+    /// Population of the state below.
     population: Population,
     changes: Vec<PodChange>,
 }
@@ -61,7 +61,7 @@ impl PodChange {
 }
 
 impl Overlaid {
-    /// The totals of the state below with the changes added, over as many rows as the overlay has; `None` once `go_on` says no.
+    /// The totals of the state below with the changes added, over as many rows as the overlay has; `None` once `go_on` returns false.
     fn column<M: Measure>(
         &self,
         key: &M,
@@ -92,8 +92,8 @@ impl CountView {
         Self { overlaid: Some(overlaid), ..Self::default() }
     }
 
-    /// The count of a key per row; built from the population of this state on first use. `None` once `go_on` says no, which is
-    /// asked while it is built.
+    /// The count of a key per row; built from the population of this state on first use. `None` once `go_on` returns false, which is called
+    /// while it is built.
     pub(crate) fn count(
         &self,
         key: &CountKey,

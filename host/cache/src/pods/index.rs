@@ -20,7 +20,7 @@ use crate::metadata::PodRecord;
 /// record or the newer one.
 #[derive(Debug)]
 pub struct PodIndex {
-    /// With the generation from which on columns count this state of the pod.
+    /// Pods by UID, each with the generation from which on columns count this state of it.
     by_uid: DashMap<ByUid, Generation, FxBuildHasher>,
     by_name: DashMap<ByName, (), FxBuildHasher>,
     len: AtomicUsize,
@@ -84,7 +84,8 @@ impl PodIndex {
         self.all_with(|pod| pod.bound_or_nominated_node().is_some_and(|known| **known == *node))
     }
 
-    /// As [`Self::counted`], all pods of some nodes, whether those are known or not. Looks through all pods.
+    /// Returns all pods bound to nodes whose names `is_meant` accepts, known or not, each with the generation from which on snapshots count
+    /// it, as in [`Self::counted`]. Looks through all pods.
     pub(crate) fn counted_on(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
         let found = self.by_uid.iter().filter(|found| found.key().0.node_name.as_deref().is_some_and(&is_meant));
         found.map(|found| (Arc::clone(&found.key().0), *found.value())).collect()
@@ -111,7 +112,7 @@ impl PodIndex {
         self.len() == 0
     }
 
-    /// All of them, in no order.
+    /// Returns all pods, in no order.
     pub fn all(&self) -> Vec<Arc<PodRecord>> {
         let mut all = Vec::with_capacity(self.len());
         all.extend(self.by_uid.iter().map(|found| Arc::clone(&found.key().0)));

@@ -1,5 +1,4 @@
-//! What is added up over the pods that match selectors: the pods themselves, or what they use of a resource. Start at
-//! [`Measure`].
+//! Measures over the pods that match selectors: their number, or their usage of a resource. Start at [`Measure`].
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -14,10 +13,10 @@ use crate::limits::{
 };
 use crate::metadata::{Amounts, LabelTest, PodSelector, amount_of};
 
-/// What is counted: pods that match all selectors at once.
+/// Key of a count: pods that match all selectors at once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CountKey {
-    /// Sorted, each once.
+    /// Selectors, sorted, each once.
     pub selectors: Vec<PodSelector>,
     /// Whether pods that are being deleted count.
     pub terminating: bool,
@@ -31,8 +30,8 @@ impl CountKey {
             && self.selectors.iter().all(|selector| selector.matches(&class.namespace, &class.labels, labels_of))
     }
 
-    /// By code of a class, whether its pods count; `None` once `go_on` says no. The work is that of the classes, a binary
-    /// search per label of each, and of the selectors once per namespace, however large the selectors are.
+    /// By code of a class, whether its pods count; `None` once `go_on` returns false. The work is that of the classes, a binary search per
+    /// label of each, and of the selectors once per namespace, however large the selectors are.
     pub(super) fn counted(&self, population: &Population, go_on: &dyn Fn() -> bool) -> Option<Vec<bool>> {
         let labels = LabelTest::new(self.selectors.iter().flat_map(|selector| &selector.requirements));
         let namespaces = population.namespaces();
@@ -67,12 +66,12 @@ impl CountKey {
     }
 }
 
-/// What is summed up: what the pods of a count use of a resource, in the units of [`Amounts`].
+/// Key of a sum: usage of a resource by the pods of a count, in the units of [`Amounts`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SumKey {
-    /// The pods.
+    /// Pods whose usage is summed up.
     pub pods: CountKey,
-    /// The resource.
+    /// Name of the resource.
     pub resource: Arc<str>,
 }
 
@@ -85,16 +84,16 @@ impl SumKey {
 
 /// A total per row over the pods that match selectors.
 pub(crate) trait Measure: Clone + Debug + Eq + Hash {
-    /// A total.
+    /// Type of one row's total.
     type Total: Copy + Debug + Default + PartialEq;
 
-    /// How many of these totals are kept at most, and how many bytes of them.
+    /// Limits on the totals that are kept: their number, and their bytes.
     const MOST: (usize, usize);
 
-    /// What drift of a total is called.
+    /// Name of the total in drift reports.
     const NAME: &'static str;
 
-    /// The pods.
+    /// Returns the key of the pods that are measured.
     fn pods(&self) -> &CountKey;
 
     /// Whether a total by it may be kept beyond the read that needs it.
@@ -109,7 +108,7 @@ pub(crate) trait Measure: Clone + Debug + Eq + Hash {
     /// The total of pods whose class is marked in `counted`.
     fn total(pods: &[PodCode], counted: &[bool], by_usage: &[Self::Total]) -> Self::Total;
 
-    /// Per row the total over pods whose class is marked in `counted`; `None` once `go_on` says no.
+    /// Per row the total over pods whose class is marked in `counted`; `None` once `go_on` returns false.
     fn totals(
         &self,
         population: &Population,

@@ -20,7 +20,7 @@ struct Maintained<M: Measure> {
     read: Arc<AtomicU64>,
 }
 
-/// What readers and the writer share beside the totals themselves.
+/// State that readers and the writer share beside the totals themselves.
 #[derive(Debug)]
 struct Shared<M> {
     clock: AtomicU64,
@@ -75,7 +75,7 @@ impl<M: Measure> TallyView<M> {
         self.built.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// The total of a key per row, from the pods themselves; `None` once `go_on` says no.
+    /// The total of a key per row, from the pods themselves; `None` once `go_on` returns false.
     pub(super) fn count(&self, key: &M, population: &Population, go_on: &dyn Fn() -> bool) -> Option<Column<M::Total>> {
         let totals = key.totals(population, &key.pods().counted(population, go_on)?, go_on)?;
         if key.may_be_kept() {
@@ -92,7 +92,7 @@ impl<M: Measure> TallyView<M> {
         }
     }
 
-    /// How many readers of this state have built.
+    /// How many totals readers of this state have built.
     #[cfg(test)]
     pub(super) fn built_count(&self) -> usize {
         self.built.read().unwrap_or_else(PoisonError::into_inner).len()

@@ -39,19 +39,19 @@ pub enum OverlayError {
     /// A pod to be removed is not in the cache.
     #[error("pod {uid} is not in the cache, so it cannot be removed from it")]
     UnknownPod {
-        /// As the overlay names it.
+        /// UID as the overlay names it.
         uid: Arc<str>,
     },
     /// A pod is added to a node that is neither in the cache nor in the overlay.
     #[error("node {node:?} is neither in the cache nor among the nodes of the overlay")]
     UnknownNode {
-        /// As the overlay names it.
+        /// Name of the node as in the overlay.
         node: Arc<str>,
     },
     /// The pod has changed in the cache since the snapshot was published; the next snapshot shows the change.
     #[error("pod {uid} changed after the newest snapshot was published: retry")]
     Unsettled {
-        /// The pod's UID.
+        /// UID of the pod.
         uid: Arc<str>,
     },
 }
@@ -60,7 +60,7 @@ pub enum OverlayError {
 type Located = Option<(Arc<PodRecord>, Row)>;
 
 impl Snapshot {
-    /// This snapshot with an overlay. `pods` is the index of the same cache.
+    /// Returns this snapshot with an overlay. `pods` is the index of the same cache.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ struct Changing<'a> {
     base: &'a Snapshot,
     builder: OverlayBuilder,
     moved: FxHashMap<Arc<str>, Located>,
-    /// By namespace and name, the UIDs of pods that the overlay has added.
+    /// UIDs of pods that the overlay has added, by namespace and name.
     placed: FxHashMap<(Arc<str>, Arc<str>), Arc<str>>,
 }
 

@@ -38,8 +38,8 @@ impl OverlayBuilder {
         self.overlaid(nodes)
     }
 
-    /// As [`Self::snapshot`], but `cluster-*` interfaces count pods as without the changes: for predicates that read none of them,
-    /// and cheap however many changes there are.
+    /// Returns the snapshot after the changes so far, like [`Self::snapshot`], but `cluster-*` interfaces count pods as without the
+    /// changes: for predicates that read none of these, and cheap however many changes there are.
     pub fn snapshot_of_nodes(&self) -> Snapshot {
         self.overlaid(self.nodes.clone())
     }

@@ -43,7 +43,7 @@ pub(crate) struct Publication {
 }
 
 impl Publication {
-    /// That of an empty cache.
+    /// Returns the publication of an empty cache.
     pub(crate) fn empty(epoch: Epoch) -> Self {
         Self {
             epoch,
@@ -80,8 +80,8 @@ impl Snapshot {
         Self { published, touched: None, below: None }
     }
 
-    /// This snapshot with other nodes and nominated pods, which differ in the touched rows. `below` is what volumes are
-    /// counted over, if anything.
+    /// Returns this snapshot with other nodes and nominated pods, which differ in the touched rows. `below` is what volumes are counted
+    /// over, if anything.
     pub(super) fn overlaid(
         &self,
         nodes: NodeTable,
@@ -93,7 +93,7 @@ impl Snapshot {
         Self { published, touched: Some(touched), below }
     }
 
-    /// What the writer published, or what an overlay made of it.
+    /// Returns what the writer published, or what an overlay made of it.
     pub(super) fn published(&self) -> &Publication {
         &self.published
     }
@@ -148,12 +148,12 @@ impl Snapshot {
         &self.published.pods_resource_version
     }
 
-    /// Node names.
+    /// Names of the nodes, by row.
     pub fn names(&self) -> &Column<Arc<str>> {
         self.published.nodes.index().names()
     }
 
-    /// Labels as each node carries them.
+    /// Labels of the nodes, by row.
     pub fn labels(&self) -> &Column<Labels> {
         self.published.nodes.labels().rows()
     }
@@ -228,7 +228,7 @@ impl Snapshot {
         self.published.nodes.named_sums().get(name)
     }
 
-    /// The names of all of them, sorted.
+    /// Names of all named sums that are declared, sorted.
     pub fn sum_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.published.nodes.named_sums().names()
     }
@@ -258,8 +258,8 @@ impl Snapshot {
         self.published.nodes.capacity().value(row)
     }
 
-    /// The same snapshot with these pods nominated as their records say, and not as before. Nominated pods use nothing of a node,
-    /// so everything else, and what was evaluated of it, stays valid.
+    /// Returns this snapshot with these pods nominated as their records say, and not as before. Nominated pods use nothing of a node, so
+    /// everything else, and what was evaluated of it, stays valid.
     #[must_use]
     pub fn nominating(&self, pods: &[Arc<PodRecord>]) -> Self {
         let published = Publication { nominated: self.published.nominated.with(pods), ..self.published.clone() };
@@ -317,28 +317,29 @@ impl Snapshot {
         self.count_while(key, &|| true).unwrap_or_default()
     }
 
-    /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
+    /// Returns the count like [`Self::count`], for keys of any size: `None` once `go_on` returns false, which is called every so many
+    /// steps.
     pub fn count_while(&self, key: &CountKey, go_on: &dyn Fn() -> bool) -> Option<Column<u32>> {
         self.published.nodes.count(key, go_on)
     }
 
-    /// Per row what the pods of a key use of its resource; as [`Self::count`].
+    /// Per row what the pods of a key use of its resource. The writer maintains the sum once it has been read, as in [`Self::count`].
     pub fn sum(&self, key: &SumKey) -> Column<i64> {
         // Always there, since nothing stops it.
         self.sum_while(key, &|| true).unwrap_or_default()
     }
 
-    /// The same, for keys of any size: `None` once `go_on` says no, which is asked every so many steps.
+    /// Returns the sum like [`Self::sum`], for keys of any size: `None` once `go_on` returns false, which is called every so many steps.
     pub fn sum_while(&self, key: &SumKey, go_on: &dyn Fn() -> bool) -> Option<Column<i64>> {
         self.published.nodes.sum(key, go_on)
     }
 
-    /// What the node of each row sees of devices.
+    /// Pools of devices that the node of each row sees.
     pub fn devices(&self) -> &Devices {
         self.published.nodes.devices()
     }
 
-    /// Labels by namespace.
+    /// Labels of namespaces, by the namespace's name.
     pub fn namespaces(&self) -> &Namespaces {
         self.published.nodes.population().namespaces()
     }
@@ -387,12 +388,12 @@ impl Snapshot {
         self.published.served_by_device_class.contains(resource)
     }
 
-    /// ResourceClaims and DeviceClasses.
+    /// ResourceClaims, DeviceClasses, and allocations in flight.
     pub fn claims(&self) -> &Arc<Claims> {
         &self.published.claims
     }
 
-    /// What external parties have said of nodes.
+    /// Answers of external parties about nodes.
     pub fn parties(&self) -> &PartyAnswers {
         &self.published.parties
     }
@@ -402,12 +403,12 @@ impl Snapshot {
         self.published.config_maps.entry(config_map, key)
     }
 
-    /// Services and controllers.
+    /// Services and controllers of pods, with their selectors.
     pub fn workloads(&self) -> &Workloads {
         &self.published.workloads
     }
 
-    /// Storage objects.
+    /// Storage objects by kind and key.
     pub fn storage(&self) -> &StorageTable {
         &self.published.storage
     }

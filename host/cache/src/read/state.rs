@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use super::Snapshot;
 use crate::metadata::PodRecord;
 
-/// Everything known at one moment.
+/// Everything that the cache holds at one moment.
 #[derive(Debug)]
 pub struct State {
-    /// The nodes.
+    /// Snapshot of the nodes and of all else but pods.
     pub snapshot: Arc<Snapshot>,
     /// The pods, in no order; assumed ones as if they were bound.
     pub pods: Vec<Arc<PodRecord>>,

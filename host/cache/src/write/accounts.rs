@@ -1,7 +1,7 @@
-//! What pods and nodes take, by the accountant of the policy. Another policy may have another one.
+//! Accounts of pods and sums of nodes, by the accountant of the policy. Another policy may have another one.
 //!
-//! Who compiles an object asks the accountant, without the writer's lock. The writer asks once more about what it applies, and mostly
-//! gets what was said already: so an object that was compiled before the accountant was replaced counts as the others do. Start at
+//! The accountant is asked where an object is compiled, without the writer's lock. The writer asks once more about what it applies, and
+//! mostly gets the same answer at once: so an object that was compiled before the accountant was replaced counts like all others. Start at
 //! [`Writer::set_accountant`]; another accountant is set in `recount`.
 
 use std::borrow::Cow;
@@ -34,21 +34,21 @@ impl CurrentAccountant {
 /// Objects of which no account is known, each with the reason.
 #[derive(Debug, Clone, Default)]
 pub struct UnknownAccounts {
-    /// Pods by UID.
+    /// Reasons for pods, by UID.
     pub pods: BTreeMap<Arc<str>, Arc<str>>,
-    /// Nodes by name.
+    /// Reasons for nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 impl UnknownAccounts {
-    /// One of them: the UID of a pod, or the name of a node; `None` where there is none.
+    /// Returns one of the objects: the UID of a pod, or the name of a node; `None` where there is none.
     pub fn any(&self) -> Option<(Kind, Arc<str>)> {
         let pod = self.pods.keys().next().map(|uid| (Kind::Pod, Arc::clone(uid)));
         pod.or_else(|| self.nodes.keys().next().map(|name| (Kind::Node, Arc::clone(name))))
     }
 }
 
-/// Who accounts, and what is not known.
+/// The present accountant, and objects whose accounts are not known.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     current: CurrentAccountant,
@@ -58,14 +58,14 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Has this account for everything from now on, of which nothing is known yet.
+    /// Replaces the accountant, and forgets which accounts are unknown.
     pub(super) fn replace(&mut self, accountant: Option<Arc<dyn Accountant>>) {
         self.current.set(accountant);
         self.is_decided = true;
         self.unknown = UnknownAccounts::default();
     }
 
-    /// A pod as it counts. `earlier` is what counts of it so far.
+    /// Returns a pod with the account by which it counts. `earlier` gives the pod as it counts so far.
     fn of<'a>(
         &self,
         pod: &'a Arc<PodRecord>,
@@ -95,25 +95,26 @@ impl Accounts {
         pods.iter().zip(said).map(account).collect()
     }
 
-    /// What a node adds to sums. `earlier` is what it adds so far. The error has what counts, and why it is not known.
+    /// Returns the sums that a node adds. `earlier` is what it adds so far. The error has the sums that count instead, and the reason why
+    /// its own are not known.
     fn of_node(&self, node: &AccountedNode, earlier: Option<&Sums>) -> Result<Sums, (Sums, Arc<str>)> {
         let Some(accountant) = self.current.get() else { return Ok(Sums::default()) };
         let said = accountant.nodes(std::slice::from_ref(node)).pop().unwrap_or_else(|| Ok(Sums::default()));
         said.map_err(|text| (earlier.filter(|_| accountant.keeps_last()).cloned().unwrap_or_default(), text))
     }
 
-    /// Forgets that nothing is known of a pod.
+    /// Removes a pod from those with unknown accounts.
     pub(super) fn forget_pod(&mut self, uid: &str) {
         self.unknown.pods.remove(uid);
     }
 
-    /// Forgets that nothing is known of a node.
+    /// Removes a node from those with unknown sums.
     pub(super) fn forget_node(&mut self, name: &str) {
         self.unknown.nodes.remove(name);
     }
 }
 
-/// What counts of a pod of which this is said. `last` is its last account.
+/// Returns the account that counts for a pod, by the answer of the accountant. `last` is its last account.
 fn account_of(
     accountant: &dyn Accountant,
     facts: &PodFacts,
@@ -126,7 +127,7 @@ fn account_of(
     })
 }
 
-/// Who accounts.
+/// Access to the accountant.
 impl Writer {
     /// Sets the first accountant, before anything is applied.
     pub fn set_accountant(&mut self, accountant: Option<Arc<dyn Accountant>>) {
@@ -143,9 +144,9 @@ impl Writer {
     }
 }
 
-/// Accounts of pods.
+/// Accounts of single pods.
 impl Writer {
-    /// A pod as it counts by the accountant.
+    /// Returns a pod with the account that the accountant gives it.
     pub(super) fn accounted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
         self.accounts.of(pod, || self.pods.by_uid(&pod.uid))
     }
@@ -169,8 +170,8 @@ impl Writer {
         }
     }
 
-    /// What has the accountant account anew for the pod of this UID. It needs no lock, and may take as long as a call of a component;
-    /// afterwards [`Self::account_again`] has the outcome count. `None` where there is nothing to do.
+    /// Returns a function that has the accountant account anew for the pod of this UID. It needs no lock, and may take as long as a call of
+    /// a component; afterwards [`Self::account_again`] has the outcome count. `None` where there is nothing to do.
     pub fn forgetting_pod(&self, uid: &str) -> Option<Box<dyn FnOnce() + Send>> {
         let (accountant, pod) = (self.accounts.current.get()?, self.pods.by_uid(uid)?);
         Some(Box::new(move || {
@@ -179,7 +180,7 @@ impl Writer {
         }))
     }
 
-    /// Has a pod count by what the accountant says of it now.
+    /// Applies the account that the accountant gives a pod now.
     pub fn account_again(&mut self, uid: &str) {
         if let Some(pod) = self.pods.by_uid(uid) {
             let next = self.accounted(&pod).into_owned();
@@ -189,9 +190,9 @@ impl Writer {
     }
 }
 
-/// Sums of nodes.
+/// Sums of single nodes.
 impl Writer {
-    /// Has the node of a row count by what the accountant says of it now.
+    /// Applies the sums that the accountant gives the node of a row now.
     pub(super) fn account_for_row(&mut self, row: Row) {
         let Some((name, node)) = self.accounted_node(row) else { return };
         let sums = self.node_sums(&name, &node, row);
@@ -200,7 +201,7 @@ impl Writer {
         }
     }
 
-    /// What an accountant reads of each node.
+    /// Returns the facts of each node that an accountant reads.
     pub fn accounted_nodes(&self) -> Vec<AccountedNode> {
         let rows = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         (0..rows).filter_map(|row| self.accounted_node(Row(row))).map(|(_, node)| node).collect()
@@ -214,7 +215,7 @@ impl Writer {
         Some((name, AccountedNode { annotations, allocatable }))
     }
 
-    /// What the node of a row adds to sums. Whether that is known is noted.
+    /// Returns the sums that the node of a row adds, and notes whether they are known.
     pub(super) fn sums_of(&mut self, node: &NodeFacts, row: Row) -> Sums {
         match self.accounts.is_decided {
             true => self.node_sums(&node.name, &AccountedNode::of(node), row),
@@ -246,7 +247,7 @@ impl Writer {
         said.is_ok() == is_known && held == Some(&said.unwrap_or_else(|(sums, _)| sums))
     }
 
-    /// As [`Self::forgetting_pod`], of the node of this name.
+    /// Returns a function like [`Self::forgetting_pod`], for the node of this name; [`Self::account_for_node_again`] has the outcome count.
     pub fn forgetting_node(&self, name: &str) -> Option<Box<dyn FnOnce() + Send>> {
         let accountant = self.accounts.current.get()?;
         let (_, node) = self.accounted_node(self.nodes.row(name)?)?;
@@ -256,7 +257,7 @@ impl Writer {
         }))
     }
 
-    /// Has a node count by what the accountant says of it now.
+    /// Applies the sums that the accountant gives a node now.
     pub fn account_for_node_again(&mut self, name: &str) {
         if let Some(row) = self.nodes.row(name) {
             self.account_for_row(row);
@@ -264,7 +265,7 @@ impl Writer {
     }
 }
 
-/// What is not known.
+/// Objects whose accounts are not known.
 impl Writer {
     /// How many objects there are of which no account is known.
     pub fn unknown_account_count(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Allocations as a stream: which pod was added to which node, and which was removed from it.
 //!
-//! Each is logged at debug. Nothing is recorded without subscribers. Changes are sent once they are published, with the generation that shows them;
-//! a subscriber that reads too slowly learns how many it has lost. Start at [`Writer::follow_allocations`].
+//! Each change is logged at debug. Nothing is recorded without subscribers. Changes are sent once they are published, with the generation
+//! that shows them; a subscriber that reads too slowly learns how many it has lost. Start at [`Writer::follow_allocations`].
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::columns::Generation;
 use crate::limits::ALLOCATION_EVENTS;
 use crate::metadata::PodRecord;
 
-/// What happened to an allocation.
+/// Kind of change of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocationChange {
     /// The pod counts on its node from now on.
     Added,
-    /// It counts there no longer.
+    /// The pod no longer counts on its node.
     Removed,
-    /// It still counts on the same node, with something about it changed: amounts, labels, or no longer only assumed.
+    /// The pod still counts on the same node, with something about it changed: amounts, labels, or no longer only assumed.
     Updated,
 }
 
 /// One change of one allocation.
 #[derive(Debug, Clone)]
 pub struct AllocationEvent {
-    /// What happened.
+    /// Kind of change: added, removed or updated.
     pub change: AllocationChange,
     /// The first published generation that shows it.
     pub generation: Generation,
@@ -40,7 +40,7 @@ pub struct AllocationEvent {
 #[derive(Debug)]
 pub(super) struct Allocations {
     subscribers: broadcast::Sender<AllocationEvent>,
-    /// Not yet published.
+    /// Events to be sent at the next publication.
     waiting: Vec<AllocationEvent>,
 }
 

@@ -27,19 +27,19 @@ pub enum AssumeError {
     /// The pod is not in the cache.
     #[error("pod {pod} is not in the cache: name a pod that exists, or send the whole pod")]
     UnknownPod {
-        /// As it was named.
+        /// Pod as the request named it.
         pod: String,
     },
     /// The node is not in the cache.
     #[error("node {node:?} is not in the cache")]
     UnknownNode {
-        /// As it was named.
+        /// Node as the request named it.
         node: String,
     },
     /// The watch shows the pod bound to another node.
     #[error("pod {pod} is bound to node {node:?} already")]
     Bound {
-        /// `namespace/name`.
+        /// Key of the pod, `namespace/name`.
         pod: String,
         /// The node that it is bound to.
         node: Arc<str>,
@@ -47,9 +47,9 @@ pub enum AssumeError {
     /// The name belongs to a pod of another UID.
     #[error("pod {pod} has UID {uid:?} in the cache: one of the two is out of date, try again once it is deleted")]
     OtherPod {
-        /// `namespace/name`.
+        /// Key of the pod, `namespace/name`.
         pod: String,
-        /// Of the pod in the cache.
+        /// UID of the pod in the cache.
         uid: Arc<str>,
     },
     /// The watch has shown that the pod was deleted, or has ended.
@@ -58,7 +58,7 @@ pub enum AssumeError {
         /// `namespace/name`, or the UID where it was named by that.
         pod: String,
     },
-    /// As many pods are assumed as may be.
+    /// The number of assumed pods is at its limit, [`ASSUMED_PODS`].
     #[error("{ASSUMED_PODS} pods are assumed already: bind or forget some, or let them expire")]
     Full,
     /// The assumed pods that the watch has never shown are as large as they may be.
@@ -72,30 +72,30 @@ pub enum AssumeError {
 /// The outcome of assuming a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// It counts on the node from now on.
+    /// The pod counts on the node from now on.
     Assumed,
-    /// It was assumed there before; its deadline is renewed.
+    /// The pod was assumed on this node before; its deadline is renewed.
     Renewed,
-    /// It was assumed on another node before, and counts on this one now.
+    /// The pod was assumed on another node before, and counts on this one now.
     Moved,
-    /// The watch has shown it there already: nothing to assume.
+    /// The watch has shown the pod on this node already: nothing to assume.
     AlreadyBound,
 }
 
-/// What assuming a pod on a node would do. It is out of date once the writer has changed anything.
+/// Plan of assuming a pod on a node. It is out of date once the writer has changed anything.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The pod, as if it were on no node.
     pub pod: Arc<PodRecord>,
-    /// The node.
+    /// Node to assume the pod on.
     pub node: Arc<str>,
-    /// The outcome.
+    /// Outcome of carrying out the plan.
     pub placed: Placed,
     /// Whether the pod is another than the one that counts now under its UID.
     pub replaces: bool,
     /// The pod as the watch shows it; `None` where it never has.
     shown: Option<Arc<PodRecord>>,
-    /// Bytes that it counts for.
+    /// Bytes that the pod counts for in [`ASSUMED_BYTES`].
     bytes: usize,
 }
 
@@ -122,7 +122,7 @@ impl Assumption {
 /// Assumptions whose deadline has passed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overdue {
-    /// How many.
+    /// Number of these assumptions.
     pub count: usize,
     /// The first [`OVERDUE_NAMED`] of them, as `namespace/name`.
     pub names: Vec<String>,
@@ -143,7 +143,7 @@ impl fmt::Display for Overdue {
 pub(super) struct Assumed {
     by_uid: FxHashMap<Arc<str>, Assumption>,
     by_deadline: BTreeSet<(Instant, Arc<str>)>,
-    /// Of all of them.
+    /// Sum of the bytes that all assumptions count for.
     bytes: usize,
     metrics: Metrics,
 }
@@ -235,12 +235,12 @@ impl Writer {
         Ok(self.carry_out(&plan, until))
     }
 
-    /// What [`Self::assume`] would do. Changes nothing.
+    /// Plans what [`Self::assume`] would do, and changes nothing.
     ///
     /// # Errors
     ///
-    /// Where pod or node are not in the cache, the pod is bound to another node or is gone, or as many pods are assumed as may
-    /// be.
+    /// Where pod or node are not in the cache, the pod is bound to another node or is gone, or assumed pods are as many or as large as they
+    /// may be.
     pub fn plan(&self, uid: &str, node: &str) -> Result<Plan, AssumeError> {
         let Some(pod) = self.pods.by_uid(uid) else {
             let pod = uid.to_owned();
@@ -253,7 +253,7 @@ impl Writer {
         self.plan_pod(&pod, true, node)
     }
 
-    /// What [`Self::assume_whole`] would do. Changes nothing.
+    /// Plans what [`Self::assume_whole`] would do, and changes nothing.
     ///
     /// # Errors
     ///

@@ -36,9 +36,9 @@ impl Writer {
         Ok(())
     }
 
-    /// As [`Self::hold_in_flight`] for claims of a pod of the cache, by the UIDs given there, all of them or none. They end, too, when
-    /// the pod goes or leaves its node: its assumption is forgotten, expires, or is about another node. Where it is bound as assumed
-    /// they stay, since the watch may show the claims later than the pod.
+    /// Holds devices like [`Self::hold_in_flight`] for claims of a pod of the cache, by the UIDs given there, all of them or none. They
+    /// end, too, when the pod goes or leaves its node: its assumption is forgotten, expires, or is about another node. Where it is bound as
+    /// assumed they stay, since the watch may show the claims later than the pod.
     ///
     /// # Errors
     /// As [`Self::hold_in_flight`], and where the pod is not in the cache.
@@ -72,7 +72,7 @@ impl Writer {
         Ok(placed)
     }
 
-    /// What is in flight for the claims of a pod; none where nothing is.
+    /// Returns the devices held in flight for the claims of a pod; none where nothing is held.
     pub fn held_for_pod(&self, pod_uid: &Arc<str>) -> Option<PodHolds> {
         self.claims.held_for(pod_uid)
     }
@@ -83,7 +83,7 @@ impl Writer {
         self.claims_changed(change);
     }
 
-    /// Holds again what was given up.
+    /// Holds devices again that [`Self::release_pod`] has given up.
     ///
     /// # Errors
     /// As [`Self::hold_in_flight`].
@@ -110,7 +110,7 @@ impl Writer {
         }
     }
 
-    /// Removes a DeviceClass.
+    /// Removes the DeviceClass of this name.
     pub fn remove_device_class(&mut self, name: &str) {
         let serves_others = self.device_classes.remove(name);
         if self.claims.remove_class(name) {

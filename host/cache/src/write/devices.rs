@@ -13,7 +13,7 @@ impl Writer {
         self.devices.apply_slice(record);
     }
 
-    /// Removes a ResourceSlice.
+    /// Removes the ResourceSlice of this name.
     pub fn remove_resource_slice(&mut self, name: &str) {
         self.devices.remove_slice(name);
     }

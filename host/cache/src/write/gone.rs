@@ -12,7 +12,7 @@ use crate::limits::GONE_PODS;
 #[derive(Debug, Default)]
 pub(super) struct Gone {
     uids: FxHashSet<Arc<str>>,
-    /// The same, the oldest first.
+    /// UIDs in the order in which they were noted, the oldest first.
     order: VecDeque<Arc<str>>,
 }
 

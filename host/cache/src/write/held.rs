@@ -1,4 +1,4 @@
-//! What is held of an object, compared with what a source says of it.
+//! Comparisons of objects in the cache with what a source says of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Metrics of assumptions.
+//! Metrics of assumed pods.
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -9,16 +9,16 @@ use prometheus_client::registry::Registry;
 /// Counters of assumptions; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
-    /// Pods assumed now.
+    /// Number of pods that are assumed now.
     pub assumed: Gauge,
     /// Assumptions that ended, by reason.
     pub assumptions_ended: Family<Ended, Counter>,
 }
 
-/// How an assumption ended.
+/// Label set of [`Metrics::assumptions_ended`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Ended {
-    /// Why.
+    /// Reason why the assumption ended.
     pub reason: Reason,
 }
 
@@ -27,7 +27,7 @@ pub struct Ended {
 pub enum Reason {
     /// The watch showed the pod bound to that node.
     Confirmed,
-    /// The watch showed the pod bound elsewhere, ended or deleted.
+    /// The watch showed the pod bound elsewhere, ended or deleted, or another pod of its namespace and name took its place.
     Conflict,
     /// The watch did not show the pod bound in time.
     Expired,
@@ -38,7 +38,7 @@ pub enum Reason {
 }
 
 impl Metrics {
-    /// Registers the counters.
+    /// Registers the metrics of assumptions.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         registry.register("nodesift_cache_assumed_pods", "Pods assumed and not yet bound", metrics.assumed.clone());

@@ -5,7 +5,7 @@
 //! | `writer` | the writer, publication, and the one path on which pods change columns: start here |
 //! | `nodes` | nodes that come, change and go |
 //! | `placement` | which pods are on which node, and how a pod gets there |
-//! | `objects` | namespaces, DeviceClasses, storage objects, workloads |
+//! | `objects` | namespaces, ConfigMaps, storage objects, workloads |
 //! | `devices` | ResourceSlices, and devices that claims hold |
 //! | `claims` | ResourceClaims, DeviceClasses, allocations in flight |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |

@@ -26,13 +26,13 @@ pub(crate) use random::*;
 #[derive(Default)]
 struct Model {
     nodes: BTreeMap<String, NodeFacts>,
-    /// What counts.
+    /// Pods that count, by name.
     pods: BTreeMap<String, PodRecord>,
-    /// What the watch has shown.
+    /// Pods that the watch has shown, by name.
     shown: BTreeMap<String, PodRecord>,
-    /// What a core has assumed, by UID.
+    /// Assumptions of a core, by UID.
     decisions: BTreeMap<String, decisions::Decision>,
-    /// What is in flight for claims, by UID.
+    /// Devices in flight for claims, by UID.
     in_flight: BTreeMap<String, in_flight::Held>,
     /// Claims that the watch has shown, by UID: whether they are allocated.
     claims: BTreeMap<String, bool>,
@@ -43,7 +43,7 @@ struct Model {
     namespaces: BTreeMap<String, Labels>,
     /// Names of sums that are declared.
     sum_names: BTreeSet<Arc<str>>,
-    /// What parties have said, by node.
+    /// Answers of parties, by node.
     answers: BTreeMap<String, BTreeMap<parties::Key, Suitability>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct NodeView {
     annotations: BTreeMap<String, String>,
     unschedulable: bool,
     taints: Vec<Taint>,
-    /// allocatable, requested, foreign
+    /// Allocatable, requested and foreign amounts, by resource.
     resources: BTreeMap<String, (i64, i64, i64)>,
     pods: i64,
     foreign_pods: i64,
@@ -67,7 +67,7 @@ pub(crate) struct NodeView {
     info: BTreeMap<String, String>,
     images: BTreeSet<String>,
     created: i64,
-    /// By party and subject.
+    /// Answers of parties, by party and subject.
     answers: BTreeMap<parties::Key, Suitability>,
 }
 
@@ -206,7 +206,7 @@ impl Model {
     }
 }
 
-/// What a pod takes: what its account says, or else its facts.
+/// Returns the usage of a pod: that of its account, or else of its facts.
 pub(crate) fn usage_of(pod: &PodRecord) -> &Amounts {
     match &pod.account {
         Some(account) => &account.usage,

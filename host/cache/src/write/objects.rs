@@ -46,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// Removes a ConfigMap.
+    /// Removes a ConfigMap by its `namespace/name`.
     pub fn remove_config_map(&mut self, name: &str) {
         if self.config_maps.remove(name) {
             self.advance_generation();

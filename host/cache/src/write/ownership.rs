@@ -1,8 +1,7 @@
-//! Which pods are foreign: those of schedulers that the policy does not name. Another policy may name others.
+//! Ownership of pods: those of schedulers that the policy does not name are foreign. Another policy may name others.
 //!
-//! A [compiler](crate::metadata::Pool) decides by the policy that was active when it was made. From the first
-//! [`Writer::recount_ownership`] on the writer decides, so that a pod that was compiled before counts as the others do. Start
-//! there.
+//! A [compiler](crate::metadata::Pool) decides by the policy that was active when it was made. From the first [`Writer::recount_ownership`]
+//! on the writer decides, so that a pod that was compiled before counts as the others do. Start there.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What external parties say of nodes. Start at [`Writer::set_party_answers`].
+//! Answers of external parties about nodes, as the writer takes them. Start at [`Writer::set_party_answers`].
 
 use std::sync::Arc;
 

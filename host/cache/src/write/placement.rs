@@ -36,7 +36,7 @@ impl Placement {
         self.by_node.keys()
     }
 
-    /// Nominated pods.
+    /// Pods by the node that they are nominated for.
     pub(super) fn nominated(&self) -> &Nominated {
         &self.nominated
     }
@@ -104,7 +104,7 @@ impl Placement {
         self.unfinished.clone()
     }
 
-    /// As [`Self::unfinished`]; none is left.
+    /// Takes the nodes whose change is not complete, like [`Self::unfinished`]; none is left.
     pub(super) fn take_unfinished(&mut self) -> Vec<Arc<str>> {
         std::mem::take(&mut self.unfinished)
     }
@@ -121,8 +121,8 @@ impl Placement {
 }
 
 impl Writer {
-    /// Adds a pod, or replaces what is known of it; its ownership stays what it was first. A pod of the same namespace and name under another UID is removed. An
-    /// assumption about the pod ends where the pod is bound, and stays where it is not.
+    /// Adds a pod, or replaces what is known of it; its ownership stays what it was first. A pod of the same namespace and name under
+    /// another UID is removed. An assumption about the pod ends where the pod is bound, and stays where it is not.
     pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
         let pod = self.with_first_ownership(pod.into());
         let pod = self.accounted(&pod).into_owned();

@@ -79,8 +79,7 @@ pub struct Writer {
     published: watch::Sender<Generation>,
 }
 
-/// What each node advertised in `status.allocatable` when it was last applied; nodes of one machine type advertise the
-/// same.
+/// Amounts that each node advertised in `status.allocatable` when it was last applied; nodes of one machine type advertise the same.
 #[derive(Debug)]
 pub(super) struct Advertised {
     codes: FxHashMap<Arc<str>, u32>,
@@ -94,7 +93,7 @@ impl Default for Advertised {
 }
 
 impl Advertised {
-    /// What a node advertises; nothing where it is not known.
+    /// Returns the amounts that a node advertises; none where it is not known.
     pub(super) fn of(&self, node: &str) -> &[(Arc<str>, i64)] {
         let code = self.codes.get(node).copied();
         code.and_then(|code| self.amounts.value(code)).map_or(&[], |amounts| amounts.as_slice())
@@ -235,7 +234,7 @@ impl Writer {
         self.nodes.len()
     }
 
-    /// The counts.
+    /// Counts and sums over pods, for tests.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
@@ -317,7 +316,7 @@ impl Writer {
     }
 }
 
-/// Sizes, for metrics.
+/// Sizes of the cache, for metrics.
 impl Writer {
     /// How many pods are bound to nodes that are not known.
     pub(crate) fn orphan_count(&self) -> usize {

@@ -1,4 +1,4 @@
-//! What an accounting component has said, by the facts of which it has said it. Start at [`Known`].
+//! Results of an accounting component, by the facts that they are about. Start at [`Known`].
 //!
 //! Facts of pods are found by their address: they are pooled, so that pods of one template have the same. Whoever holds them decides how
 //! long; what was said of facts that nobody holds any more is dropped by sweeps. Facts of nodes are found by their content.
@@ -11,14 +11,14 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::{KNOWN_ACCOUNTS_SWEEP_MIN, KNOWN_NODE_SUMS};
 
-/// What was said.
+/// Accounts of pods and sums of nodes that the component has returned.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pods: Mutex<Pods>,
     nodes: Mutex<FxHashMap<AccountedNode, Result<Sums, Arc<str>>>>,
 }
 
-/// By address. A weak reference keeps the address from being used again.
+/// Accounts of pods by the address of their facts. A weak reference keeps the address from being used again.
 #[derive(Debug, Default)]
 struct Pods {
     said: FxHashMap<usize, (Weak<PodFacts>, Accounted)>,
@@ -30,13 +30,13 @@ fn address(facts: &Arc<PodFacts>) -> usize {
 }
 
 impl Known {
-    /// What was said of each.
+    /// Returns the known account of each pod; `None` where there is none for its facts.
     pub(super) fn pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<Option<Accounted>> {
         let known = self.pods.lock();
         pods.iter().map(|facts| known.said.get(&address(facts)).map(|(_, said)| said.clone())).collect()
     }
 
-    /// As [`Self::pods`], of nodes.
+    /// Returns the known sums of each node; `None` where there are none for its facts.
     pub(super) fn nodes(&self, nodes: &[AccountedNode]) -> Vec<Option<Result<Sums, Arc<str>>>> {
         let known = self.nodes.lock();
         nodes.iter().map(|node| known.get(node).cloned()).collect()

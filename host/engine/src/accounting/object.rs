@@ -1,4 +1,4 @@
-//! What an accounting component reads of a pod or node, from its facts.
+//! Pods and nodes in the form that an accounting component reads, from their facts.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use nodesift_sandbox::accounting::{AccountedObject, Amount, ObjectOwner};
 /// A pod, by its facts.
 pub(super) struct PodObject(pub(super) Arc<PodFacts>);
 
-/// A node.
+/// A node, by its facts.
 pub(super) struct NodeObject(pub(super) AccountedNode);
 
 impl AccountedObject for PodObject {

@@ -14,9 +14,9 @@ use crate::query::PodRef;
 use crate::{Engine, Error};
 
 impl Engine {
-    /// What the claims of a pod that are not allocated get on a node, from the first predicate of the phase
-    /// [allocate](Phase::Allocate) that gives devices. Nothing else is evaluated: whether the node fits is another question. Empty
-    /// where there is nothing to allocate; a pod without claims needs no such predicate.
+    /// Asks the first predicate of the phase [allocate](Phase::Allocate) that gives devices for devices on a node, for those claims
+    /// of a pod that are not allocated. Nothing else is evaluated: whether the node fits is another question. Empty where there is
+    /// nothing to allocate; a pod without claims needs no such predicate.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is written, in the form of `resource.k8s.io/v1`. Start at [`AllocationResult`].
+//! Serialized allocations, in the form of `resource.k8s.io/v1`. Start at [`AllocationResult`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

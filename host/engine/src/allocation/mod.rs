@@ -1,4 +1,4 @@
-//! What a pod's claims get on a node: from the picks of a predicate to AllocationResults of `resource.k8s.io/v1`.
+//! Devices for a pod's claims on a node: from the picks of a predicate to AllocationResults of `resource.k8s.io/v1`.
 //!
 //! ```text
 //! allocator   the question to the predicate of the policy that gives devices
@@ -29,16 +29,17 @@ use nodesift_sandbox::fault::Fault;
 pub use nodesift_sandbox::wire::allocation::{Allocation, Mapping, NewClaim, NewRequest, Pick};
 pub use results::results;
 
-/// What one claim gets.
+/// Devices that one claim gets on a node, as a document and as entries to reserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimAllocation {
     /// The claim; `None` for one for extended resources that has to be made.
     pub claim: Option<Arc<ClaimRecord>>,
-    /// What the devices are held for until the claim shows them: the claim's UID, or that of the pod whose claim has to be made.
+    /// UID under which the devices are reserved until the claim shows them: the claim's, or that of the pod whose claim has to be
+    /// made.
     pub uid: Arc<str>,
     /// `status.allocation` of the claim, as JSON.
     pub result: String,
-    /// The same devices, to be held in flight.
+    /// The devices of `result`, to be held in flight.
     pub devices: Vec<AllocatedDevice>,
     /// For extended resources, the claim itself.
     pub extended: Option<ExtendedSpec>,
@@ -93,7 +94,7 @@ pub enum AllocationError {
     /// More devices than one claim can have.
     #[error("the predicate picked more than {limit} devices for one claim")]
     TooManyDevices {
-        /// [`crate::limits::CLAIM_DEVICES`].
+        /// Most devices of one claim: [`crate::limits::CLAIM_DEVICES`].
         limit: usize,
     },
     /// An amount is no quantity.
@@ -102,7 +103,7 @@ pub enum AllocationError {
     /// The nodes of a device are said in a way that an allocation cannot repeat.
     #[error("unsupported ResourceSlice.NodeSelector with {terms} terms")]
     Terms {
-        /// How many.
+        /// Number of terms in the node selector.
         terms: usize,
     },
     /// Configurations were too large to be kept.
@@ -116,15 +117,15 @@ pub enum AllocationError {
     /// The documents for the claims of one pod are too large together.
     #[error("the allocations of the pod's claims take more than {limit} bytes together")]
     TooLarge {
-        /// [`crate::limits::ALLOCATION_BYTES`].
+        /// Most bytes of a pod's documents together: [`crate::limits::ALLOCATION_BYTES`].
         limit: usize,
     },
     /// A document cannot be written.
     #[error("an allocation cannot be written within {limit} bytes: {reason}")]
     Unwritable {
-        /// [`crate::limits::ALLOCATION_BYTES`].
+        /// Limit in bytes: [`crate::limits::ALLOCATION_BYTES`], or that of the cache for a configuration which is no JSON.
         limit: usize,
-        /// What the writer says.
+        /// Error message of the JSON library.
         reason: String,
     },
 }

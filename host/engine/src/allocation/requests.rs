@@ -7,7 +7,7 @@ use super::{NewClaim, Pick};
 
 /// A request, or the alternative of it that was taken.
 pub(super) struct Taken<'a> {
-    /// The request's name.
+    /// Name of the request, without the alternative.
     base: &'a str,
     /// The name of the alternative, if it is one.
     alternative: Option<&'a str>,
@@ -17,7 +17,7 @@ pub(super) struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// The name as allocations have it.
+    /// Name as in allocations: `request`, or `request/alternative`.
     pub(super) fn full_name(&self) -> String {
         match self.alternative {
             Some(alternative) => format!("{}/{alternative}", self.base),

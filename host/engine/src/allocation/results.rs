@@ -19,9 +19,9 @@ use super::{Allocation, AllocationError, ClaimAllocation, ExtendedSpec, NewClaim
 use crate::facts::Context;
 use crate::limits::{ALLOCATION_BYTES, CLAIM_DEVICES};
 
-/// What a predicate gave to the pod's claims on a row, per claim that is not allocated yet, in the order of the claims; a claim that
-/// the pod names twice is there twice, and of the two the last is to be written. A claim for extended resources without requests
-/// is not there: none is needed.
+/// Devices that a predicate gave on a row, per claim of the pod that is not allocated yet, in the order of the claims; a claim that
+/// the pod names twice is there twice, and of the two the last is to be written. A claim for extended resources without requests is
+/// not there: none is needed.
 ///
 /// # Errors
 /// The picks name what is not there, or what they name cannot be written.
@@ -223,7 +223,7 @@ fn device<'a>(pick: &'a Pick, request: &Taken<'a>, pool: &'a SeenPool, seen: &'a
     }
 }
 
-/// The same device as the cache decodes it of a claim's status.
+/// Converts a device of an allocation to the form in which the cache decodes it from a claim's status.
 fn held(device: &Device<'_>, pick: &Pick) -> Result<AllocatedDevice, AllocationError> {
     let amount = |(name, nano): &(String, NanoUnits)| {
         let nano = i128::from(*nano);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::facts::{Batch, Context};
 
-/// 2026-01-01T00:00:00Z
+/// 2026-01-01T00:00:00Z, in seconds since 1970-01-01T00:00:00Z.
 const NOW: i64 = 1_767_225_600;
 
 fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {

@@ -70,7 +70,7 @@ impl Conjunction {
         conjunction
     }
 
-    /// In policy order.
+    /// Verdicts of the predicates, in policy order.
     pub(crate) fn verdicts(&self) -> &[PredicateVerdict] {
         &self.verdicts
     }

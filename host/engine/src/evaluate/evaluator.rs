@@ -39,12 +39,12 @@ impl<'a> Evaluator<'a> {
         Self { policy, phase, store, skip: &[] }
     }
 
-    /// The same predicates without these.
+    /// Leaves out the predicates with these names.
     pub(crate) fn without(self, skip: &'a [String]) -> Self {
         Self { skip, ..self }
     }
 
-    /// The same predicates without a store.
+    /// Neither uses nor stores cached verdicts from now on.
     pub(crate) fn fresh(self) -> Self {
         Self { store: None, ..self }
     }

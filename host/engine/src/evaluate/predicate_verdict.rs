@@ -15,7 +15,7 @@ pub(crate) struct PredicateVerdict {
     pub(crate) scope: Scope,
 }
 
-/// What the codes of a verdict are about.
+/// Rows that the codes of a verdict are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Every row of the snapshot, whatever the batch is.

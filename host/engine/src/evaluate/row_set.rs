@@ -10,7 +10,7 @@ pub struct RowSet {
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// Sorted.
+    /// Sorted list of rows.
     Few(Vec<Row>),
     /// Bit `row % 64` of word `row / 64`, and the number of bits that are set.
     Many(Vec<u64>, usize),
@@ -195,7 +195,7 @@ impl RowSet {
         self.widen(all);
     }
 
-    /// Removes a row.
+    /// Removes a row, if the set has it.
     pub(super) fn remove(&mut self, row: Row) {
         match &mut self.form {
             Form::Few(rows) => {

@@ -27,7 +27,7 @@ pub(super) struct OpenPlaces {
 pub(super) enum Places {
     /// Bit `place % 64` of word `place / 64`. Zero words at the end may be missing.
     Bitmap(Vec<u64>),
-    /// Sorted once complete.
+    /// Places of the batch, sorted once the list is complete.
     List(Vec<u32>),
 }
 
@@ -85,7 +85,7 @@ impl OpenPlaces {
     }
 }
 
-/// Places by failure.
+/// Rejected places of a batch, collected by the index of the failure.
 struct PlacesByFailure {
     places: Vec<Places>,
     /// Words of a bitmap of all places.

@@ -1,7 +1,7 @@
-//! What a pod asks for that no predicate of the policy evaluates: resource claims, and extended resources that only a DeviceClass
+//! Requests of a pod that no predicate of the policy evaluates: resource claims, and extended resources that only a DeviceClass
 //! serves. kube-scheduler's plugin DynamicResources decides about them, and under a policy without a predicate in its place such a
-//! pod must not simply fit. It gets the fault [`FaultKind::Unsupported`] under the plugin's name, and the policy says what becomes of
-//! the nodes: rejected unless `spec.onUnsupported` is `Ignore`.
+//! pod must not simply fit. It gets the fault [`FaultKind::Unsupported`] under the plugin's name, and `spec.onUnsupported` decides
+//! about the nodes: rejected unless it is `Ignore`.
 //!
 //! So does a pod of which the accounting component of the policy does not know what it takes, where the policy refuses such pods: the
 //! fault is [`FaultKind::Unaccounted`] then, under the name `accounting`.
@@ -26,13 +26,13 @@ use crate::policy::OnError;
 /// kube-scheduler's plugin that decides about claims. Faults and failures are reported under its name.
 const PREDICATE: &str = "DynamicResources";
 
-/// What a pod is rejected under whose account is not known, where the policy refuses such pods.
+/// Predicate name in faults of a pod whose account is not known, where the policy refuses such pods.
 const ACCOUNTING: &str = "accounting";
 
-/// What the nodes of a batch would have to be evaluated for.
+/// Fault of a pod that asks for something that no predicate evaluates, and the rows that it concerns.
 #[derive(Debug, Clone)]
 pub(crate) struct Unsupported {
-    /// Under which name it is reported.
+    /// Name under which the fault is reported.
     predicate: &'static str,
     fault: Fault,
     /// One entry per row of the batch: 1 where the pod needs what is not evaluated, else 0. `None`: every row.
@@ -40,7 +40,7 @@ pub(crate) struct Unsupported {
 }
 
 impl Unsupported {
-    /// What the context's pod asks for and no predicate evaluates, over the context's batch; `None` where there is nothing.
+    /// Requests of the context's pod that no predicate evaluates, over the context's batch; `None` where there are none.
     pub(crate) fn of(context: &Context) -> Option<Self> {
         if let Some(text) = context.refusal() {
             let fault = Fault::new(FaultKind::Unaccounted, text);

@@ -12,7 +12,7 @@ use nodesift_sandbox::wire::claims as wire;
 
 use super::context::Context;
 
-/// What kube-scheduler calls the claim for extended resources that is still to be made.
+/// kube-scheduler's name for the claim for extended resources that is still to be made.
 const TO_BE_MADE: &str = "<extended-resources>";
 
 /// Why a pod's claims are not known. Sources compile pods for a policy before it becomes active.

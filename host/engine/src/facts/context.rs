@@ -38,7 +38,7 @@ pub struct Context {
     annotation_keys: Option<Arc<[String]>>,
     /// The ConfigMaps whose entries can be read, sorted; `None` for all that the cache holds.
     config_maps: Option<Arc<[String]>>,
-    /// What evaluates the selectors of devices, where the policy reads any.
+    /// Evaluator of the selectors of devices; `None` where the policy reads no devices.
     selectors: Option<Arc<Selectors>>,
     /// Who is told what calls take; none where nobody is.
     throttle: Option<Arc<Throttle>>,
@@ -59,11 +59,12 @@ pub struct Context {
     matched_terms: OnceLock<Vec<MatchedTerm>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
     pub(super) claims: OnceLock<Arc<Result<Option<Resolved>, ClaimObstacle>>>,
-    /// The same for guests, where none is allocated: so that they are the same for all rows.
+    /// Unallocated claims in the form that guests read, where none of the pod's claims is allocated: they are then the same for all
+    /// rows.
     pub(super) open_claims: OnceLock<Arc<[Claim]>>,
     /// The parties that decide about the pod, looked up once.
     pub(super) party_seats: OnceLock<Arc<[PartySeat]>>,
-    /// What the rows see of devices, gathered once.
+    /// Devices that the rows see, gathered once.
     pub(super) gathered: OnceLock<Box<Gathered>>,
 }
 
@@ -118,7 +119,7 @@ impl Context {
         Self { selectors, ..self }
     }
 
-    /// What evaluates the selectors of devices; `None` where the policy reads no devices.
+    /// Returns the evaluator of the selectors of devices; `None` where the policy reads no devices.
     pub fn selectors(&self) -> Option<&Arc<Selectors>> {
         self.selectors.as_ref()
     }

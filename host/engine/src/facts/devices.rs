@@ -1,4 +1,4 @@
-//! What the rows of a batch see of devices, as the contract's columns.
+//! Devices that the rows of a batch see, as the contract's columns.
 //!
 //! Rows that see the same have one situation: the same kinds of devices in the same use, with attributes that are equal where theirs
 //! are. Each pool is put into columns once, however many rows see it. Start at [`Context::devices_for`].
@@ -32,12 +32,12 @@ use kinds::Kinds;
 use values::Values;
 
 impl Context {
-    /// What the rows see of devices.
+    /// Columns of the devices that the rows see.
     pub(crate) fn devices_for(&self, query: &Query) -> Arc<wire::Devices> {
         Arc::new(Projection::of(self, query, self.gathered()).columns())
     }
 
-    /// What the rows see of devices.
+    /// Columns of the devices that the rows see, with all expressions evaluated.
     ///
     /// # Errors
     ///
@@ -255,7 +255,8 @@ fn in_use(seen: &SeenDevice) -> u8 {
     exclusive | if seen.shared().is_some() { SHARED } else { 0 }
 }
 
-/// What shares hold of the capacities of a pool's devices, by the number of the device in the pool.
+/// Amounts of the capacities of a pool's devices that shares hold, by the number of the device in the pool; zero amounts are left
+/// out.
 fn held(pool: &SeenPool) -> impl Iterator<Item = wire::Held> {
     let shared = (0..).zip(&pool.devices).filter_map(|(device, seen)| Some((device, seen, seen.shared()?)));
     shared.flat_map(|(device, seen, amounts)| {

@@ -1,5 +1,5 @@
-//! What the rows of a batch see, gathered once for all questions of a call: which rows see the same, the devices among it, and what
-//! selectors say of them. Start at [`Gathered::of`].
+//! Devices that the rows of a batch see, gathered once for all questions of a call: which rows see the same pools, their devices,
+//! and the results of selectors on them. Start at [`Gathered::of`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,11 @@ const NO_SELECTORS: &str = "selector #0: CEL runtime error: expressions are not 
 /// The answer of expressions that could not be evaluated now. No guest sees it: its call ends.
 const LEFT_OUT: &str = "selector #0: CEL runtime error: the expressions of the pod's claims are not evaluated yet";
 
-/// What a row sees: the number of a list of pools, or why pools cannot be gathered.
+/// The pools that a row sees: the number of a list of pools, or the reason why they cannot be gathered.
 pub(super) type Sight = Result<u32, Arc<str>>;
 
-/// What rows see. A device has as many places as there are pools that it is seen in.
+/// The pools that rows see, and the answers of selectors about their devices. A device has as many places as there are pools that
+/// it is seen in.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// Per row the number of its sight.
@@ -51,7 +52,7 @@ pub(super) struct GatheredPool {
     first: usize,
 }
 
-/// What a list of expressions says of devices.
+/// Outcomes of a list of expressions for all devices.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answers {
     distinct: Vec<Answer>,
@@ -60,7 +61,7 @@ pub(super) struct Answers {
 }
 
 impl Gathered {
-    /// What rows see, with so much processor time for the expressions that are not known of the devices.
+    /// Gathers the pools that rows see. `time` is the processor time for expressions whose outcomes for the devices are not known.
     pub(super) fn of(table: &Devices, rows: &[Row], time: Duration) -> Self {
         let (seen, listed) = (Vec::with_capacity(rows.len()), Lists::with_capacity(rows.len()));
         let mut gathered = Self { seen, listed, time, ..Self::default() };
@@ -140,12 +141,12 @@ impl Gathered {
         (*self.left_out.lock()).map_or(Ok(()), Err)
     }
 
-    /// The same error for each device.
+    /// Outcomes that are one error for each device.
     fn all(&self, error: &str) -> Answers {
         Answers { distinct: vec![Answer::Error(error.into())], codes: vec![0; self.device_count] }
     }
 
-    /// What a list of expressions says of each device.
+    /// Outcomes of a list of expressions for each device.
     pub(super) fn answers(&self, selectors: Option<&Arc<Selectors>>, list: &[String]) -> Arc<Answers> {
         if let Some(known) = self.answers.lock().get(list) {
             return Arc::clone(known);
@@ -176,14 +177,14 @@ impl Gathered {
 }
 
 impl GatheredPool {
-    /// Devices with their places.
+    /// The pool's devices, each with its place among all gathered devices.
     pub(super) fn devices(&self) -> impl Iterator<Item = (usize, &SeenDevice)> {
         (self.first..).zip(&self.pool.devices)
     }
 }
 
 impl Answers {
-    /// By code.
+    /// The answers without an error, indexed by code.
     const WITHOUT_ERRORS: [Answer; 2] = [Answer::No, Answer::Yes];
 
     fn of_matches(matches: &[bool]) -> Self {
@@ -206,7 +207,7 @@ impl Answers {
         Self { distinct, codes }
     }
 
-    /// What it says of the device at a place.
+    /// Outcome for the device at a place.
     pub(super) fn at(&self, place: usize) -> Option<&Answer> {
         self.distinct.get(*self.codes.get(place)? as usize)
     }

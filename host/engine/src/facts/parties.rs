@@ -1,4 +1,4 @@
-//! What external parties say of the rows of the batch: which parties decide about the pod, and their answers as columns.
+//! Answers of external parties for the rows of the batch: which parties decide about the pod, and their answers as columns.
 //!
 //! Start at [`Context::party_columns`]. A pod is known to negotiations by [`Context::negotiated_pod`], so that a question and the column
 //! that its answer changes are about the same subject.
@@ -76,12 +76,12 @@ impl Context {
         })
     }
 
-    /// What each party says of the rows that decides about the pod.
+    /// Answers of each party that decides about the pod, as one column per party over the batch.
     pub(crate) fn party_columns(&self) -> Arc<[PartyColumn]> {
         self.party_seats().iter().map(|seat| self.party_column(seat)).collect()
     }
 
-    /// The same over all rows.
+    /// Answers of each party that decides about the pod, as columns over all rows.
     pub(crate) fn party_columns_over_all(&self) -> Arc<[PartyColumn]> {
         self.over_all(Self::party_columns)
     }
@@ -137,8 +137,8 @@ impl Context {
         }
     }
 
-    /// The same for pods that predicates cannot tell apart but by name and UID, and for no others in practice: pods of other namespaces
-    /// have others, so that a collision of hashes reaches nobody else's.
+    /// Key of the pod's template: equal for pods that predicates cannot tell apart but by name and UID, and for no others in
+    /// practice. It begins with the namespace, so that a collision of hashes does not reach pods of other namespaces.
     fn template_key(&self) -> Arc<str> {
         let mut hashes = [0_u64, 1];
         for hash in &mut hashes {
@@ -198,7 +198,7 @@ impl Context {
     }
 }
 
-/// What a claim asks for, alternatives included.
+/// Requests of a claim for devices, alternatives included.
 fn fields_of(claim: &ClaimRecord) -> impl Iterator<Item = &DeviceFields> {
     claim.spec.requests.iter().flatten().flat_map(DeviceRequest::fields)
 }

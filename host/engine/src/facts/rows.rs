@@ -80,7 +80,7 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
         && (toleration.key.is_empty() || toleration.key == taint.key)
 }
 
-/// What a pod tolerates. It may have thousands of tolerations, and the nodes thousands of lists of taints.
+/// Taints that a pod tolerates. It may have thousands of tolerations, and the nodes thousands of lists of taints.
 enum Tolerated<'a> {
     /// Compared one by one.
     Few(&'a [Toleration]),

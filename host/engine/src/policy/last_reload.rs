@@ -9,9 +9,9 @@ use crate::Trial;
 pub struct LastReload {
     /// The generation that was active then.
     pub generation: u64,
-    /// When it ended.
+    /// Wall-clock time at which the reload ended.
     pub at: SystemTime,
-    /// How.
+    /// Result of the reload.
     pub outcome: ReloadOutcome,
     /// From the reading of the files to the end, without the time that was waited for the files to be quiet.
     pub took: Duration,

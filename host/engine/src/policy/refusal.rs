@@ -8,11 +8,11 @@ use std::time::SystemTime;
 pub struct Refusal {
     /// The generation that stayed active.
     pub generation: u64,
-    /// When it was noted.
+    /// Wall-clock time at which the refusal was noted.
     pub at: SystemTime,
-    /// The document's file.
+    /// File of the refused document.
     pub source: String,
-    /// What failed: at least one step, in the order of the document.
+    /// Failed steps, at least one, in the order of the document.
     pub failures: Vec<StepFailure>,
     /// Failures beyond those listed.
     pub unlisted: usize,
@@ -26,7 +26,7 @@ pub struct StepFailure {
     pub step: &'static str,
     /// The predicate; none where the step concerns the document as a whole.
     pub predicate: Option<String>,
-    /// What is wrong, in one or more lines.
+    /// Error message of the step, in one or more lines.
     pub reason: String,
 }
 

@@ -21,7 +21,7 @@ use crate::{Engine, Running, Trial};
 pub(crate) struct Handover {
     /// The next one: its first snapshot is published just before it becomes active.
     next: ArcSwapOption<Running>,
-    /// Those before, for requests that have taken their snapshot before. [`Retired`] holds each.
+    /// Replaced policies, for requests that have taken their snapshot before. [`Retired`] holds each.
     before: Mutex<Vec<Weak<Running>>>,
 }
 
@@ -58,7 +58,7 @@ impl Retired {
         Arc::strong_count(&self.running) == 1 && self.until.is_none_or(|until| Instant::now() >= until)
     }
 
-    /// Its generation.
+    /// Returns the generation number of the replaced policy.
     pub fn generation(&self) -> u64 {
         self.running.policy.generation
     }
@@ -86,8 +86,8 @@ impl Engine {
         self.replace(policy, None)
     }
 
-    /// As [`Self::replace_policy`], for a policy with other schedulers. `recount` decides anew which pods are foreign, once, and
-    /// publishes. The policy decides about the snapshots from that publication on, and the one before about those until then.
+    /// Makes a policy with other schedulers active, like [`Self::replace_policy`]. `recount` decides anew which pods are foreign,
+    /// once, and publishes. The policy decides about the snapshots from that publication on, and the one before about earlier ones.
     pub fn replace_policy_and_recount(&self, policy: ActivePolicy, recount: &mut dyn FnMut()) -> Retired {
         self.replace(policy, Some(recount))
     }

@@ -58,13 +58,13 @@ pub(crate) struct CachedVerdict {
 /// Whether a cached verdict may be used for a snapshot and a pod whose facts about itself are the same.
 #[derive(Debug)]
 pub(crate) enum Validity {
-    /// For every row.
+    /// The verdict is valid for every row.
     Valid,
-    /// For every row but these, which are sorted.
+    /// The verdict is valid for every row but these, which are sorted.
     StaleRows(Vec<Row>),
-    /// Not for this pod, this older snapshot or this earlier time, though perhaps for others.
+    /// The verdict is not valid for this pod, this older snapshot or this earlier time, though perhaps for others.
     OtherPod,
-    /// Not for any pod, later snapshot or later time.
+    /// The verdict is not valid for any pod, later snapshot or later time.
     Invalid,
 }
 

@@ -26,7 +26,7 @@ use crate::party::PartySeat;
 use DependsOnPod::{No, Yes};
 use FactScope::{Cluster, PodsOnNodes};
 
-/// What a fact is about.
+/// Object of a fact: the pod alone, the cluster, or the pods on nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FactScope {
     /// The pod alone: the verdicts of different pods are told apart by the values of these facts.
@@ -79,7 +79,7 @@ macro_rules! fact_table {
             }
         }
 
-        /// Names a fact.
+        /// Key of a fact that a call can read, with the arguments of the read.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub(super) enum FactKey {
             PodField(PodField),
@@ -88,7 +88,7 @@ macro_rules! fact_table {
             $($key $(($($argument_type),*))?,)*
         }
 
-        /// The value of the fact of the same name.
+        /// Value of a fact; each variant belongs to the key of the same name.
         #[derive(Debug)]
         pub(super) enum FactValue {
             /// Of which only the field counts.
@@ -99,7 +99,7 @@ macro_rules! fact_table {
         }
 
         impl FactKey {
-            /// What the fact is about.
+            /// Returns whether the fact is about the pod, the cluster, or the pods on nodes.
             pub(super) fn scope(&self) -> FactScope {
                 match self {
                     Self::PodField(_) => FactScope::Pod,
@@ -196,7 +196,7 @@ pub(super) struct FactRead {
 }
 
 impl FactRead {
-    /// Reads a fact.
+    /// Reads the value of a fact from a context.
     pub(super) fn new(key: FactKey, context: &Context) -> Self {
         let value = key.read(context);
         Self { key, value }
@@ -334,7 +334,7 @@ impl Size for Siblings {
 #[derive(Debug)]
 pub(super) struct Statuses {
     codes: Column<u32>,
-    /// By code.
+    /// Status of the condition for each set of conditions, indexed by code.
     by_set: Arc<[u8]>,
 }
 

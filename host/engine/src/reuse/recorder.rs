@@ -24,7 +24,7 @@ use crate::party::PartySeat;
 use nodesift_cache::{Column, CountKey, NodeInterface, SumKey};
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
-/// What a call has read.
+/// Record of the facts that a call has read.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     /// Facts, each once, in the order of their first read.
@@ -93,7 +93,7 @@ impl Recorder {
         Self { context, pointwise, trace: Mutex::default() }
     }
 
-    /// What has been read so far.
+    /// Takes the record of the reads so far, and leaves an empty one.
     pub(super) fn take(&self) -> Trace {
         std::mem::take(&mut self.trace.lock())
     }

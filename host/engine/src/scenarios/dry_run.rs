@@ -38,7 +38,7 @@ pub(super) struct PreemptionDryRun<'a> {
     pub(super) deadline: Option<Instant>,
     /// The facts about the pod and every row of the unchanged cluster.
     pub(super) all_rows: Arc<Context>,
-    /// What no predicate evaluates, over every row, and its failure policy. Pods on nodes do not change it.
+    /// Requests of the pod that no predicate evaluates, over every row, and their failure policy. Pods on nodes do not change them.
     pub(super) unsupported: Option<(Unsupported, OnError)>,
     pub(super) faults: Vec<FaultReport>,
 }

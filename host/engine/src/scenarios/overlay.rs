@@ -66,7 +66,7 @@ impl Engine {
         self.overlay_snapshot_on(&self.snapshot(), spec)
     }
 
-    /// The same with a given snapshot in place of the newest.
+    /// Makes a snapshot with the overlay's changes from a given snapshot in place of the newest.
     ///
     /// # Errors
     ///

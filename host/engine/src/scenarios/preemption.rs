@@ -19,7 +19,7 @@ use nodesift_cache::{OverlayError, Row, Snapshot};
 /// A preemption query: one pod and its candidate nodes.
 #[derive(Debug)]
 pub struct Preemption {
-    /// The preemptor.
+    /// The pod that preempts (the preemptor).
     pub pod: PodRef,
     /// The candidate nodes, in any order. Each is evaluated alone.
     pub candidates: Vec<Candidate>,
@@ -30,7 +30,7 @@ pub struct Preemption {
 /// A candidate node and its victims.
 #[derive(Debug)]
 pub struct Candidate {
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
     /// UIDs of pods on the node, in the order of their removal. A UID that the cache does not have on this node takes an index,
     /// but its removal frees nothing. The same holds for a static pod, because the kubelet would start it again.

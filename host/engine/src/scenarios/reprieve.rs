@@ -21,20 +21,20 @@ use crate::{Engine, Error, Reuse, check_skipped};
 /// One pod, and the victims that may be evicted for it.
 #[derive(Debug)]
 pub struct Reprieve {
-    /// The preemptor.
+    /// The pod that preempts (the preemptor).
     pub pod: PodRef,
     /// Nodes and their victims, in any order; no node twice.
     pub nodes: Vec<NodeVictims>,
     /// When the request ends, as in [`Query::deadline`](crate::Query::deadline).
     pub deadline: Option<Instant>,
-    /// As in [`Query::skip`](crate::Query::skip).
+    /// Names of predicates that are not evaluated, as in [`Query::skip`](crate::Query::skip).
     pub skip: Vec<String>,
 }
 
 /// The victims of a node.
 #[derive(Debug, Clone)]
 pub struct NodeVictims {
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
     /// UIDs of pods on the node, in the order in which they are given back; none twice.
     pub victims: Vec<String>,
@@ -59,7 +59,7 @@ pub enum ReprieveError {
     /// The snapshot does not have the node.
     #[error("there is no node {node:?}")]
     UnknownNode {
-        /// Its name.
+        /// Name of the node in the query.
         node: String,
     },
     /// A victim does not count on the node.

@@ -26,7 +26,7 @@ use crate::facts::{Batch, Context};
 use crate::policy::ActivePredicate;
 use crate::reuse::{CachedVerdict, Store};
 
-/// What a preemption on one node needs.
+/// Result of the dry run of a preemption on one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReprieveOutcome {
     /// The pod fits without the victims that are not kept.
@@ -38,7 +38,7 @@ pub enum ReprieveOutcome {
     Rejected {
         /// The first predicate that rejects the node, in policy order.
         predicate: Arc<str>,
-        /// Why.
+        /// Status code and reasons of the rejection.
         failure: Failure,
     },
 }
@@ -89,7 +89,7 @@ struct Side {
     /// Whether the nominated pods are on their nodes.
     is_nominated: bool,
     builder: OverlayBuilder,
-    /// One per predicate.
+    /// Way in which each predicate is evaluated, one entry per predicate.
     methods: Vec<Method>,
 }
 
@@ -354,7 +354,7 @@ impl PreemptionDryRun<'_> {
         }
     }
 
-    /// As [`Self::verdict`], with what was read.
+    /// Calls a predicate like [`Self::verdict`], and returns its verdict with the facts that were read.
     fn recorded(&mut self, at: usize, context: &Arc<Context>) -> Result<Arc<CachedVerdict>, Stop> {
         let unread = |verdict| Ok(Arc::new(CachedVerdict::unread(verdict, context)));
         let Some(predicate) = self.predicates.get(at).map(|state| state.predicate) else {

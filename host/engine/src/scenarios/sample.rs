@@ -138,7 +138,7 @@ struct SampledRun<'a> {
     predicates: Vec<(usize, &'a ActivePredicate)>,
     /// One entry per predicate.
     progress: Vec<Progress>,
-    /// What no predicate evaluates, over every row.
+    /// Verdict for requests of the pod that no predicate evaluates, over every row.
     unsupported: Option<PredicateVerdict>,
     faults: Vec<FaultReport>,
 }

@@ -22,7 +22,7 @@ use crate::limits::{
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::{Engine, Subject};
 
-/// What was tried.
+/// Extent and remarks of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trial {
     /// Pods of the sample.
@@ -41,11 +41,11 @@ pub struct Trial {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("predicate {predicate}: pod {pod}: {fault}")]
 pub struct TrialFault {
-    /// The predicate.
+    /// Name of the predicate.
     pub predicate: Arc<str>,
     /// `namespace/name`, in one line: in files it may be anything.
     pub pod: String,
-    /// What happened.
+    /// The fault of the call.
     pub fault: Fault,
 }
 
@@ -65,7 +65,7 @@ impl Engine {
         self.try_predicates(&predicates, policy)
     }
 
-    /// As [`Self::try_policy`], of all predicates of the active policy.
+    /// Calls every predicate of the active policy, about nodes and pods of the newest snapshot like [`Self::try_policy`].
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ fn in_turn(pods: Vec<Arc<PodRecord>>) -> Vec<Arc<PodRecord>> {
     turns.into_iter().map(|(_, pod)| pod).collect()
 }
 
-/// What a trial has seen of one predicate.
+/// Results of a trial's calls of one predicate.
 #[derive(Debug, Default)]
 struct TrialRecord {
     /// By namespace, calls about its pods that succeeded and that failed.

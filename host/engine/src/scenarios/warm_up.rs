@@ -14,7 +14,7 @@ use crate::limits::{WARM_UP_PODS, WARM_UP_TIME};
 use crate::policy::{ActivePolicy, ActivePredicate, Mode, Phases};
 use crate::{Engine, Error, PodRef, Query};
 
-/// What was evaluated.
+/// Extent of a first evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WarmUp {
     /// Pods that were evaluated, the ordinary one included.
@@ -66,8 +66,8 @@ impl Engine {
     }
 }
 
-/// The same predicates, whatever decides about their verdicts. Pods take what the API says, and no namespace has debts: the accounting
-/// component and the throttle count whom they are asked about.
+/// Copy of the active policy with every predicate enforced in every phase. Pods take the requests of their specs, and no namespace
+/// has debts: the accounting component and the throttle count whom they are asked about.
 fn beside(active: &ActivePolicy) -> ActivePolicy {
     let mut policy = ActivePolicy { accounting: None, throttle: Arc::default(), ..active.clone() };
     for predicate in &mut policy.predicates {

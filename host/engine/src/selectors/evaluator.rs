@@ -10,8 +10,8 @@ use nodesift_sandbox::fault::Fault;
 
 /// Evaluates expressions about devices, without keeping anything of them.
 pub trait Evaluator: Debug + Send + Sync {
-    /// What of a device the outcomes of an expression can depend on; `None` where it may be anything. The inner error is why the
-    /// text is no expression.
+    /// Paths of a device on which the outcomes of an expression can depend; `None` where it may be anything. The inner error says
+    /// why the text is no expression.
     ///
     /// # Errors
     ///

@@ -21,22 +21,22 @@ use crate::limits::{
     SELECTORS_TIME,
 };
 
-/// What an expression reads.
+/// Values of devices that an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reads {
-    /// What these paths name.
+    /// Only the values at these paths.
     Paths(Vec<Path>),
     /// Perhaps anything: it is evaluated for each device.
     Anything,
-    /// What can make every expression fail.
+    /// Only the values that can make every expression fail.
     Faults,
 }
 
-/// An expression.
+/// CEL expression of a device selector, with the outcomes that are known.
 #[derive(Debug)]
 pub(super) struct Expression {
     text: Arc<str>,
-    /// What it reads, or why it is no expression, once that is known.
+    /// Values that it reads, or the reason why it is no expression; unset until that is known.
     reads: OnceLock<Result<Reads, Arc<str>>>,
     /// Never locked during an evaluation: who asks about known devices does not wait.
     known: RwLock<Outcomes>,
@@ -45,7 +45,7 @@ pub(super) struct Expression {
     bytes: AtomicUsize,
 }
 
-/// What only evaluation needs.
+/// State that only evaluation needs.
 #[derive(Debug)]
 struct Work {
     keys: Keys,
@@ -63,7 +63,7 @@ impl Default for Work {
     }
 }
 
-/// What a fault of the evaluator is for those who ask.
+/// Effect of a fault of the evaluator on those who ask for outcomes.
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
     /// Nothing can be said now: that is of the moment, or of the speed of the machine.
@@ -101,7 +101,7 @@ impl Work {
         recent.map(|failed| failed.failure.clone())
     }
 
-    /// Notes a fault.
+    /// Notes a fault of the evaluator, which is not called again for a while if it blames the expression.
     fn fail(&mut self, fault: &Fault) -> Failure {
         // Other faults are of the moment: the next try may succeed.
         let before = self.failed.take();
@@ -131,7 +131,7 @@ impl Expression {
         Self { reads: OnceLock::from(Ok(Reads::Faults)), ..Self::new(Arc::from("true")) }
     }
 
-    /// What it reads, or why it is no expression.
+    /// Values that it reads, or the reason why it is no expression. The evaluator is called at the first call only.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Expression {
         }
     }
 
-    /// What it says of each device, and whether anything was evaluated for it. `faults` is [`Self::of_faults`].
+    /// Outcome of the expression for each device, and whether anything was evaluated for it. `faults` is [`Self::of_faults`].
     ///
     /// # Errors
     ///

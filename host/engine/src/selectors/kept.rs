@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::expression::Expression;
 use crate::limits::{SELECTOR_BYTES, SELECTOR_EXPRESSIONS};
 
-/// Expressions by text.
+/// Cache of expressions by their text.
 #[derive(Debug, Default)]
 pub(super) struct Kept(Mutex<Table>);
 

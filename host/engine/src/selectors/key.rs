@@ -1,12 +1,12 @@
-//! What an expression reads of one device: as bytes, and as a device without the rest. Of two devices with the same key it says the
-//! same. Keys of one expression are compared, and only those.
+//! Values of one device that an expression reads: as bytes, and as a device without the rest. Devices with the same key have the
+//! same outcome. Keys of one expression are compared, and only those.
 
 use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::device_selector::{Path, QualifiedName, SelectedDevice};
 
 use super::device::{SelectorDevice, selected_value};
 
-/// What follows in a key.
+/// Type of the value that follows in a key.
 #[repr(u8)]
 #[derive(Clone, Copy)]
 enum Tag {

@@ -36,12 +36,12 @@ use expression::{Expression, Failure};
 use kept::Kept;
 use outcomes::Outcome;
 
-/// What a list of selectors says of a device.
+/// Outcome of a list of selectors for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// One of them does not match.
+    /// One of the selectors does not match, and those before it match.
     No,
-    /// All match.
+    /// All of the selectors match.
     Yes,
     /// One is no expression, or fails for the device, and those before it match: its number and the fault.
     Error(Arc<str>),
@@ -57,12 +57,12 @@ pub struct Selectors {
 }
 
 impl Selectors {
-    /// With the component that evaluates; nothing is known yet.
+    /// Creates selectors that the component evaluates, without any known outcomes.
     pub fn new(device_selector: DeviceSelector) -> Self {
         Self::by(Box::new(device_selector))
     }
 
-    /// With any evaluator.
+    /// Creates selectors with any evaluator, such as a native one in tests.
     pub fn by(evaluator: Box<dyn Evaluator>) -> Self {
         Self { evaluator, kept: Kept::default(), faults: Expression::of_faults() }
     }
@@ -84,7 +84,7 @@ impl Selectors {
         devices.map(matches).collect()
     }
 
-    /// What a list of selectors says of each device, in the order of the devices. Selectors are evaluated in order, and the first
+    /// Outcome of a list of selectors for each device, in the order of the devices. Selectors are evaluated in order, and the first
     /// that does not match or fails decides. Without selectors, every device matches.
     ///
     /// Where the component faults by an expression, the devices that it was asked about have the fault as an error; that is not kept.

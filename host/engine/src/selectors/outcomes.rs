@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-/// What an expression says of a device.
+/// Outcome of an expression for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     No,
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 }
 
-/// Outcomes by key.
+/// Outcomes by the key of the values that the expression reads.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     outcomes: FxHashMap<Box<[u8]>, Outcome>,

@@ -28,7 +28,7 @@ fn ask(selectors: &Selectors, list: &[&str], devices: &[Arc<TestDevice>]) -> Vec
     ask_within(selectors, list, devices, Duration::MAX).unwrap()
 }
 
-/// The same in so much time.
+/// Asks for outcomes within a limit of processor time.
 fn ask_within(
     selectors: &Selectors,
     list: &[&str],

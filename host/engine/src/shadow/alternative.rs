@@ -21,14 +21,14 @@ use crate::{Answer, Engine, Error, Reuse, Running, Unknown};
 pub struct Alternative(Running);
 
 impl Alternative {
-    /// The policy.
+    /// Returns the alternative policy.
     pub fn policy(&self) -> &ActivePolicy {
         &self.0.policy
     }
 }
 
 impl ActivePolicy {
-    /// The same policy with every predicate enforced; `None` where all are.
+    /// Returns a copy of the policy with every predicate enforced; `None` where all are.
     pub fn with_shadows_enforced(&self) -> Option<Self> {
         if self.predicates.iter().all(|predicate| predicate.mode == Mode::Enforce) {
             return None;
@@ -51,7 +51,7 @@ impl Engine {
         Alternative(Running::new(Arc::new(policy), SHADOW_REUSE_BYTES, Metrics::default(), ownership))
     }
 
-    /// As [`Self::answer_on`], by an alternative in place of the active policy.
+    /// Answers from a given snapshot like [`Self::answer_on`], by an alternative in place of the active policy.
     ///
     /// # Errors
     ///

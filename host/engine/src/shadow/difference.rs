@@ -1,4 +1,4 @@
-//! What changes where another policy decides: of one pod, and summed up over many.
+//! Changes of answers where another policy decides: of one pod, and summed up over many.
 //!
 //! A node is lost under the first predicate of the other policy that rejects it, and gained under the first of the one policy that
 //! rejected it, as in a scheduling cycle. Start at [`PodDifference::between`].
@@ -28,7 +28,7 @@ impl Nodes {
 /// How the answer about one pod changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodDifference {
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pub pod: String,
     /// How many nodes fit by the one policy.
     pub before: usize,
@@ -43,9 +43,9 @@ pub struct PodDifference {
 /// Nodes whose verdict changes, under the predicate that rejects them by one of the policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The predicate.
+    /// Name of the predicate.
     pub predicate: Arc<str>,
-    /// Its reasons.
+    /// Reasons of the rejection, sorted.
     pub reasons: Arc<[String]>,
     /// The nodes, in ascending order.
     pub rows: Vec<Row>,
@@ -66,7 +66,7 @@ impl PodDifference {
         Self { pod, before, after: before + count(&gained) - count(&lost), lost, gained }
     }
 
-    /// Whether nothing changes.
+    /// Whether no node's verdict changes.
     pub fn is_empty(&self) -> bool {
         self.lost.is_empty() && self.gained.is_empty()
     }
@@ -100,30 +100,30 @@ pub struct Differences {
     pub losing: u64,
     /// Pods that gain nodes beside those that they had.
     pub gaining: u64,
-    /// By the name of the predicate.
+    /// Changes by the name of the predicate that rejects the nodes.
     pub predicates: BTreeMap<Arc<str>, Effect>,
 }
 
-/// What one predicate changes.
+/// Changes of verdicts under one predicate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// What it would reject, and what fits now.
+    /// Nodes that fit now and that the predicate would reject.
     pub rejects: Extent,
-    /// What it rejects now, and what would fit.
+    /// Nodes that the predicate rejects now and that would fit.
     pub allows: Extent,
 }
 
-/// How much changes.
+/// Number of pods and nodes whose verdict changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Pods.
+    /// Pods with at least one such node.
     pub pods: u64,
     /// Nodes, summed up over these pods.
     pub nodes: u64,
 }
 
 impl Differences {
-    /// Counts a pod.
+    /// Adds the difference of one pod to the sums.
     pub fn add(&mut self, difference: &PodDifference) {
         let PodDifference { before, after, lost, gained, .. } = difference;
         let (had, has) = (*before > 0, *after > 0);
@@ -150,7 +150,7 @@ impl Differences {
 }
 
 impl fmt::Display for Differences {
-    /// In one line.
+    /// Writes a summary in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pods = |count: u64| if count == 1 { "1 pod".to_owned() } else { format!("{} pods", grouped(count)) };
         write!(f, "{}: ", pods(self.pods))?;

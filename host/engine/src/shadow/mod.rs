@@ -30,14 +30,14 @@ pub use alternative::Alternative;
 pub use difference::{Change, Differences, Effect, Extent, PodDifference};
 pub use record::{Comparison, Record, RecordedChange, RecordedDifference};
 
-/// What is evaluated beside the active policy, and the answers that wait for it.
+/// Alternatives that are evaluated beside the active policy, and the queue of answers to compare.
 #[derive(Debug)]
 pub struct Shadow {
     /// The generation of the active policy that the alternatives are compared with.
     pub generation: u64,
-    /// Since when.
+    /// Wall-clock time since which answers are compared.
     pub since: SystemTime,
-    /// At least one.
+    /// The alternatives, at least one.
     pub comparisons: Vec<Comparison>,
     sender: SyncSender<Asked>,
     waiting: AtomicUsize,

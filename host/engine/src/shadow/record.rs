@@ -14,13 +14,13 @@ use crate::limits::{SHADOW_CHANGES, SHADOW_DIFFERENCE_BYTES, SHADOW_DIFFERENCES,
 /// An alternative and what it would change.
 #[derive(Debug)]
 pub struct Comparison {
-    /// What is compared: the path of its document, or what messages call it.
+    /// Name of the alternative: the path of its document, or its name in messages.
     pub source: String,
     pub(super) alternative: Alternative,
     record: Mutex<Record>,
 }
 
-/// What an alternative would change.
+/// Differences that an alternative would make, counted, and the last ones.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     /// Of all pods that were compared.
@@ -39,7 +39,7 @@ pub struct Record {
 pub struct RecordedDifference {
     /// When it was found.
     pub at: SystemTime,
-    /// `namespace/name`.
+    /// The pod as `namespace/name`.
     pub pod: String,
     /// How many nodes fit.
     pub before: usize,
@@ -60,7 +60,7 @@ pub struct RecordedChange {
     pub predicate: Arc<str>,
     /// Its reasons in one text.
     pub reasons: String,
-    /// How many nodes.
+    /// Number of the nodes, including those not listed.
     pub count: usize,
     /// The names of some of them, in the order of rows.
     pub nodes: Vec<String>,
@@ -72,7 +72,7 @@ impl Comparison {
         Self { source, alternative, record: Mutex::default() }
     }
 
-    /// What it would change so far.
+    /// Returns a copy of the differences recorded so far.
     pub fn record(&self) -> Record {
         self.record.lock().clone()
     }
@@ -107,7 +107,7 @@ impl Record {
 }
 
 impl RecordedDifference {
-    /// What it takes, texts included.
+    /// Size in bytes, texts included.
     fn bytes(&self) -> usize {
         let nodes =
             |change: &RecordedChange| change.nodes.iter().map(|node| size_of::<String>() + node.len()).sum::<usize>();

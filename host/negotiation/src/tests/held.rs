@@ -1,5 +1,5 @@
-//! What is counted equals a slow recount of all that is held, after each step of random cores and parties, some of which say more than
-//! anybody needs. The seed is printed: `NODESIFT_SEED` repeats it.
+//! Compares what is counted with a slow recount of all that is held, after each step of random cores and parties, some of which say more
+//! than anybody needs. The seed is printed: `NODESIFT_SEED` repeats it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

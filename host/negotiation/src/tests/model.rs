@@ -34,7 +34,7 @@ struct Model {
     now: Instant,
     random: fastrand::Rng,
     record: Record,
-    /// What will happen, with a number that makes the time unique.
+    /// Scheduled events by time, with a number that makes the key unique.
     future: BTreeMap<(Instant, u64), Event>,
     number: u64,
     moods: BTreeMap<Arc<str>, Mood>,
@@ -272,7 +272,7 @@ impl Model {
         }
     }
 
-    /// What a party does with a call.
+    /// Schedules a party's reaction to a call, by its mood.
     fn react(&mut self, party: &Arc<str>, call: Call) {
         let mood = self.moods.get(party).copied().unwrap_or(Mood::Prompt);
         let least = match mood {
@@ -322,7 +322,7 @@ impl Model {
         self.later(least, event);
     }
 
-    /// What a core does with what it is told.
+    /// Plays the core: reacts to the progress of a negotiation.
     fn watch(&mut self, negotiation: NegotiationId, progress: &Progress) {
         match progress {
             Progress::Ended(End::Viable) => {

@@ -1,4 +1,4 @@
-//! What explanations say of parties: who has said what of how many nodes, and since when.
+//! Explanations of parties' stances: who has said what of how many nodes, and since when.
 
 use super::super::*;
 use super::world::*;

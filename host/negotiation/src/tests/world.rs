@@ -62,7 +62,7 @@ pub(super) fn local(identity: &str) -> Owner {
     Owner { class: Class::Local, identity: text(identity) }
 }
 
-/// Any other client.
+/// A client of the class [`Class::Remote`].
 pub(super) fn remote(identity: &str) -> Owner {
     Owner { class: Class::Remote, identity: text(identity) }
 }
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// What those who watch a negotiation have seen since.
+    /// Takes the progress that the streams of a negotiation have reported since the last call.
     pub(super) fn told(&mut self, id: NegotiationId) -> Vec<Progress> {
         self.take(|effect| match effect {
             Effect::Tell { negotiation, progress, .. } if *negotiation == id => Some(progress.clone()),

@@ -38,7 +38,7 @@ pub(crate) struct ModuleNewArgs {
     /// Language: rust, go, js, ts, python or c
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) lang: Language,
-    /// What the module is for: a predicate, or accounting, which is written in rust
+    /// Kind of module: a predicate, or accounting, which is written in rust
     #[arg(long, value_name = "KIND", default_value_t)]
     pub(crate) kind: Kind,
     /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
@@ -90,7 +90,7 @@ pub(crate) struct ModuleCheckArgs {
     /// Policy whose limits, `allow` and arguments for the module apply [default: policy.yaml beside it, if it has the module]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }
@@ -116,7 +116,7 @@ pub(crate) struct ModuleBenchArgs {
     /// Policy whose limits and arguments for the module apply [default: policy.yaml beside it, if it has the module]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }
@@ -124,7 +124,7 @@ pub(crate) struct ModuleBenchArgs {
 /// Options of `module compile`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleCompileArgs {
-    /// WebAssembly components
+    /// Files of WebAssembly components
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -138,7 +138,7 @@ pub(crate) struct ModuleInspectArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }

@@ -1,10 +1,10 @@
-//! Options of `party`.
+//! Options of the command `party`.
 
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 
-/// What `party` attends as, where, and by which script.
+/// Name, sidecar and script of a party.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PartyArgs {
     /// Name of the party in the policy
@@ -13,7 +13,7 @@ pub(crate) struct PartyArgs {
     /// The sidecar: unix:PATH or http://HOST:PORT
     #[arg(long, value_name = "URL")]
     pub(crate) server: String,
-    /// What it answers, as YAML; read again whenever it changes, and then earlier answers are taken back. See
+    /// Script of its answers, as YAML; read again whenever it changes, and then earlier answers are taken back. See
     /// docs/negotiation.md
     #[arg(long, value_name = "FILE")]
     pub(crate) script: PathBuf,

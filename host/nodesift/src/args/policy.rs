@@ -39,7 +39,7 @@ pub(crate) struct SidecarArgs {
 pub(crate) struct PolicyStatusArgs {
     #[command(flatten)]
     pub(crate) sidecar: SidecarArgs,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }
@@ -49,7 +49,7 @@ pub(crate) struct PolicyStatusArgs {
 pub(crate) struct PolicyShadowArgs {
     #[command(flatten)]
     pub(crate) sidecar: SidecarArgs,
-    /// Output format
+    /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
 }

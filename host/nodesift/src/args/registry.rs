@@ -48,7 +48,7 @@ pub(crate) struct ModulePushArgs {
 /// Options of `module pull`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModulePullArgs {
-    /// What to pull: oci://REGISTRY/REPOSITORY:TAG, or @sha256:DIGEST instead of the tag
+    /// Module to pull: oci://REGISTRY/REPOSITORY:TAG, or @sha256:DIGEST instead of the tag
     #[arg(value_name = "REFERENCE")]
     pub(crate) reference: String,
     /// File of the module [default: the last part of the repository, with .wasm]

@@ -164,7 +164,7 @@ impl AccessArgs {
     }
 }
 
-/// What policies may name.
+/// Folders and registries whose modules policies may name.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Policy")]
 pub(crate) struct ReachArgs {
@@ -179,7 +179,7 @@ pub(crate) struct ReachArgs {
 }
 
 impl ReachArgs {
-    /// What a policy may name that is an object of the cluster, or else the operator's.
+    /// Folders and registries whose modules a policy may name that is an object of the cluster, or else the operator's.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl KubeArgs {
     }
 }
 
-/// Options of `health`.
+/// Options of the command `health`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HealthArgs {
     /// Unix socket of the sidecar [default: as for serve]

@@ -8,17 +8,17 @@ use crate::limits;
 use nodesift_engine as engine;
 use nodesift_module::Sdk;
 
-/// `--log-format`.
+/// Format of log lines, as in `--log-format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// Human-readable
+    /// Human-readable lines of text
     #[default]
     Text,
     /// One JSON object per line
     Json,
 }
 
-/// `--phase`.
+/// Phase of scheduling, as in `--phase`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PhaseArg {
     /// Predicates that decide whether a pod can be placed
@@ -37,17 +37,17 @@ impl From<PhaseArg> for engine::Phase {
     }
 }
 
-/// `--output`.
+/// Format of the output, as in `--output`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Human-readable tables
+    /// Human-readable tables and text
     #[default]
     Table,
-    /// One JSON array
+    /// One JSON array or object
     Json,
     /// One JSON object per line, printed as soon as it is known
     Jsonl,
-    /// One YAML list
+    /// One YAML list or map
     Yaml,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn sdk(text: &str) -> Result<Sdk, std::convert::Infallible> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeviceSize {
     pub(crate) nodes: u32,
-    /// At most [`limits::BENCH_DEVICES_PER_NODE`].
+    /// Devices of each node, at most [`limits::BENCH_DEVICES_PER_NODE`].
     pub(crate) devices_per_node: u32,
 }
 

@@ -66,12 +66,12 @@ impl Local {
         Ok(Self { engine: opened.engine })
     }
 
-    /// The same at one moment, in seconds since 1970, however long it takes to answer.
+    /// Fixes the engine's clock at one moment, in seconds since 1970, however long it takes to answer.
     pub(super) fn at(self, now: i64) -> Self {
         Self { engine: self.engine.timed_by(Clock::new(move || now)) }
     }
 
-    /// The engine.
+    /// Returns the engine over the cluster files.
     pub(super) fn engine(&self) -> &Engine {
         &self.engine
     }

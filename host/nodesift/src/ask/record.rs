@@ -30,10 +30,10 @@ use crate::module;
 use crate::terminal::{self, counted};
 use prune::Pruning;
 
-/// What the file says before its cases.
+/// Comment on top of the file, before its cases.
 const HEADER: &str = "# Recorded by `nodesift explain --record`: run it with `nodesift module test FILE`.\n";
 
-/// What an accounting component changes of the facts. Cases have none.
+/// Interfaces whose facts an accounting component changes. Cases have no accounting component.
 const ACCOUNTED: [Interface; 4] =
     [Interface::PodResources, Interface::NodeResources, Interface::NodeSums, Interface::ClusterPods];
 
@@ -206,7 +206,7 @@ fn limits(spec: &PredicateSpec) -> Value {
     fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect::<Map<_, _>>().into()
 }
 
-/// What a predicate has answered about a pod; none where it does not run in the phase.
+/// Expectation of a case from a predicate's answer about a pod; none where it does not run in the phase.
 fn expected(
     answer: &PodAnswer,
     predicate: &str,

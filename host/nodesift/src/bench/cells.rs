@@ -48,7 +48,7 @@ pub(super) fn right(cell: Cell) -> Cell {
     cell.set_alignment(CellAlignment::Right)
 }
 
-/// Nanoseconds as microseconds.
+/// Converts nanoseconds to microseconds.
 #[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
 pub(super) fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1_000.0

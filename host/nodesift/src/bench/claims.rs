@@ -32,7 +32,7 @@ use results::{ClaimFigures, ClaimResults, DeviceFigures};
 
 /// Expressions of each kind that are new. Each is evaluated on all devices.
 const EXPRESSIONS: usize = 15;
-/// The same with `--quick`.
+/// New expressions of each kind with `--quick`.
 const EXPRESSIONS_QUICK: usize = 3;
 
 /// Measures a cluster with devices, in an empty cache.

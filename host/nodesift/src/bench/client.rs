@@ -1,9 +1,9 @@
 //! The client of the socket figures: sends requests as a scheduler core does, by UID and with bitmap answers.
 //!
-//! It reads [`Job`] as JSON from stdin, and writes the figures, here [`SocketFigures`], as JSON to stdout. It is a plain blocking gRPC client, see
-//! [`grpc`](super::grpc): a runtime of its own would cost as much as the sidecar. Beside the calls it measures the least that
-//! a round trip between two cores costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of
-//! the pods are cached before anything is measured. Start at [`run`].
+//! It reads [`Job`] as JSON from stdin, and writes the figures, here [`SocketFigures`], as JSON to stdout. It is a plain blocking gRPC
+//! client, see [`grpc`](super::grpc): a runtime of its own would cost as much as the sidecar. Beside the calls it measures the least that
+//! a round trip between two cores costs here, 32 bytes there and back over a bare socket of the same kind. The verdicts of the pods are
+//! cached before anything is measured. Start at [`run`].
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -25,19 +25,19 @@ use super::results::nanos;
 use crate::measure::Times;
 use crate::terminal;
 
-/// What the client is to measure.
+/// Measurements that the client is to make.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Job {
-    /// Requests about pods.
+    /// Measure requests about pods.
     Pods(PodJob),
-    /// Pods with claims that are placed; see [`placing`].
+    /// Measure pods with claims that are placed; see [`placing`].
     Claims(placing::PlaceJob),
 }
 
 /// Requests about pods of a cluster.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PodJob {
-    /// Of the cluster.
+    /// Number of nodes in the cluster.
     pub(super) nodes: usize,
     /// The pods to ask about, in turn.
     pub(super) uids: Vec<String>,
@@ -61,19 +61,19 @@ pub(super) struct Latency {
     pub(super) p99_ns: u64,
 }
 
-/// What the client measures.
+/// Figures that the client has measured.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SocketFigures {
     /// Requests with one pod over each kind of socket, one after the other.
     pub(super) requests: usize,
     pub(super) unix: Latency,
     pub(super) tcp: Latency,
-    /// As many bare messages over a socket of the same kind.
+    /// Latencies of as many bare messages over a socket of the same kind.
     pub(super) ping_unix: Latency,
     pub(super) ping_tcp: Latency,
-    /// What names of nodes cost.
+    /// Cost of names of nodes in answers.
     pub(super) names: NamesFigures,
-    /// Throughput of batches.
+    /// Throughput of batches over the Unix socket.
     pub(super) pods_per_second: u64,
     /// Pods in each batch.
     pub(super) batch_pods: usize,
@@ -93,22 +93,23 @@ pub(super) struct NamesFigures {
     pub(super) grpc_names_p50_ns: u64,
     pub(super) json_bitmap_p50_ns: u64,
     pub(super) json_names_p50_ns: u64,
-    /// As many bytes as the answer with names has in JSON, and [`PING_BYTES`], over a bare socket of the same kind.
+    /// Median times of as many bytes as the answer with names has in JSON, and of [`PING_BYTES`], over a bare socket of the same
+    /// kind.
     pub(super) bare_names_p50_ns: u64,
     pub(super) bare_ping_p50_ns: u64,
 }
 
 /// Requests whose latency is measured. 200 of them are slower than the 99th percentile.
 const REQUESTS: usize = 20_000;
-/// The same with `--quick`.
+/// Requests whose latency is measured with `--quick`.
 const REQUESTS_QUICK: usize = 1_000;
 /// The parts in which they are measured, in turn with bare messages: the machine changes its pace within seconds.
 const ROUNDS: usize = 20;
 /// Requests and bare messages before the measured ones, to warm up connections and caches.
 const WARM_UP_REQUESTS: usize = 500;
-/// How long batches are sent.
+/// Time for which batches are sent.
 const BATCHES_TIME: Duration = Duration::from_secs(3);
-/// The same with `--quick`.
+/// Time for which batches are sent with `--quick`.
 const BATCHES_TIME_QUICK: Duration = Duration::from_millis(300);
 /// Pods in a batch.
 const BATCH: usize = 64;

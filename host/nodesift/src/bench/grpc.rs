@@ -82,7 +82,7 @@ const METHOD_AND_SCHEME: [u8; 2] = [0x83, 0x86];
 /// A literal header that is added to the table.
 const LITERAL: u8 = 0x40;
 
-/// A connection.
+/// HTTP/2 connection that makes gRPC calls of one kind.
 pub(super) struct Connection<S> {
     stream: S,
     call: Call,
@@ -231,7 +231,7 @@ impl<S: Read + Write> Connection<S> {
     }
 }
 
-/// Appends a frame.
+/// Appends an HTTP/2 frame.
 #[allow(clippy::cast_possible_truncation)] // Payloads are at most `FRAME_BYTES` long.
 fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     let [_, length @ ..] = (payload.len() as u32).to_be_bytes();

@@ -1,5 +1,5 @@
-//! What a blocking client has received and not taken yet: one buffer that is neither cleared nor moved for each read, because that
-//! would count as the sidecar's time. Start at [`Incoming::fill`].
+//! Bytes that a blocking client has received and not taken yet: one buffer that is neither cleared nor moved for each read, because
+//! that would count as the sidecar's time. Start at [`Incoming::fill`].
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ const BYTES: usize = 256 * 1024;
 /// Least room for a read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The buffer.
+/// Buffer of received bytes.
 #[derive(Debug)]
 pub(super) struct Incoming {
     bytes: Vec<u8>,
@@ -20,12 +20,12 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Empty.
+    /// Creates an empty buffer.
     pub(super) fn new() -> Self {
         Self { bytes: vec![0; BYTES], taken: 0, arrived: 0 }
     }
 
-    /// What has arrived and is not taken.
+    /// Returns the bytes that have arrived and are not taken.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.get(self.taken..self.arrived).unwrap_or_default()
     }

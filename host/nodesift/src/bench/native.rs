@@ -18,7 +18,7 @@ use crate::measure::NativeTimes;
 /// The program's file name.
 const NAME: &str = "nodesift-native";
 
-/// What `nodesift-native` measures of a pod; none without it.
+/// Figures of `nodesift-native` about a pod; none without it.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct NativeFigures {
     /// Cold with native predicates in the same engine.
@@ -29,7 +29,7 @@ pub(super) struct NativeFigures {
     pub(super) sandboxed_by_native: Option<f64>,
 }
 
-/// What to do if the program is missing.
+/// Hint in messages where the program is missing.
 pub(super) const MISSING: &str = "nodesift-native is not in the folder of this program; build both with `cargo build --release --workspace --bins`, or use --native PATH";
 
 /// The path of the program.
@@ -88,7 +88,7 @@ impl Program {
     }
 }
 
-/// What the program measured, by the name of the pod.
+/// Figures that the program has measured, by the name of the pod.
 pub(super) struct NativeRun(HashMap<String, NativeTimes>);
 
 impl NativeRun {

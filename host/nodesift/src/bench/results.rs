@@ -29,7 +29,7 @@ pub(super) struct PodFigures {
     pub(super) pod: String,
     /// Number of nodes that fit.
     pub(super) feasible: usize,
-    /// No cached verdicts.
+    /// Every predicate is evaluated over every node, without cached verdicts.
     pub(super) cold_ns: u64,
     /// Every verdict is cached.
     pub(super) warm_ns: u64,
@@ -50,7 +50,7 @@ pub(super) struct ClusterFigures {
     pub(super) pods: usize,
     /// Median latency of requests over the Unix socket: one connection, one request at a time, one pod by UID.
     pub(super) uds_p50_ns: u64,
-    /// Their 99th percentile.
+    /// 99th percentile of the latencies over the Unix socket.
     pub(super) uds_p99_ns: u64,
     /// Median of 32 bytes there and back over a bare Unix socket between the same two processes, on two cores.
     pub(super) uds_ping_p50_ns: u64,
@@ -58,7 +58,7 @@ pub(super) struct ClusterFigures {
     pub(super) uds_by_ping: f64,
     /// Median latency of the same requests over TCP on loopback.
     pub(super) tcp_p50_ns: u64,
-    /// Their 99th percentile.
+    /// 99th percentile of the latencies over TCP.
     pub(super) tcp_p99_ns: u64,
     /// Median of 32 bytes there and back over a bare TCP connection, on two cores.
     pub(super) tcp_ping_p50_ns: u64,
@@ -68,13 +68,13 @@ pub(super) struct ClusterFigures {
     pub(super) names: u32,
     /// Median latency over the Unix socket with these names in JSON, beyond the same answer with a bitmap.
     pub(super) names_json_ns: u64,
-    /// The same over gRPC.
+    /// Median latency over the Unix socket with these names over gRPC, beyond the same answer with a bitmap.
     pub(super) names_grpc_ns: u64,
-    /// The same for as many bytes over a bare Unix socket, beyond 32 bytes.
+    /// Median time of as many bytes over a bare Unix socket, beyond 32 bytes.
     pub(super) names_bare_ns: u64,
     /// Number of requests over each kind of socket.
     pub(super) uds_requests: usize,
-    /// Throughput of batches.
+    /// Throughput of batches, in pods per second.
     pub(super) pods_per_second: u64,
     /// Pods in each batch.
     pub(super) batch_pods: usize,
@@ -158,7 +158,7 @@ pub(super) fn ratio(time_ns: u64, by_ns: u64) -> f64 {
     time_ns as f64 / by_ns.max(1) as f64
 }
 
-/// Whole nanoseconds.
+/// Converts a time to whole nanoseconds.
 pub(super) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -89,7 +89,7 @@ impl Served {
         Ok(Self { runtime, server, folder, file, tcp })
     }
 
-    /// Where it listens.
+    /// Returns the path of the Unix socket.
     pub(super) fn unix(&self) -> &Path {
         self.file.path()
     }

@@ -17,7 +17,7 @@ pub(super) const SEED: u64 = 1;
 pub(super) struct Targets {
     /// Cold, pods a to d.
     pub(super) cold: [Option<f64>; 4],
-    /// Warm, every pod.
+    /// Time of a warm evaluation, of every pod.
     pub(super) warm: Option<f64>,
     /// After a replica was bound, pods a to d.
     pub(super) row_changed: [Option<f64>; 4],
@@ -25,7 +25,7 @@ pub(super) struct Targets {
     pub(super) sandboxed_by_native: Option<f64>,
     /// The preemption dry run.
     pub(super) preemption: Option<f64>,
-    /// Unix socket, median.
+    /// Median latency over the Unix socket.
     pub(super) uds_p50: Option<f64>,
     /// Unix socket, median divided by that of bare messages.
     pub(super) uds_by_ping: Option<f64>,
@@ -39,7 +39,7 @@ pub(super) struct Targets {
     pub(super) pods_per_second: Option<f64>,
 }
 
-/// No target.
+/// Targets of a cluster without any.
 pub(super) const NONE: Targets = Targets {
     cold: [None; 4],
     warm: None,
@@ -83,11 +83,11 @@ pub(super) fn of(shape: Shape) -> Targets {
 /// Bounds for the figures of one cluster with devices: upper ones in microseconds, unless said otherwise.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClaimTargets {
-    /// Cold, every pod.
+    /// Time of a cold evaluation, of every pod.
     pub(super) cold: Option<f64>,
     /// After a claim was allocated, every pod.
     pub(super) allocated: Option<f64>,
-    /// Warm, every pod.
+    /// Time of a warm evaluation, of every pod.
     pub(super) warm: Option<f64>,
     /// An expression that is new, whatever it reads.
     pub(super) new_expression: Option<f64>,

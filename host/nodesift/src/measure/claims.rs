@@ -34,7 +34,7 @@ pub struct ClaimBed {
     reader: Reader,
     shape: DeviceShape,
     held: usize,
-    /// What [`Self::allocate`] allocates, by round.
+    /// Claims that [`Self::allocate`] allocates, one per round.
     more: Vec<ClaimRecord>,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct ClaimTimes {
     pub(crate) warm: Duration,
 }
 
-/// What an expression that is new reads of each device.
+/// Attributes that a new expression reads of each device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// What many devices have in common.
+    /// Values that many devices have in common.
     Common,
-    /// What no two devices have in common.
+    /// Values that no two devices have in common.
     Distinct,
 }
 
@@ -102,17 +102,17 @@ impl ClaimBed {
         Ok(Self { reader: writer.reader(), writer: Arc::new(Mutex::new(writer)), shape, held, more })
     }
 
-    /// Changes the cluster.
+    /// Returns the writer of the cache.
     pub(crate) fn writer(&self) -> &SharedWriter {
         &self.writer
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.shape.nodes as usize
     }
 
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> usize {
         self.nodes() * self.shape.devices_per_node as usize
     }
@@ -149,7 +149,7 @@ impl ClaimBed {
         writer.publish();
     }
 
-    /// All devices.
+    /// Returns all devices that nodes see, in the order of rows.
     fn all_devices(&self) -> Vec<Arc<Device>> {
         let snapshot = self.reader.snapshot();
         let seen = (0..self.shape.nodes).filter_map(|row| snapshot.devices().seen_by(Row(row)).ok());

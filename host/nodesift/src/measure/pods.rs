@@ -27,7 +27,7 @@ impl Rounds {
     pub(crate) const FULL: Self = Self { cold: 400, warm: 4_000, changed: 400 };
     /// Enough for a smoke test and rough figures.
     pub(crate) const QUICK: Self = Self { cold: 30, warm: 300, changed: 30 };
-    /// As [`Self::FULL`] for pods with claims, which take longer.
+    /// Rounds for pods with claims, which take longer: fewer cold ones than in [`Self::FULL`].
     pub(crate) const FULL_CLAIMS: Self = Self { cold: 200, ..Self::FULL };
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct PodTimes {
 /// One line of `nodesift-native`: medians for one pod, sandboxed and native rounds alternating.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NativeTimes {
-    /// As [`Template::name`].
+    /// Name of the pod, as in [`Template::name`].
     pub pod: String,
     /// Number of nodes that fit, the same for both.
     pub feasible: usize,

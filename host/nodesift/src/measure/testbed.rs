@@ -66,12 +66,12 @@ impl Template {
 }
 
 impl Testbed {
-    /// Changes the cluster.
+    /// Returns the writer of the cache.
     pub(crate) fn writer(&self) -> &SharedWriter {
         &self.writer
     }
 
-    /// Reads the cluster.
+    /// Returns the reader of the cache.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -81,7 +81,7 @@ impl Testbed {
         &self.templates
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
@@ -212,7 +212,7 @@ impl Testbed {
 /// The UID of the pod that [`Testbed::bind`] binds.
 const BOUND: &str = "bench-bound";
 
-/// The same pod with another name and UID.
+/// Copies a pod with another name and UID.
 fn renamed(pod: &PodRecord, name: &str) -> PodRecord {
     let name: Arc<str> = Arc::from(name);
     PodRecord { uid: Arc::clone(&name), name, ..pod.clone() }

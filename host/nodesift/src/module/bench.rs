@@ -135,7 +135,7 @@ fn pod(files: &[PathBuf], objects: &[Object]) -> anyhow::Result<Pod> {
     pending.ok_or_else(|| Failure::Usage("the cluster has no pending pod: give one with --pods".to_owned()).into())
 }
 
-/// What was measured.
+/// Results of a benchmark.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Figures {
@@ -150,7 +150,7 @@ struct Figures {
     sizes: Vec<Size>,
 }
 
-/// What was measured of one cluster.
+/// Results for one size of cluster.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Size {

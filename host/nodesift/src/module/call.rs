@@ -60,7 +60,7 @@ impl World {
         Self { snapshot: reader.snapshot(), policy, now: Clock::default().now() }
     }
 
-    /// The same at another time.
+    /// Sets the time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` keeps it.
     pub(super) fn at(self, now: Option<i64>) -> Self {
         Self { now: now.unwrap_or(self.now), ..self }
     }
@@ -70,7 +70,7 @@ impl World {
         Context::of_pod(pod, &self.policy, self.now, &self.snapshot, batch)
     }
 
-    /// Every row.
+    /// Returns every row of the snapshot.
     pub(super) fn rows(&self) -> Vec<Row> {
         (0..u32::try_from(self.snapshot.node_count()).unwrap_or(u32::MAX)).map(Row).collect()
     }
@@ -88,11 +88,11 @@ fn node_with(compiler: &Compiler, object: &Object, sums: &BTreeMap<String, i64>)
     Some(NodeFacts { sums, ..*node })
 }
 
-/// What a module makes of one question.
+/// Answer of a module to one question.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) outcome: Outcome,
-    /// The lines that it has written.
+    /// Log lines that the module has written.
     pub(super) lines: Vec<Line>,
     /// Lines that were dropped because they were too many.
     pub(super) dropped: u64,
@@ -105,7 +105,7 @@ pub(super) struct Answer {
 pub(super) enum Outcome {
     /// The arguments are refused with this text.
     Refused(String),
-    /// The call fails.
+    /// The call fails with this fault.
     Faulted(Fault),
     /// The verdict over all nodes.
     Decided(Verdict),

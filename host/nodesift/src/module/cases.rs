@@ -7,7 +7,8 @@
 //! settings  what a policy would grant the module: limits, `allow`, annotations
 //! ```
 //!
-//! The format is described in `docs/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting). Start at [`Cases::read`].
+//! The format is described in `docs/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting).
+//! Start at [`Cases::read`].
 
 mod expected;
 mod objects;
@@ -41,10 +42,10 @@ pub(super) struct Cases {
     pub(super) policy: Option<PathBuf>,
 }
 
-/// One case.
+/// A case: a pod in a cluster, and the expected answer.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// What it says of the module.
+    /// Name of the case: a sentence about the module.
     pub(super) name: String,
     /// Where it begins in its file.
     pub(super) line: u64,
@@ -56,11 +57,11 @@ pub(super) struct Case {
     pub(super) pod: Box<Pod>,
     /// Everything else in the cluster.
     pub(super) objects: Vec<Object>,
-    /// What its nodes show of named sums.
+    /// Named sums that each of its nodes shows.
     pub(super) sums: NodeSums,
-    /// What time it is, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
+    /// Time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
     pub(super) now: Option<i64>,
-    /// What the module is to answer.
+    /// Expected answer of the module.
     pub(super) expected: Expected,
 }
 

@@ -167,7 +167,7 @@ impl Asker<'_> {
         Ok(Check::passed("hostile rows", format!("{calls} calls with absent, extreme and no facts, none with a fault")))
     }
 
-    /// The same question has the same verdict in two instances.
+    /// Checks that two fresh instances give the same verdict for the same question.
     fn is_deterministic(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
         for question in questions {
             let module = self.module(question, Lifetime::PerCall)?;

@@ -129,7 +129,7 @@ fn key<K, E: std::error::Error + Send + Sync + 'static>(
     key.with_context(|| path.display().to_string()).map_err(|error| Failure::Files(error).into())
 }
 
-/// What the manifest says of a module, so that lists of a registry show it.
+/// Annotations of the manifest that describe the module, so that lists of a registry show them.
 fn annotations(file: &Path, inspection: &Inspection) -> BTreeMap<String, String> {
     let imports: Vec<&str> = inspection.imports.iter().map(|interface| interface.name()).collect();
     let title = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -150,15 +150,15 @@ fn annotations(file: &Path, inspection: &Inspection) -> BTreeMap<String, String>
 #[serde(rename_all = "camelCase")]
 struct Document {
     reference: String,
-    /// The same without a digest, which policies name apart.
+    /// The reference without a digest, which policies name apart.
     #[serde(skip)]
     artifact: String,
-    /// Of the manifest: what a policy names.
+    /// Digest of the manifest, which a policy names.
     digest: String,
     /// The digest of the component.
     component: String,
     size_bytes: usize,
-    /// How many there are.
+    /// Number of its signatures in the registry.
     signatures: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,

@@ -27,22 +27,22 @@ pub(super) struct Subject {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) name: String,
-    /// With the arguments of the question.
+    /// The policy with the arguments of the question.
     pub(super) policy: Policy,
     pub(super) pod: Pod,
     pub(super) objects: Vec<Object>,
-    /// What its nodes show of named sums.
+    /// Named sums that each of its nodes shows.
     pub(super) sums: NodeSums,
 }
 
 impl Question {
-    /// What the module is granted.
+    /// Returns the limits and interfaces that the policy grants the module.
     pub(super) fn grants(&self) -> Grants {
         grants(&self.policy)
     }
 }
 
-/// What the only predicate of a policy is granted.
+/// Limits and interfaces that a policy grants its only predicate.
 pub(super) fn grants(policy: &Policy) -> Grants {
     policy.predicates.first().map(nodesift_policy::grants).unwrap_or_default()
 }
@@ -141,7 +141,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// As many nodes, each like one of these, in turn. Their sums are 0: a column of sums takes the same whatever is in it.
+/// Returns `count` nodes, each like one of these, in turn. Their sums are 0: a column of sums takes the same whatever is in it.
 pub(super) fn cycled(objects: &[Object], count: u32) -> impl Iterator<Item = Object> {
     let nodes: Vec<&Node> = objects
         .iter()

@@ -54,7 +54,7 @@ fn once(target: &Target, args: &ModuleTestArgs) -> anyhow::Result<(usize, usize)
     Ok((report.failed(), report.results.len()))
 }
 
-/// What became of one case.
+/// Result of running one case.
 #[derive(Debug)]
 pub(super) struct Result {
     pub(super) name: String,
@@ -70,7 +70,7 @@ pub(super) struct Result {
     pub(super) fault: Option<Fault>,
 }
 
-/// Runs all cases.
+/// Runs all cases, and collects their results.
 fn run(target: &Target) -> anyhow::Result<Report> {
     if let Some(cases) = accounting::Cases::read(&target.cases, target.module.as_deref())? {
         target.note_age(&cases.module);

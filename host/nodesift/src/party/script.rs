@@ -8,7 +8,7 @@ use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{Allocate, Answer, Ask, PartyAllocated, PartyFailed, Unsuitable};
 use serde::Deserialize;
 
-/// What a party answers.
+/// Script of a party: its answers and their delays.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Script {
@@ -26,9 +26,9 @@ pub(crate) struct Script {
     valid_ms: u32,
     /// Nodes that would suit, and were not asked about.
     alternatives: Vec<String>,
-    /// The same, as a label selector.
+    /// Label selector of nodes that would suit, and were not asked about.
     selector: String,
-    /// What becomes of allocations.
+    /// Answers to calls to allocate.
     allocate: Allocation,
 }
 
@@ -111,7 +111,7 @@ impl Script {
         Some((Duration::from_millis(self.delay_ms.into()), messages))
     }
 
-    /// What becomes of a call to allocate; none where it is silent.
+    /// Answers a call to allocate; none where the party is silent.
     pub(crate) fn allocate(&self, call: &Allocate) -> Option<Timed> {
         let Allocation { outcome, delay_ms, nodes, reason } = &self.allocate;
         let usable = |node: &&String| if nodes.is_empty() { self.reason(node).is_none() } else { nodes.contains(node) };

@@ -96,7 +96,7 @@ impl Other {
     }
 }
 
-/// What is printed.
+/// Collects and prints the differences.
 struct Out<'a> {
     args: &'a PolicyDiffArgs,
     snapshot: Arc<Snapshot>,

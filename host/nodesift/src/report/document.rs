@@ -15,7 +15,7 @@ pub(crate) trait Document: Clone {
     fn document(&self) -> impl Serialize + '_;
     /// Its lines of `-o jsonl`.
     fn write_lines(&self, out: &mut dyn Write) -> io::Result<()>;
-    /// `namespace/name`.
+    /// Returns the pod as `namespace/name`.
     fn pod(&self) -> &str;
     /// The answer with an empty pod name: equal for all pods with the same answer.
     fn without_pod(&self) -> Self;
@@ -62,7 +62,7 @@ impl Document for v1::PodExplanation {
     }
 }
 
-/// `filter`: one pod.
+/// Answer of `filter` about one pod.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Filtered<'a> {
@@ -94,7 +94,7 @@ struct Fault<'a> {
     effect: &'a str,
 }
 
-/// `explain`: one pod.
+/// Answer of `explain` about one pod.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Explained<'a> {
@@ -110,7 +110,7 @@ struct Explained<'a> {
     parties: Vec<Stance<'a>>,
 }
 
-/// What an external party has said of some nodes.
+/// Answer of an external party about some nodes.
 #[derive(Debug, Serialize)]
 struct Stance<'a> {
     party: &'a str,
@@ -118,7 +118,7 @@ struct Stance<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     reason: &'a str,
     nodes: u32,
-    /// In RFC 3339.
+    /// Time of the answer, written in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
 }
@@ -157,7 +157,7 @@ struct ConjunctionLine<'a> {
     /// Omitted if empty: the fixed format has no such field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<Fault<'a>>,
-    /// As for faults.
+    /// Omitted if empty: the fixed format has no such field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parties: Vec<Stance<'a>>,
 }

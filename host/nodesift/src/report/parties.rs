@@ -1,4 +1,4 @@
-//! What external parties have said of the nodes for a pod, as a table of `explain`. Start at [`parties`].
+//! Stances of external parties on the nodes for a pod, as a table of `explain`. Start at [`parties`].
 
 use comfy_table::{Cell, CellAlignment, Color};
 use nodesift_proto::v1;
@@ -6,8 +6,8 @@ use nodesift_proto::wkt::Timestamp;
 
 use crate::terminal::{Paint, escaped, render, table};
 
-/// What each party has said, of how many nodes, and for how long that has stood at `now`, in seconds since 1970-01-01T00:00:00Z. Empty
-/// without parties.
+/// Table of each party's stance, the number of its nodes, and the time since when it has held at `now`, in seconds since
+/// 1970-01-01T00:00:00Z. Empty without parties.
 pub(super) fn parties(stances: &[v1::PartyStance], now: i64, paint: Paint) -> String {
     let mut table = table(paint, &["party", "said", "nodes", "since"], &[2, 3]);
     for stance in stances {

@@ -1,5 +1,4 @@
-//! What `-o table` prints: `filter` as one table, `explain` as a paragraph and a table per group of pods. Start at
-//! [`Tabular`].
+//! Text of `-o table`: `filter` as one table, `explain` as a paragraph and a table per group of pods. Start at [`Tabular`].
 
 use comfy_table::{Cell, CellAlignment, Color};
 use nodesift_engine::Clock;
@@ -114,7 +113,7 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
     text
 }
 
-/// What the accounting component says of the pod, in a line.
+/// Account that the accounting component gives the pod, in a line.
 fn account(account: &v1::PodAccount) -> String {
     let amounts = |name: &str, amounts: &[v1::NamedAmount]| {
         let listed: Vec<String> = amounts.iter().map(|of| format!("{} {}", escaped(&of.name), of.amount)).collect();
@@ -133,7 +132,7 @@ fn account(account: &v1::PodAccount) -> String {
     format!("account: {}\n", if parts.is_empty() { "takes nothing".to_owned() } else { parts.join("; ") })
 }
 
-/// What there is of devices for each request of the pod's claims: from left to right, each number is a part of the one before. Empty
+/// Table of the devices for each request of the pod's claims: from left to right, each number is a part of the one before. Empty
 /// without claims.
 fn devices(requested: &[v1::RequestedDevices], paint: Paint) -> String {
     const COLUMNS: [&str; 10] = [
@@ -179,7 +178,7 @@ fn devices(requested: &[v1::RequestedDevices], paint: Paint) -> String {
     requested.iter().fold(format!("{}\n", render(&table)), |text, devices| text + &constraints(devices))
 }
 
-/// What the devices of a request must have in common, or must not; a line each.
+/// Attributes that the devices of a request must have in common, or must not; a line each.
 fn constraints(requested: &v1::RequestedDevices) -> String {
     let v1::RequestedDevices { claim, request, match_attributes, distinct_attributes, .. } = requested;
     let line = |what: &str, attribute: &String| {

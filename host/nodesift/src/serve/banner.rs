@@ -17,15 +17,15 @@ use nodesift_engine::Engine;
 
 /// Where the cluster comes from.
 pub(super) enum ClusterSource<'a> {
-    /// The built-in sample.
+    /// The built-in sample cluster.
     Sample,
-    /// These files.
+    /// Files with the cluster's objects.
     Files(&'a [PathBuf]),
     /// The API server at this address. Nothing has been listed yet.
     Live(&'a str),
 }
 
-/// What is told once the listeners are bound: as text on stdout, or as log events where those are JSON.
+/// Startup message once the listeners are bound: text on stdout, or log events where those are JSON.
 pub(super) struct Banner {
     /// Lines that begin with `listening on ` are parsed by programs; their format is fixed.
     listening: Vec<String>,
@@ -111,9 +111,9 @@ pub(super) fn listening(tcp: Option<&String>, socket: &Path, probes: Option<Stri
     tcp.into_iter().chain([unix]).chain(probes).collect()
 }
 
-/// What the text says of the cluster.
+/// Facts about the cluster for the startup text.
 struct Summary<'a> {
-    /// Number of nodes.
+    /// Number of nodes in the cluster.
     nodes: usize,
     /// Number of pending pods.
     pending: usize,

@@ -1,5 +1,5 @@
-//! What is checked before anything is bound: arguments that depend on the machine or on each other, files of certificates,
-//! policy and cluster. All errors are reported in one go.
+//! Checks before anything is bound: arguments that depend on the machine or on each other, files of certificates, policy and
+//! cluster. All errors are reported in one go.
 //!
 //! Start at [`check`].
 
@@ -19,7 +19,7 @@ use crate::cluster::{self, Opened, Origin};
 use crate::exit::{self, Failure, collect};
 use crate::terminal;
 
-/// What has passed all checks.
+/// Values that have passed all checks.
 pub(super) struct Checked {
     pub(super) tls: Option<Tls>,
     pub(super) socket: PathBuf,

@@ -11,7 +11,7 @@ use nodesift_sandbox::Pulse;
 use nodesift_source::feed;
 use tokio::time::interval;
 
-/// The variable.
+/// Environment variable with the path of the failpoints' folder.
 const FOLDER: &str = "NODESIFT_FAILPOINTS";
 
 /// Interval at which the folder is looked at.

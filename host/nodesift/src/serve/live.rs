@@ -39,15 +39,15 @@ pub(super) struct Live {
     feed: Feed,
 }
 
-/// What follows the cluster, and what the audit compares with it.
+/// A followed cluster: its tasks, and the lists that the audit compares with the cache.
 pub(super) struct Followed {
     /// None for files, which are not watched.
     pub(super) live: Option<Live>,
-    /// What the first policy has followed.
+    /// Lease on the kinds that the first policy reads; none for files.
     pub(super) first: Option<Lease>,
-    /// Which kinds are followed.
+    /// Kinds that the audit compares: those that are followed, except ConfigMaps.
     pub(super) kinds: Kinds,
-    /// Lists a kind.
+    /// Lists all objects of a kind.
     pub(super) list: List,
 }
 

@@ -36,11 +36,11 @@ const POLICIES: Resource =
 
 /// A policy object that is followed until this is dropped.
 pub(super) struct Followed {
-    /// The object.
+    /// The followed policy object.
     pub(super) object: PolicyObject,
     /// The connection over which it is followed.
     pub(super) connection: Connection,
-    /// What fails about it, and about whatever else is followed over the connection.
+    /// Failures of the requests about the object, and of all others over the connection.
     pub(super) health: Health,
     /// The requests about it.
     pub(super) metrics: Metrics,
@@ -143,7 +143,7 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// What is known for the status of the object.
+/// State from which the status of the object is written.
 struct Status {
     name: String,
     replica: String,
@@ -182,7 +182,7 @@ impl Status {
         self.changed.notify_one();
     }
 
-    /// What is to be written now. `is_due` is whether it is time to say again that this replica is there.
+    /// Returns the status to be written now, if any. `is_due` is whether it is time to confirm again that this replica is running.
     fn wanted(&self, is_due: bool) -> Option<Wanted> {
         let mut state = self.state.lock();
         let (Some((uid, json)), Some(attempt)) = (&state.shown, &state.attempt) else { return None };
@@ -209,7 +209,8 @@ impl Status {
         Some(Wanted { after, ..self.applied(&self.replica, &wanted) })
     }
 
-    /// What ends everything that was written.
+    /// Returns the requests by which this replica gives up ownership of its fields in the status; `None` where it has written
+    /// nothing.
     fn released(&self) -> Option<Wanted> {
         let state = self.state.lock();
         let (Some((_, json)), Some(attempt)) = (&state.shown, &state.attempt) else { return None };

@@ -22,7 +22,7 @@ use nodesift_source::kube::Lease;
 use nodesift_source::kube::kinds::{self, Resource};
 use prometheus_client::registry::Registry;
 
-/// What is named on the command line.
+/// Paths and sources named on the command line.
 pub(super) struct Files<'a> {
     /// The policy's file, folder or object.
     pub(super) policy: Option<Source>,
@@ -33,7 +33,7 @@ pub(super) struct Files<'a> {
 /// The policy, and what the cluster is followed for. Dropping it ends both.
 pub(super) struct Reloading {
     _policy: Option<Following>,
-    /// What a policy that is never replaced has followed.
+    /// Lease on the kinds that a policy which is never replaced reads.
     _first: Option<Lease>,
 }
 
@@ -164,11 +164,11 @@ struct Ready {
     /// None where the cluster comes from files.
     live: Option<Live>,
     writer: SharedWriter,
-    /// What has been kept of the objects in files.
+    /// Selection with which the objects in files were compiled: other facts are not in the cache.
     of_files: Selection,
 }
 
-/// What a policy has followed.
+/// Lease on the kinds that a policy reads; none for files.
 #[derive(Debug)]
 struct Held(Option<Lease>);
 

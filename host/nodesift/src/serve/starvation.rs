@@ -4,7 +4,7 @@
 
 use std::fs::read_to_string;
 
-/// What was seen of a thread when it was last looked at.
+/// Processor time of a thread at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Starvation {
     /// The processor time that the thread had used, in nanoseconds.

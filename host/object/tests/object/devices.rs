@@ -168,7 +168,7 @@ fn object(fields: Map<String, Value>) -> Value {
     Value::Object(fields)
 }
 
-/// What a request or an alternative of `v1` may hold.
+/// Random fields that a request or an alternative of `v1` may have.
 fn random_fields(random: &mut fastrand::Rng) -> Map<String, Value> {
     let mut fields = Map::new();
     let count = random.i64(1..4);

@@ -1,5 +1,5 @@
-//! What the crate gives, seen from outside: reading objects in [`read`] and [`devices`], amounts in [`quantity`], versions in [`version`].
-//! Outside, because what is tested within would be compiled once more.
+//! Integration tests of the crate's public API: reading objects in [`read`] and [`devices`], amounts in [`quantity`], versions in
+//! [`version`]. Kept outside the library because tests within it would compile it once more.
 
 mod devices;
 mod quantity;

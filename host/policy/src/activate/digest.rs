@@ -1,4 +1,4 @@
 //! Digests, by which modules are pinned and known again.
 
-/// A SHA-256.
+/// SHA-256 of a module, as bytes.
 pub(crate) type Digest = [u8; 32];

@@ -25,7 +25,7 @@ impl ActivateErrors {
         Self { first: Box::new(first), others: Vec::new() }
     }
 
-    /// All of them.
+    /// Iterates over all errors, in policy order.
     pub fn all(&self) -> impl Iterator<Item = &ActivateError> {
         std::iter::once(&*self.first).chain(&self.others).map(|located| &located.error)
     }
@@ -80,11 +80,11 @@ pub enum ActivateError {
     /// The module's file cannot be read.
     #[error("{}: module {path}: {source}", whose(.name))]
     Read {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
-        /// The module's path.
+        /// Path of the module's file.
         path: String,
-        /// Why not.
+        /// Error of reading the file.
         source: FileError,
     },
     /// The file's SHA-256 is not the one in the policy. The file's own is not told: the policy may name any file that this
@@ -93,9 +93,9 @@ pub enum ActivateError {
         "{}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`", whose(.name)
     )]
     Digest {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
-        /// The module's path.
+        /// Path of the module's file.
         path: String,
         /// The digest in the policy.
         expected: String,
@@ -103,29 +103,29 @@ pub enum ActivateError {
     /// The file has other content than when its digest was taken.
     #[error("{}: module {path} has changed while the policy was loaded", whose(.name))]
     Changed {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
-        /// The module's path.
+        /// Path or reference of the module.
         path: String,
     },
     /// The OCI artifact gives no component with the digest in the policy.
     #[error("{}: module {module}: {source}", whose(.name))]
     Oci {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
         /// The reference and the layout's folder.
         module: String,
-        /// Why not.
+        /// Error of reading or verifying the artifact in the layout.
         source: Box<OciError>,
     },
     /// A registry does not give the module, or it is not signed as the policy wants it.
     #[error("{}: module {module}: {source}", whose(.name))]
     Pull {
-        /// The predicate.
+        /// Name of the predicate, or `accounting`.
         name: String,
-        /// The reference.
+        /// Reference of the artifact in the registry.
         module: String,
-        /// Why not.
+        /// Error of pulling, verifying or keeping the module.
         source: Box<PullError>,
     },
     /// A thread that loads modules panicked: a defect of this program.
@@ -137,9 +137,9 @@ pub enum ActivateError {
     /// The policy lists gauges of sums that the accounting component does not make.
     #[error("{ACCOUNTING}: `gauges` lists {}, which the component does not add up; it adds up {}", .unknown.join(", "), .known.join(", "))]
     Gauges {
-        /// Those that are not made.
+        /// Names of gauges that the component does not sum up.
         unknown: Vec<String>,
-        /// Those that are.
+        /// Names of the sums that the component makes.
         known: Vec<String>,
     },
     /// The sandbox refuses the accounting component.
@@ -148,9 +148,9 @@ pub enum ActivateError {
     /// The sandbox refuses the module.
     #[error("predicate {name}: {source}")]
     Load {
-        /// The predicate.
+        /// Name of the predicate.
         name: String,
-        /// What the sandbox reports.
+        /// Error of the sandbox.
         source: LoadError,
     },
 }

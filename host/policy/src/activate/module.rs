@@ -24,7 +24,7 @@ static BUILTINS: LazyLock<Vec<Digest>> =
 /// The file of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleFile {
-    /// Its content.
+    /// Bytes of the component file.
     pub bytes: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl ModuleFile {
 pub(crate) struct Module {
     pub(crate) bytes: Cow<'static, [u8]>,
     pub(crate) digest: Digest,
-    /// What shows that it is the one of the policy; none where that names its bytes.
+    /// Manifest and signatures that prove it to be the artifact of the policy; `None` for built-ins and component files.
     pub(crate) proof: Option<Proof>,
 }
 
@@ -80,7 +80,7 @@ impl Module {
         }
     }
 
-    /// The same, pulled from its registry.
+    /// Reads a module as [`Self::of`] does, but pulls that of a registry.
     pub(crate) fn pull(
         spec: NamedModule<'_>,
         pulled: &PulledFolder,

@@ -41,17 +41,17 @@ pub enum OciError {
     /// A file of the layout cannot be read.
     #[error("{path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the file in the layout.
         path: NamedPath,
-        /// Why not.
+        /// Error of reading the file.
         source: FileError,
     },
     /// A file of the layout is not what it should be.
     #[error("{path}: {reason}")]
     Malformed {
-        /// The file.
+        /// Path of the file in the layout.
         path: NamedPath,
-        /// What is wrong.
+        /// Parse error, or the reason why the content is not accepted.
         reason: String,
     },
     /// The index does not name the reference.

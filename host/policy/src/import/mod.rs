@@ -35,7 +35,7 @@ const WITH_ARGS: [&str; 5] =
 pub struct Imported {
     /// The policy's document, in YAML.
     pub document: String,
-    /// What is not carried over, in the order of lines.
+    /// Fields of the configuration that are not carried over, in the order of lines.
     pub notes: Vec<Problem>,
 }
 

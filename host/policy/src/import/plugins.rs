@@ -52,7 +52,7 @@ pub(super) struct Plugins {
     filter: Set,
 }
 
-/// One extension point.
+/// Plugins that one extension point enables and disables, in the order in which they are written.
 #[derive(Debug, Default)]
 struct Set {
     enabled: Vec<At<String>>,

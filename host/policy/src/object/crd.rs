@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::schema::schema;
 use crate::spec::{GROUP, KIND, PLURAL, VERSION};
 
-/// The definition.
+/// Returns the CustomResourceDefinition of `PredicatePolicy`, as JSON.
 pub fn crd() -> Value {
     // API servers check these themselves.
     let document = json!({
@@ -58,7 +58,7 @@ pub fn crd() -> Value {
     })
 }
 
-/// A text.
+/// Returns the schema of a string with this description.
 fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }

@@ -70,7 +70,7 @@ mod tests {
         Policy::read_object(&document(&object.to_string()), "PredicatePolicy default", &Reach::default(), &builtins)
     }
 
-    /// As an API server writes it.
+    /// Returns an object as an API server writes it, with this spec.
     fn object(spec: &Value) -> Value {
         json!({
             "apiVersion": API_VERSION, "kind": KIND,

@@ -10,14 +10,14 @@ use crate::reload::{Attempt, AttemptOutcome, Quarantined};
 use crate::spec::{API_VERSION, KIND};
 use nodesift_engine::Refusal;
 
-/// What a replica has to say about an object.
+/// Report of a replica about the object, from which its status is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// The name of the object.
     pub object: &'a str,
     /// The name of the replica.
     pub replica: &'a str,
-    /// What became of the object there.
+    /// Outcome of the object's state in the replica.
     pub attempt: &'a Attempt,
     /// When, in RFC 3339.
     pub at: &'a str,
@@ -33,7 +33,7 @@ const MESSAGE_BYTES: usize = 1 << 10;
 /// The step at which a policy that was active has failed.
 const ROLLED_BACK_STEP: &str = "quarantine";
 
-/// What the replica has to apply, given the object as it is shown; `None` where its status says that already.
+/// Returns the server-side apply of the replica, given the object as it is shown; `None` where its status says that already.
 pub fn status(object: &Value, report: &Report<'_>) -> Option<Value> {
     let shown = &object["status"];
     let mine = entry(report);
@@ -76,13 +76,13 @@ pub fn unseen(object: &Value, replica: &str, before: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What a replica has to apply so that nothing of the status is its own any more.
+/// Returns a server-side apply by which the replica owns nothing of the status any more.
 pub fn released(object: &str, attempt: &Attempt) -> Value {
     applied(object, &attempt.object.uid, None)
 }
 
-/// The same for all but the conditions, which stay as they are shown: other replicas may not have written all of them themselves, and
-/// without its fields a condition is invalid.
+/// Returns a server-side apply by which the replica owns nothing of the status but the conditions, which stay as they are shown: other
+/// replicas may not have written all of them themselves, and without its fields a condition is invalid.
 pub fn ended(name: &str, object: &Value, attempt: &Attempt) -> Value {
     let status = json!({"conditions": object["status"]["conditions"]});
     applied(name, &attempt.object.uid, Some(&status))

@@ -30,7 +30,7 @@ pub trait Prepare: Send {
     ) -> Result<Arc<dyn Prepared>, Unprepared>;
 }
 
-/// What has been made ready for a policy. Held for as long as a request can use the policy, or it can be gone back to; dropping it
+/// Resources of this process for one policy. Held for as long as a request can use the policy, or it can be gone back to; dropping it
 /// undoes what no other policy needs.
 pub trait Prepared: fmt::Debug + Send + Sync {
     /// The policy is active.
@@ -56,7 +56,7 @@ pub type Recount = dyn Fn(&ActivePolicy, &ActivePolicy) + Send;
 pub struct Unacceptable {
     /// The predicate; none where it is the policy as a whole.
     pub predicate: Option<String>,
-    /// What is not there.
+    /// Human-readable reason, such as kinds that are not watched.
     pub reason: String,
 }
 
@@ -83,11 +83,11 @@ pub(super) enum AttemptError {
     Panicked,
 }
 
-/// What the files hold.
+/// Document of a policy as read at one moment, with the digests of its modules.
 pub(super) struct Reading {
     /// The document and the modules that it names.
     pub(super) files: Files,
-    /// Their state.
+    /// State of these files when they were read.
     pub(super) stamp: Stamp,
     /// The document's file or folder, or what messages call its object.
     pub(super) source: String,
@@ -101,7 +101,7 @@ pub(super) struct Reading {
 
 /// A policy that has become active.
 pub(super) struct Active {
-    /// As read.
+    /// Checked policy, as read from the document.
     pub(super) policy: Policy,
     pub(super) retired: Retired,
     pub(super) made: Made,
@@ -244,7 +244,7 @@ fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>
     policy.modules().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
 }
 
-/// For log lines.
+/// Converts a time to milliseconds, for log lines.
 pub(super) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -33,7 +33,7 @@ impl std::fmt::Debug for Changes {
 }
 
 impl Changes {
-    /// What changes from now on. `pulled` is where modules of registries are.
+    /// Starts to watch for changes from now on. `pulled` is where modules of registries are.
     pub fn of(source: &Source, pulled: &PulledFolder) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let notice = source.notice();

@@ -9,7 +9,7 @@ use crate::limits::{REFUSAL_FAILURES, REFUSAL_REASON_BYTES};
 use crate::spec::{Policy, PolicyError};
 use nodesift_engine::{Refusal, StepFailure, TrialFault};
 
-/// What the engine notes about a reload of this file that failed, and left this generation active.
+/// Builds the refusal that the engine notes for a failed reload of this file, which left this generation active.
 pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> Refusal {
     let mut failures = match error {
         AttemptError::Document(error, modules) => {
@@ -27,7 +27,7 @@ pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> 
     Refusal { generation, at: SystemTime::UNIX_EPOCH, source, failures, unlisted }
 }
 
-/// The same for a start that has no policy at all: this error, or one that it quotes, says why.
+/// Builds the refusal for a start that has no policy at all: this error, or one that it quotes, says why.
 pub fn start_refusal(source: String, error: &(dyn Error + 'static)) -> Refusal {
     let (mut found, mut cause) = (None, Some(error));
     while let Some(next) = cause.filter(|_| found.is_none()) {

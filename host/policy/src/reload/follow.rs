@@ -22,15 +22,15 @@ use crate::pulled::PulledFolder;
 use crate::remembered::StateFolder;
 use nodesift_engine::{Engine, Refusal, ReloadOutcome, Retired, StepFailure};
 
-/// What is followed, and for whom.
+/// Configuration of the thread that follows a policy.
 pub struct Follow {
-    /// Gets the policies.
+    /// Engine in which new policies become active.
     pub engine: Arc<Engine>,
     /// The policy's file, folder or object.
     pub source: Source,
     /// Makes this process ready for the next policy.
     pub prepare: Box<dyn Prepare>,
-    /// What is ready for the active one.
+    /// Resources of this process for the active policy.
     pub prepared: Arc<dyn Prepared>,
     /// Counts pods anew, where another policy names other schedulers or accounts otherwise.
     pub recount: Box<Recount>,
@@ -84,13 +84,13 @@ struct Follower {
     builtins: Vec<&'static str>,
     /// The policy before, where the active one may be rolled back to it.
     predecessor: Option<Predecessor>,
-    /// What was wrong at the last attempt, if it was refused.
+    /// Failures of the last attempt, if it was refused.
     refused: Vec<StepFailure>,
     /// How many attempts before were refused for the same reason.
     repeats: u32,
     /// The state of the object that was attempted last.
     object: Option<ObjectId>,
-    /// What was told of the states of it.
+    /// Reports about the object's states that were made so far.
     told: Told,
     /// Replaced policies that requests may still use, and what was ready for them. They are freed here, which delays no request.
     retired: Vec<(Retired, Arc<dyn Prepared>)>,

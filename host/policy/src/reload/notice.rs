@@ -1,7 +1,7 @@
-//! What wakes the thread of reloads: notifications of the system about the files of a policy, and whoever sees its object.
+//! Wake-ups for the thread of reloads: notifications of the system about the files of a policy, and of whoever sees its object.
 //!
-//! What has happened is decided by the state of the files and of the object, so that a lost notification costs time and nothing
-//! else. Start at [`Notice::wait`].
+//! What has happened is decided by the state of the files and of the object, so that a lost notification costs time and nothing else. Start
+//! at [`Notice::wait`].
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ struct State {
     paths: BTreeSet<PathBuf>,
     /// The folders of which every document matters.
     folders: BTreeSet<PathBuf>,
-    /// Those of them that have been written to and not been closed.
+    /// Files among them that have been written to and not been closed.
     open: BTreeSet<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl Notice {
         std::mem::take(&mut self.state.lock().is_due)
     }
 
-    /// Ends every wait.
+    /// Ends every wait, now and later.
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;
         self.changed.notify_all();

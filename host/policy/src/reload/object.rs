@@ -19,41 +19,41 @@ use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal};
 /// A state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectId {
-    /// `metadata.uid`.
+    /// UID of the object, `metadata.uid`.
     pub uid: Arc<str>,
-    /// `metadata.generation`.
+    /// Generation of its spec, `metadata.generation`.
     pub generation: i64,
 }
 
-/// What is known of a policy object.
+/// Last seen state of a policy object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ObjectState {
-    /// Nothing yet.
+    /// Not known yet: the API server has not shown whether the object exists.
     #[default]
     Unknown,
     /// The API server does not serve the kind.
     NotServed,
     /// There is no object of the name.
     Absent,
-    /// It is there.
+    /// The object exists in the cluster.
     Present {
-        /// Which state of it.
+        /// UID and generation of the object.
         id: ObjectId,
-        /// Its document.
+        /// Policy document in the object, as JSON.
         document: Arc<str>,
     },
 }
 
-/// What became of a state of an object.
+/// Outcome of a state of an object in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Which state.
+    /// UID and generation of the object.
     pub object: ObjectId,
     /// The generation of the policy that is active since; 0 where there is none.
     pub policy_generation: u64,
-    /// Whether that is this one.
+    /// Whether this state of the object is the active policy.
     pub outcome: AttemptOutcome,
-    /// When.
+    /// Time at which the policy became active, or was refused.
     pub at: SystemTime,
     /// Which predicates of the active policy are in quarantine since.
     pub quarantined: Vec<Quarantined>,
@@ -62,14 +62,14 @@ pub struct Attempt {
 /// A predicate in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantined {
-    /// Its name.
+    /// Name of the predicate.
     pub predicate: String,
     /// Its last fault when that was noticed.
     pub last_fault: String,
 }
 
 impl Quarantined {
-    /// Those of a policy, in its order.
+    /// Returns the predicates of a policy that are in quarantine, in its order.
     pub(super) fn of(policy: &ActivePolicy) -> Vec<Self> {
         let predicates = policy.predicates.iter();
         let found = predicates.filter_map(|predicate| Some((predicate, predicate.breaker.quarantine()?)));
@@ -84,9 +84,9 @@ impl Quarantined {
 /// Whether a state of an object has become the active policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// It has.
+    /// It is the active policy.
     Active,
-    /// It has not, or is not any more.
+    /// It did not become active, or was rolled back.
     Refused(Refusal),
 }
 
@@ -118,14 +118,14 @@ impl PartialEq for PolicyObject {
 impl Eq for PolicyObject {}
 
 impl PolicyObject {
-    /// The object with this name, of which nothing is known yet, and which names only what is within reach. `told` is called with what becomes of each of its states; it
-    /// must not block.
+    /// The object with this name, of which nothing is known yet, and which names only what is within reach. `told` is called with the
+    /// outcome of each of its states; it must not block.
     pub fn new(name: &str, reach: Reach, told: impl Fn(Attempt) + Send + Sync + 'static) -> Self {
         let (name, notice, told) = (name.to_owned(), Arc::default(), Box::new(told));
         Self(Arc::new(Shared { name, reach, state: Mutex::default(), seen: Condvar::new(), notice, told }))
     }
 
-    /// What messages call it.
+    /// Name of the object in messages: its kind and name.
     pub fn source(&self) -> String {
         format!("{KIND} {}", self.0.name)
     }
@@ -149,12 +149,12 @@ impl PolicyObject {
         while *state == ObjectState::Unknown && !self.0.seen.wait_until(&mut state, until).timed_out() {}
     }
 
-    /// Its state.
+    /// Returns the last seen state of the object.
     pub fn state(&self) -> ObjectState {
         self.0.state.lock().clone()
     }
 
-    /// Its document.
+    /// Returns the policy document in the object.
     ///
     /// # Errors
     ///

@@ -49,8 +49,8 @@ impl Predecessor {
         Arc::ptr_eq(&self.before, policy)
     }
 
-    /// What to go back to, if a predicate of the active policy is in quarantine that the policy before does not have. One that
-    /// both have would be no better there.
+    /// Returns the policy to go back to, if a predicate of the active policy is in quarantine that the policy before does not have. One
+    /// that both have would be no better there.
     pub(super) fn rollback(&self, active: &ActivePolicy) -> Option<Rollback> {
         if active.generation != self.successor {
             return None;

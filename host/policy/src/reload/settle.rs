@@ -16,7 +16,7 @@ pub(super) fn pull_pause(repeats: u32) -> Duration {
     RELOAD_RETRY * (1 << repeats.min(PULL_RETRY_DOUBLINGS))
 }
 
-/// What to do after a look.
+/// Next step of the follower after it has looked at the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// The files are as they were at the last attempt.

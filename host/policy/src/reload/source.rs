@@ -41,7 +41,7 @@ impl Source {
         }
     }
 
-    /// What wakes those who follow it.
+    /// Returns the notice that wakes those who follow the source.
     pub(super) fn notice(&self) -> Arc<Notice> {
         match self {
             Self::Path(..) => Arc::default(),

@@ -14,7 +14,7 @@ use crate::spec::{Policy, locate};
 /// The files of a policy: its document, and the modules that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Files {
-    /// The document.
+    /// Source of the document.
     pub(super) root: Source,
     /// By path, as the document names them.
     pub(super) modules: BTreeSet<NamedPath>,
@@ -27,7 +27,7 @@ pub(crate) struct Stamp {
     files: Vec<Option<FileStamp>>,
     /// The document's files; none where it is an object.
     documents: Vec<PathBuf>,
-    /// The object.
+    /// State of the policy object; `None` where the source is files.
     object: Option<ObjectState>,
 }
 
@@ -47,7 +47,7 @@ impl Files {
         Self { root: root.clone(), modules: BTreeSet::new() }
     }
 
-    /// The same document with the modules of this policy.
+    /// Returns the files of this document with the modules of this policy.
     pub(crate) fn of(&self, policy: &Policy) -> Self {
         let modules = policy.modules().flat_map(|named| named.module.files()).collect();
         Self { root: self.root.clone(), modules }

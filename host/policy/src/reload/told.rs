@@ -1,5 +1,4 @@
-//! What is told of the states of a policy's object: what became of each, and which predicates are in quarantine since. Start at
-//! [`Told`].
+//! Reports about the states of a policy's object: the outcome of each, and which predicates are in quarantine since. Start at [`Told`].
 
 use std::time::{Instant, SystemTime};
 
@@ -8,7 +7,7 @@ use super::source::Source;
 use crate::limits::QUARANTINE_SHOWN;
 use nodesift_engine::ActivePolicy;
 
-/// What was told last.
+/// Last report about the object.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     attempt: Option<Attempt>,

@@ -1,4 +1,4 @@
-//! What is recalled, and what is not: by whom it was written, and what it says of itself.
+//! Tests of which policies are recalled: by whom the files were written, and what they say of themselves.
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -241,7 +241,7 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
     }
 }
 
-/// What no schema can say, by pointer: the reader refuses it, the schema does not.
+/// Values, by JSON pointer, that the reader refuses and no schema can exclude.
 #[test]
 fn what_a_schema_cannot_say_is_known() {
     let validator = Validator::new();

@@ -66,7 +66,7 @@ struct Checker<'a> {
     folder: Option<&'a Path>,
     reach: &'a Reach,
     builtins: &'a [&'a str],
-    /// Those that may sign OCI artifacts.
+    /// Keys that may sign OCI artifacts.
     keys: Arc<[Key]>,
     unreadable: Vec<Problem>,
     problems: Vec<Problem>,
@@ -450,7 +450,7 @@ impl Checker<'_> {
     }
 }
 
-/// What could be read of a list, with its index.
+/// Iterates over the items of a list that could be read, each with its index.
 fn readable<T>(list: &[Option<T>]) -> impl Iterator<Item = (usize, &T)> {
     list.iter().enumerate().filter_map(|(index, item)| Some((index, item.as_ref()?)))
 }

@@ -16,9 +16,9 @@ use nodesift_sandbox::accounting::ObjectInterface;
 
 /// The `apiVersion` of policy documents.
 pub const API_VERSION: &str = "nodesift.dev/v1alpha1";
-/// Its group.
+/// API group of policy objects, as in [`API_VERSION`].
 pub const GROUP: &str = "nodesift.dev";
-/// Its version.
+/// Version of the API group, as in [`API_VERSION`].
 pub const VERSION: &str = "v1alpha1";
 /// The name of policies in paths of an API server.
 pub const PLURAL: &str = "predicatepolicies";
@@ -30,7 +30,7 @@ pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// A policy: which predicates run, in which order, and which schedulers' pods are its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
-    /// What messages call the document.
+    /// Name of the document in messages, such as the path of its file.
     pub document: String,
     /// `metadata.name`; empty where the document has none.
     pub name: String,
@@ -72,7 +72,7 @@ pub struct PredicateSpec {
     pub instance: InstanceLife,
     /// The only interfaces that it may import; `None` allows all.
     pub allow: Option<BTreeSet<Interface>>,
-    /// What replaces its verdict when it fails.
+    /// Failure policy: the replacement for its verdict when it fails.
     pub on_error: OnError,
     /// Whether its verdicts count.
     pub mode: Mode,
@@ -93,7 +93,7 @@ pub struct AccountingSpec {
     pub args: Value,
     /// The only interfaces that it may import; `None` allows all.
     pub allow: Option<Vec<ObjectInterface>>,
-    /// What counts of a pod of which no account is known.
+    /// Usage that is assumed for a pod without a known account.
     pub on_error: OnAccountError,
     /// Namespaces whose pods take nothing, sorted, each once.
     pub ignored_namespaces: Vec<String>,
@@ -121,20 +121,20 @@ pub struct NamedModule<'a> {
 }
 
 impl PredicateSpec {
-    /// Its module.
+    /// Returns its module, with the predicate's name and place.
     pub fn named_module(&self) -> NamedModule<'_> {
         NamedModule { name: &self.name, place: &self.place, module: &self.module }
     }
 }
 
 impl AccountingSpec {
-    /// Its module.
+    /// Returns its module, with the name [`ACCOUNTING`] and its place.
     pub fn named_module(&self) -> NamedModule<'_> {
         NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module }
     }
 }
 
-/// What messages call the accounting component.
+/// Name of the accounting component in messages.
 pub const ACCOUNTING: &str = "accounting";
 
 /// How long an instance of a custom module lives.
@@ -152,9 +152,9 @@ pub enum InstanceLife {
 pub struct Place {
     /// The file, where the document is in several.
     pub file: Option<Arc<str>>,
-    /// Line, from 1.
+    /// Line in the file, from 1.
     pub line: u64,
-    /// Column, from 1.
+    /// Column in the line, from 1.
     pub column: u64,
     /// Path of the field, such as `spec.predicates[0]`.
     pub field: String,
@@ -178,7 +178,7 @@ pub struct SpecLimits {
 pub enum ModuleSource {
     /// In the bundle of built-ins, under the predicate's name.
     Builtin,
-    /// In a file.
+    /// In a component file.
     Path {
         /// The file; a relative path has been joined to the folder of the policy.
         path: NamedPath,
@@ -196,14 +196,14 @@ pub enum ModuleSource {
         /// `spec.modules.keys`: one of them has to have signed it, in the layout. Where there are none, nobody has to.
         keys: Arc<[Key]>,
     },
-    /// In a registry.
+    /// In an OCI registry, from which it is pulled.
     Registry(RegistryModule),
 }
 
 /// A module in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryModule {
-    /// Where it is.
+    /// Registry, repository and tag of the artifact.
     pub address: Address,
     /// The SHA-256 that the artifact's manifest or its component must have.
     pub digest: [u8; 32],
@@ -216,12 +216,13 @@ pub struct RegistryModule {
 pub enum Key {
     /// In this file; a relative path has been joined to the folder of the policy.
     Path(NamedPath),
-    /// In the document.
+    /// In the document itself, as PEM.
     Inline(PublicKey),
 }
 
 impl ModuleSource {
-    /// The digest of an artifact's manifest or its component, and the keys of which one has to have signed it; none where it is no artifact.
+    /// The digest of an artifact's manifest or its component, and the keys of which one has to have signed it; none where it is no
+    /// artifact.
     pub(crate) fn artifact(&self) -> Option<(&[u8; 32], &[Key])> {
         match self {
             Self::Builtin | Self::Path { .. } => None,

@@ -18,15 +18,15 @@ pub enum PolicyError {
     /// The file cannot be opened or read.
     #[error("{}: {source}", .path.display())]
     Read {
-        /// The policy's file.
+        /// Path of the policy's file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error of reading the file or folder.
         source: FileError,
     },
     /// A folder that holds no document, or too many files.
     #[error("{}: {}", .path.display(), folder_problem(*.found))]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The number of files.
         found: usize,
@@ -34,7 +34,7 @@ pub enum PolicyError {
     /// An object of the cluster that is not there.
     #[error("{name}: {reason}")]
     Object {
-        /// What messages call it.
+        /// Name of the object in messages: its kind and name.
         name: String,
         /// Why it is not.
         reason: String,
@@ -42,7 +42,7 @@ pub enum PolicyError {
     /// The document is larger than [`POLICY_FILE_BYTES`].
     #[error("{}: more than {} KiB: not a policy", .path.display(), POLICY_FILE_BYTES >> 10)]
     TooLarge {
-        /// The policy's file.
+        /// Path of the policy's file or folder; of an object, its name in messages.
         path: PathBuf,
     },
     /// The document has problems: all that were found, at least one, in the order of lines.
@@ -50,9 +50,9 @@ pub enum PolicyError {
     Invalid {
         /// The document's file, or another name for it.
         name: String,
-        /// The problems.
+        /// All problems, in the order of lines.
         problems: Vec<Problem>,
-        /// What could be read, with defaults in the place of the rest: to look for more problems, and for nothing else.
+        /// Fields that could be read, with defaults in the place of the rest: to look for more problems, and for nothing else.
         rest: Box<Policy>,
     },
 }
@@ -83,11 +83,11 @@ pub struct PolicyText {
     /// Its content. That of several files is one document in JSON, and empty where they are none.
     pub text: String,
     form: Form,
-    /// What it may name.
+    /// Restriction of the files and registries that the document may name.
     reach: Reach,
 }
 
-/// What a document was read of.
+/// Kind of source that a document was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
     File,
@@ -124,7 +124,7 @@ impl PolicyText {
         Ok(Self { path: path.to_owned(), text, form: Form::Files(parts), reach: Reach::default() })
     }
 
-    /// The same document, which names only what is within reach.
+    /// Returns the document with this restriction of what it may name.
     #[must_use]
     pub fn within(self, reach: &Reach) -> Self {
         Self { reach: reach.clone(), ..self }

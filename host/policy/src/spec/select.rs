@@ -28,7 +28,7 @@ pub enum SelectError {
 }
 
 impl Policy {
-    /// The same policy with these predicates only, in this order.
+    /// Returns the policy with these predicates only, in this order.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a policy document means, and the exact message for every way in which one can be wrong.
+//! Tests of what a policy document means, and of the exact message for every way in which one can be wrong.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::cast_possible_truncation)]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Pulls from a scripted server that does what a registry should not; of signatures in [`signatures`]. Pushes and a real registry are in the suite `registry`.
+//! Pulls from a scripted server that does what a registry should not; of signatures in [`signatures`]. Pushes and a real registry are in
+//! the suite `registry`.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,13 +14,13 @@ use crate::hosts::{Host, Hosts};
 
 mod signatures;
 
-/// What is sent in answer to a request.
+/// Scripted HTTP response of the server.
 #[derive(Clone)]
 struct Answer {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// What is said to be its length.
+    /// Value of the `content-length` header, which may differ from the body.
     length: usize,
 }
 
@@ -35,7 +36,7 @@ impl Answer {
     }
 }
 
-/// By path.
+/// Scripted responses by path, in the order in which they are sent.
 type Answers = HashMap<String, Vec<Answer>>;
 
 /// Requests, with what they say of who asks.

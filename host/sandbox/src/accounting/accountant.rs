@@ -20,10 +20,10 @@ use crate::limits::{ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_TIME};
 use crate::memory::MemoryBudget;
 use crate::slots::Slot;
 
-/// What `node` returns.
+/// Return type of `node`: the sums, or the component's error for the node.
 pub(super) type NodeSums = Result<RawSums, String>;
 
-/// What `configure` returns.
+/// Return type of `configure`: the needs, or the component's error for the arguments.
 type Configured = Result<RawNeeds, String>;
 
 /// Indices of the component's exported functions.
@@ -35,7 +35,7 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Those of a component in the interface of this full name, or what it lacks.
+    /// Looks up the exported functions in the interface of this full name. The error names the export that is missing.
     pub(super) fn of(component: &Component, interface: &str) -> Result<Self, String> {
         let lacks = |name: &str| format!("no export {name}");
         let index = component.get_export_index(None, interface).ok_or_else(|| lacks(interface))?;

@@ -106,7 +106,7 @@ fn flags(mut raw: Vec<Arc<str>>) -> Result<Vec<Arc<str>>, Fault> {
     }
 }
 
-/// Sorts by name.
+/// Sorts a list by name. Fails if a name is there twice.
 fn by_name(what: &str, mut list: Vec<(Arc<str>, i64)>) -> Result<Vec<(Arc<str>, i64)>, Fault> {
     list.sort_unstable();
     let is_twice = |pair: &&[(Arc<str>, i64)]| matches!(pair, [(a, _), (b, _)] if a == b);

@@ -11,7 +11,7 @@ pub const ACCOUNTING_VERSION: &str = "0.1.0";
 pub enum ObjectInterface {
     /// Annotations among the needs.
     Annotations,
-    /// Owners.
+    /// Owner references of the object.
     Owners,
     /// Amounts as the API says them.
     Requests,
@@ -30,7 +30,7 @@ impl ObjectInterface {
         }
     }
 
-    /// What can be read through it, in a sentence without a full stop.
+    /// Describes the facts that can be read through the interface, in a sentence without a full stop.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Annotations => "Annotations of the object that the policy grants",

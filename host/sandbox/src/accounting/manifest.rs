@@ -1,14 +1,14 @@
-//! What a component imports and exports. Start at [`Manifest::of`].
+//! Imports and exports of an accounting component. Start at [`Manifest::of`].
 
 use super::contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use super::error::AccountingError;
 use crate::manifest::Surface;
 use crate::text::shorten;
 
-/// What the versions that are served begin with.
+/// Prefix of the versions that are served: every patch version of 0.1.
 const SERVED: &str = "0.1.";
 
-/// What an accounting component imports and exports.
+/// Imports and exports of an accounting component.
 #[derive(Debug)]
 pub(in super::super) struct Manifest {
     /// The interfaces of which it imports at least one function, sorted.
@@ -19,7 +19,7 @@ pub(in super::super) struct Manifest {
     pub(super) contract: String,
 }
 
-/// What an accounting component is, without a policy.
+/// Properties of an accounting component that can be read without a policy.
 #[derive(Debug, Clone)]
 pub struct AccountingInspection {
     /// The version of the contract that it was built for.
@@ -28,7 +28,7 @@ pub struct AccountingInspection {
     pub imports: Vec<ObjectInterface>,
 }
 
-/// What a component is, if it exports accounting of whatever version; none for every other one. Nothing of it runs.
+/// Inspects a component that exports accounting of any version; `None` for every other component. Nothing of it runs.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub(super) struct Running {
 pub(super) struct State {
     pub(super) deadline: Deadline,
     pub(super) memory: MemoryBudget,
-    /// What the running call may take, for what a fault says.
+    /// Time limit of the running call, as the message of a fault states it.
     pub(super) budget: Duration,
     pub(super) memory_bytes: usize,
     /// None outside `pod` and `node`.

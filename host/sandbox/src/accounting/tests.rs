@@ -69,7 +69,7 @@ fn listed(amounts: &[(&str, i64)]) -> Vec<(Arc<str>, i64)> {
     amounts.iter().map(|(name, amount)| (Arc::from(*name), *amount)).collect()
 }
 
-/// What the component says of an object with any other letter.
+/// Ruling of the component about an object whose annotation begins with any other letter.
 fn whole(number: i64) -> Ruling {
     Ruling::Account(Account {
         requests: listed(&[("cpu", number), ("memory", 2)]),
@@ -101,7 +101,7 @@ fn accounts_and_sums_cross() {
     assert_eq!(answers[3], Ok(Ok(listed(&[("s", i64::MIN)]))));
 }
 
-/// What an object can bring about, with a part of what is said of it.
+/// Annotation of an object, the fault that it causes, and a part of the fault's detail.
 const FAULTS: [(&str, FaultKind, &str); 9] = [
     ("t", FaultKind::Trap, "unreachable"),
     ("l", FaultKind::Deadline, "more than 5 ms"),

@@ -1,38 +1,38 @@
-//! What crosses to and from an accounting component, named as in `sdk/predicate/wit/accounting`, which documents it: as a guest
-//! returns it (`Raw…`), and checked.
+//! Types that cross to and from an accounting component, named as in `sdk/predicate/wit/accounting`, which documents them: as a guest
+//! returns them (`Raw…`), and checked.
 
 use std::sync::Arc;
 
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-/// `types.amount`
+/// `types.amount`: an amount of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct Amount {
-    /// The resource name.
+    /// Name of the resource, for example `cpu` or `example.com/gpu`.
     pub resource: Arc<str>,
     /// In the units of the resource.
     pub value: i64,
 }
 
-/// `object-owners.owner`
+/// `object-owners.owner`: an entry of `metadata.ownerReferences`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ObjectOwner {
-    /// `apiVersion`
+    /// `apiVersion` of the owner, for example `apps/v1`.
     #[component(name = "api-version")]
     pub api_version: Arc<str>,
-    /// `kind`
+    /// `kind` of the owner, for example `ReplicaSet`.
     pub kind: Arc<str>,
-    /// `name`
+    /// Name of the owner.
     pub name: Arc<str>,
-    /// `uid`
+    /// UID of the owner.
     pub uid: Arc<str>,
     /// Whether it manages the object.
     pub controller: bool,
 }
 
-/// What a component reads and adds up, checked.
+/// Annotations that a component reads and sums that it declares, checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Keys of annotations, sorted, each once.
@@ -44,31 +44,31 @@ pub struct Needs {
 /// Amounts by the names of sums, sorted, each once. All names are among the needs.
 pub type Sums = Vec<(Arc<str>, i64)>;
 
-/// What a pod takes, checked: each list is sorted and has a name once.
+/// Amounts that a pod takes, checked: each list is sorted and has a name once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// What a node must have free; none is below 0.
+    /// Amounts that a node must have free for the pod; none is below 0.
     pub requests: Vec<(Arc<str>, i64)>,
-    /// What it takes of its node; none is below 0.
+    /// Amounts that the pod takes of its node; none is below 0.
     pub usage: Vec<(Arc<str>, i64)>,
-    /// What it adds to sums of its node.
+    /// Amounts that the pod adds to sums of its node.
     pub sums: Sums,
-    /// Marks for operators.
+    /// Marks for operators, such as `migration-source`; no decision depends on them.
     pub flags: Vec<Arc<str>>,
 }
 
-/// What a component says of a pod, checked.
+/// Ruling of a component about a pod, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// As without accounting.
+    /// The pod takes the amounts that the API states, as without accounting.
     Standard,
-    /// It takes this.
+    /// The pod takes these amounts in the place of those that the API states.
     Account(Account),
-    /// What was read of it contradicts itself: one line of at most [`REASON_BYTES`](crate::limits::REASON_BYTES) bytes.
+    /// The data read of the pod is inconsistent: one line of at most [`REASON_BYTES`](crate::limits::REASON_BYTES) bytes.
     Broken(String),
 }
 
-/// `accounting.needs`
+/// `accounting.needs`, unchecked: the annotations that a component reads, and the sums that it makes.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(record)]
 pub(super) struct RawNeeds {
@@ -76,7 +76,7 @@ pub(super) struct RawNeeds {
     pub(super) sums: Vec<Arc<str>>,
 }
 
-/// `accounting.account`
+/// `accounting.account`, unchecked: the amounts that a pod takes in the place of the standard ones.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(record)]
 pub(super) struct RawAccount {
@@ -86,7 +86,7 @@ pub(super) struct RawAccount {
     pub(super) flags: Vec<Arc<str>>,
 }
 
-/// `accounting.ruling`
+/// `accounting.ruling`, unchecked: the answer of a component about a pod.
 #[derive(Debug, Clone, ComponentType, Lift)]
 #[component(variant)]
 pub(super) enum RawRuling {

@@ -20,11 +20,11 @@ pub struct SelectedDevice<'a> {
 /// The value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectedValue<'a> {
-    /// A number.
+    /// An integer of 64 bits.
     Int(i64),
-    /// A flag.
+    /// A value of type boolean.
     Bool(bool),
-    /// A text.
+    /// A value of type string.
     Text(&'a str),
     /// A semantic version, as it is written.
     Version(&'a str),
@@ -32,7 +32,7 @@ pub enum SelectedValue<'a> {
     Unsupported,
 }
 
-/// `device-selector.devices`
+/// `device-selector.devices`: all devices of a call as few flat lists, which cross the boundary faster than lists for each device.
 #[derive(Debug, Default, ComponentType, Lower)]
 #[component(record)]
 pub(super) struct Devices<'a> {
@@ -43,7 +43,7 @@ pub(super) struct Devices<'a> {
     texts: String,
 }
 
-/// `device-selector.device`
+/// `device-selector.device`: the index of the driver's name, a flag, and the numbers of attributes and capacities.
 #[derive(Debug, ComponentType, Lower)]
 #[component(record)]
 pub(super) struct Device {
@@ -54,7 +54,7 @@ pub(super) struct Device {
     capacities: u32,
 }
 
-/// `device-selector.attribute`
+/// `device-selector.attribute`: the value of an attribute; a text is given by its length in the shared texts.
 #[derive(Debug, ComponentType, Lower)]
 #[component(variant)]
 pub(super) enum Attribute {
@@ -71,7 +71,7 @@ pub(super) enum Attribute {
 }
 
 impl<'a> Devices<'a> {
-    /// The same devices, in their order.
+    /// Flattens a list of devices, in its order.
     pub(super) fn of(devices: &[SelectedDevice<'a>]) -> Self {
         let mut all = Self::default();
         let mut places = FxHashMap::default();

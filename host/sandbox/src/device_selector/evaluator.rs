@@ -22,7 +22,7 @@ use crate::slots::Slot;
 /// The interface that the component exports.
 const INTERFACE: &str = "nodesift:device-selector/device-selector@0.1.0";
 
-/// What `paths` returns.
+/// Return type of `paths`: the paths that an expression reads, `None` for any, or the reason why it is not an expression.
 type Paths = Result<Option<Vec<Path>>, String>;
 
 /// Indices of the component's exported functions.
@@ -33,7 +33,7 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Those of a component, or what it lacks.
+    /// Looks up the exported functions of a component. The error names the export that is missing.
     pub(super) fn of(component: &Component) -> Result<Self, String> {
         let lacks = |name: &str| format!("no export {name}");
         let interface = component.get_export_index(None, INTERFACE).ok_or_else(|| lacks(INTERFACE))?;
@@ -88,7 +88,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Calls `paths`.
+    /// Calls `paths` for an expression, within the time of a call without devices.
     pub(super) fn paths(&mut self, exports: &Exports, expression: &str) -> Result<Paths, Fault> {
         self.begin(0);
         let store = &mut self.store;
@@ -99,7 +99,7 @@ impl Evaluator {
         returned.map(|(paths,)| paths).map_err(|error| fault(store, &error))
     }
 
-    /// Calls `matches`.
+    /// Calls `matches` for an expression, within a time that follows from the number of devices.
     pub(super) fn matches(
         &mut self,
         exports: &Exports,

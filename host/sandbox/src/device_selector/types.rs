@@ -1,9 +1,9 @@
-//! What crosses to and from the component, named as in `sdk/predicate/wit/selector`, which documents it.
+//! Types that cross to and from the component, named as in `sdk/predicate/wit/selector`, which documents them.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
 use wasmtime::component::{ComponentType, Lift};
 
-/// `device-selector.qualified-name`
+/// `device-selector.qualified-name`: the domain and name of an attribute or a capacity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct QualifiedName {
@@ -11,7 +11,7 @@ pub struct QualifiedName {
     pub name: String,
 }
 
-/// `device-selector.path`
+/// `device-selector.path`: a part of a device that an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]
 #[component(variant)]
 pub enum Path {
@@ -29,7 +29,7 @@ pub enum Path {
     CapacityDomain(String),
 }
 
-/// `device-selector.outcome`
+/// `device-selector.outcome`: the result of an expression for one device.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
 #[component(variant)]
 pub enum Outcome {

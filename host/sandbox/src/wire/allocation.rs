@@ -9,7 +9,7 @@ use wasmtime::component::{ComponentType, Lift};
 
 use super::claims::NanoUnits;
 
-/// `allocator.pick`
+/// `allocator.pick`: a device that a claim gets.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
 #[component(record)]
 pub struct Pick {
@@ -21,7 +21,7 @@ pub struct Pick {
     pub share: Option<Vec<(String, NanoUnits)>>,
 }
 
-/// `allocator.new-request`
+/// `allocator.new-request`: a request of the claim for extended resources.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
 #[component(record)]
 pub struct NewRequest {
@@ -30,7 +30,7 @@ pub struct NewRequest {
     pub count: i64,
 }
 
-/// `allocator.mapping`
+/// `allocator.mapping`: the request that serves a container's resource.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift)]
 #[component(record)]
 pub struct Mapping {
@@ -39,7 +39,7 @@ pub struct Mapping {
     pub request: String,
 }
 
-/// `allocator.new-claim`
+/// `allocator.new-claim`: the claim for extended resources, where it has to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, ComponentType, Lift)]
 #[component(record)]
 pub struct NewClaim {
@@ -47,7 +47,7 @@ pub struct NewClaim {
     pub mappings: Vec<Mapping>,
 }
 
-/// `allocator.allocation`
+/// `allocator.allocation`: the devices that the pod's claims get on a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, ComponentType, Lift)]
 #[component(record)]
 pub struct Allocation {

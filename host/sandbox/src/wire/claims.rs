@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-/// `pod-claims.nano-units`
+/// `pod-claims.nano-units`: an amount in billionths, `high` × 2^64 + `low`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct NanoUnits {
@@ -29,7 +29,7 @@ impl From<NanoUnits> for i128 {
     }
 }
 
-/// `pod-claims.amount`
+/// `pod-claims.amount`: a quantity of the Kubernetes API, exact and in whole units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Amount {
@@ -38,7 +38,7 @@ pub struct Amount {
     pub units: i64,
 }
 
-/// `pod-claims.obstacle`
+/// `pod-claims.obstacle`: the reason why no claim of the pod can be allocated on any node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Obstacle {
@@ -47,7 +47,7 @@ pub struct Obstacle {
     pub is_error: bool,
 }
 
-/// `pod-claims.class`
+/// `pod-claims.class`: a DeviceClass that is requested by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Class {
@@ -55,7 +55,7 @@ pub struct Class {
     pub selectors: Option<Arc<[Arc<str>]>>,
 }
 
-/// `pod-claims.toleration`
+/// `pod-claims.toleration`: a toleration of a request, with its fields as written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Toleration {
@@ -65,7 +65,7 @@ pub struct Toleration {
     pub effect: Arc<str>,
 }
 
-/// `pod-claims.asked`
+/// `pod-claims.asked`: the devices that a request, or one of its alternatives, asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Asked {
@@ -83,7 +83,7 @@ pub struct Asked {
     pub capacity: Vec<(Arc<str>, Amount)>,
 }
 
-/// `pod-claims.request`
+/// `pod-claims.request`: a request of a claim, with at least one alternative.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Request {
@@ -91,7 +91,7 @@ pub struct Request {
     pub alternatives: Vec<Asked>,
 }
 
-/// `pod-claims.constraint-kind`
+/// `pod-claims.constraint-kind`: the condition of a constraint on an attribute, which is given by its full name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum ConstraintKind {
@@ -103,7 +103,7 @@ pub enum ConstraintKind {
     Unknown,
 }
 
-/// `pod-claims.constraint`
+/// `pod-claims.constraint`: a constraint over the devices of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Constraint {
@@ -111,7 +111,7 @@ pub struct Constraint {
     pub kind: ConstraintKind,
 }
 
-/// `pod-claims.unallocated`
+/// `pod-claims.unallocated`: a claim that has to be allocated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Unallocated {
@@ -119,7 +119,7 @@ pub struct Unallocated {
     pub constraints: Vec<Constraint>,
 }
 
-/// `pod-claims.claim`
+/// `pod-claims.claim`: a claim of the pod, allocated or not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum Claim {
@@ -130,7 +130,7 @@ pub enum Claim {
     Allocated(Arc<[u8]>),
 }
 
-/// `pod-claims.container-resource`
+/// `pod-claims.container-resource`: an extended resource in the requests of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ContainerResource {
@@ -139,7 +139,7 @@ pub struct ContainerResource {
     pub count: i64,
 }
 
-/// `pod-claims.container`
+/// `pod-claims.container`: a container of the pod with its requests for extended resources.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Container {
@@ -148,7 +148,7 @@ pub struct Container {
     pub resources: Vec<ContainerResource>,
 }
 
-/// `pod-claims.extended-claim`
+/// `pod-claims.extended-claim`: the state of the claim for extended resources.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum ExtendedClaim {
@@ -160,7 +160,7 @@ pub enum ExtendedClaim {
     ToBeMade(Vec<Container>),
 }
 
-/// `pod-claims.extended-resource`
+/// `pod-claims.extended-resource`: an extended resource that the pod requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ExtendedResource {
@@ -177,7 +177,7 @@ impl ExtendedResource {
     pub const MORE: u8 = 2;
 }
 
-/// `pod-claims.extended-resources`
+/// `pod-claims.extended-resources`: the extended resources of the pod, at least one of which a DeviceClass provides.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Extended {

@@ -21,7 +21,7 @@ pub const SHARED: u8 = 2;
 /// In [`Devices::values`]: a value of an unknown type, which cannot be compared.
 pub const UNKNOWN_TYPE: u32 = u32::MAX;
 
-/// `node-devices.query`
+/// `node-devices.query`: the selectors, attributes and names that a guest asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct Query {
@@ -59,7 +59,7 @@ impl Query {
     }
 }
 
-/// `node-devices.situation`
+/// `node-devices.situation`: the devices that a row sees, as a number of pools, or kube-scheduler's error in gathering them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum Situation {
@@ -69,7 +69,7 @@ pub enum Situation {
     Error(Arc<str>),
 }
 
-/// `node-devices.pool-state`
+/// `node-devices.pool-state`: whether a pool can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -82,7 +82,7 @@ pub enum PoolState {
     Invalid,
 }
 
-/// `node-devices.pool`
+/// `node-devices.pool`: a pool of devices, with its numbers of devices and counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Pool {
@@ -92,7 +92,7 @@ pub struct Pool {
     pub counters: u32,
 }
 
-/// `node-devices.counter`
+/// `node-devices.counter`: a counter of a pool, and the part of it that is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Counter {
@@ -100,7 +100,7 @@ pub struct Counter {
     pub held: NanoUnits,
 }
 
-/// `node-devices.held`
+/// `node-devices.held`: the amount of a device's capacity that its shares hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Held {
@@ -109,7 +109,7 @@ pub struct Held {
     pub amount: NanoUnits,
 }
 
-/// `node-devices.answer`
+/// `node-devices.answer`: yes, no, or kube-scheduler's error.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum Answer {
@@ -121,7 +121,7 @@ pub enum Answer {
     Error(Arc<str>),
 }
 
-/// `node-devices.range`
+/// `node-devices.range`: a range of amounts that a share can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Range {
@@ -130,7 +130,7 @@ pub struct Range {
     pub step: Option<Amount>,
 }
 
-/// `node-devices.capacity`
+/// `node-devices.capacity`: a capacity of a device, with the amounts that a share can take of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Capacity {
@@ -143,7 +143,7 @@ pub struct Capacity {
     pub valid_range: Option<Range>,
 }
 
-/// `node-devices.kind`
+/// `node-devices.kind`: the properties that devices of one kind share, all but name, attributes and use.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Kind {
@@ -156,7 +156,7 @@ pub struct Kind {
     pub consumes: Arc<[(u32, NanoUnits)]>,
 }
 
-/// `node-devices.taint`
+/// `node-devices.taint`: a taint of a device, with its fields as written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Taint {
@@ -165,7 +165,7 @@ pub struct Taint {
     pub effect: Arc<str>,
 }
 
-/// `node-devices.device-columns`
+/// `node-devices.device-columns`: the devices of all situations, as columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Devices {

@@ -1,11 +1,11 @@
-//! What parties say of nodes, as a guest reads it. The contract documents the type under the same name.
+//! Answers of parties about nodes, as a guest reads them. The contract documents the type under the same name.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
 use std::sync::Arc;
 
 use wasmtime::component::{ComponentType, Lower};
 
-/// `node-parties.party-column`
+/// `node-parties.party-column`: the answers of one party, as a column with a dictionary of reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct PartyColumn {

@@ -7,7 +7,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 
 use super::selectors::LabelSelector;
 
-/// `pod-placement.operator`
+/// `pod-placement.operator`: the operator of a node selector requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -28,7 +28,7 @@ pub enum Operator {
     Unknown,
 }
 
-/// `pod-placement.requirement`
+/// `pod-placement.requirement`: a NodeSelectorRequirement, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Requirement {
@@ -37,7 +37,7 @@ pub struct Requirement {
     pub values: Vec<Arc<str>>,
 }
 
-/// `pod-placement.term`
+/// `pod-placement.term`: a NodeSelectorTerm, all of whose requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Term {
@@ -45,7 +45,7 @@ pub struct Term {
     pub fields: Vec<Requirement>,
 }
 
-/// `pod-tolerations.operator`
+/// `pod-tolerations.operator`: the operator of a toleration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -58,7 +58,7 @@ pub enum TolerationOperator {
     Other,
 }
 
-/// `pod-tolerations.effect`
+/// `pod-tolerations.effect`: the effect of a taint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -73,7 +73,7 @@ pub enum Effect {
     Other,
 }
 
-/// `pod-tolerations.toleration`
+/// `pod-tolerations.toleration`: an entry of `spec.tolerations`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Toleration {
@@ -83,7 +83,7 @@ pub struct Toleration {
     pub effect: Option<Effect>,
 }
 
-/// `node-taints.taint`
+/// `node-taints.taint`: an entry of a node's `spec.taints`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Taint {
@@ -92,7 +92,7 @@ pub struct Taint {
     pub effect: Effect,
 }
 
-/// `node-info.field`
+/// `node-info.field`: a field of `status.nodeInfo`, or `spec.providerID`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(enum)]
 #[repr(u8)]
@@ -128,7 +128,7 @@ impl InfoField {
     }
 }
 
-/// `pod-resources.request`
+/// `pod-resources.request`: the requested amount of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Request {
@@ -136,7 +136,7 @@ pub struct Request {
     pub amount: i64,
 }
 
-/// `pod-spread.when-unsatisfiable`
+/// `pod-spread.when-unsatisfiable`: `whenUnsatisfiable` of a topology spread constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -149,7 +149,7 @@ pub enum WhenUnsatisfiable {
     Other,
 }
 
-/// `pod-spread.inclusion`
+/// `pod-spread.inclusion`: whether the nodes that the pod cannot run on are excluded from the counts or included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -162,7 +162,7 @@ pub enum Inclusion {
     Other,
 }
 
-/// `pod-spread.constraint`
+/// `pod-spread.constraint`: an entry of `spec.topologySpreadConstraints`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct SpreadConstraint {
@@ -183,7 +183,7 @@ pub struct SpreadConstraint {
     pub match_label_keys: Vec<Arc<str>>,
 }
 
-/// `pod-affinity.term`
+/// `pod-affinity.term`: a PodAffinityTerm, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct AffinityTerm {
@@ -199,7 +199,7 @@ pub struct AffinityTerm {
     pub mismatch_label_keys: Vec<Arc<str>>,
 }
 
-/// `pod-volumes.disk-kind`
+/// `pod-volumes.disk-kind`: the in-tree volume types that kube-scheduler checks for conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -214,7 +214,7 @@ pub enum DiskKind {
     Rbd,
 }
 
-/// `pod-volumes.disk`
+/// `pod-volumes.disk`: a disk that the pod names directly, without a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Disk {
@@ -225,7 +225,7 @@ pub struct Disk {
     pub monitors: Vec<Arc<str>>,
 }
 
-/// `pod-volumes.claim-ref`
+/// `pod-volumes.claim-ref`: a reference to a PersistentVolumeClaim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ClaimRef {
@@ -233,7 +233,7 @@ pub struct ClaimRef {
     pub ephemeral: bool,
 }
 
-/// `pod-volumes.volume`
+/// `pod-volumes.volume`: an entry of `spec.volumes`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum PodVolume {
@@ -243,7 +243,7 @@ pub enum PodVolume {
     Claim(ClaimRef),
 }
 
-/// `pod-owner.owner`
+/// `pod-owner.owner`: an object that owns pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Controller {

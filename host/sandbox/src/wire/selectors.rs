@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-/// `selectors.operator`
+/// `selectors.operator`: the operator of a label selector requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -23,7 +23,7 @@ pub enum LabelOperator {
     Unknown,
 }
 
-/// `selectors.requirement`
+/// `selectors.requirement`: a LabelSelectorRequirement, with its operator as written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct LabelRequirement {
@@ -34,7 +34,7 @@ pub struct LabelRequirement {
     pub operator_text: String,
 }
 
-/// `selectors.label-selector`
+/// `selectors.label-selector`: a meta/v1 LabelSelector as written, unvalidated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct LabelSelector {
@@ -44,7 +44,7 @@ pub struct LabelSelector {
     pub match_expressions: Vec<LabelRequirement>,
 }
 
-/// `cluster-pods.pod-selector`
+/// `cluster-pods.pod-selector`: a selection of pods by namespace and by labels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift)]
 #[component(record)]
 pub struct PodSelector {

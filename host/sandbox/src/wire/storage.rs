@@ -8,7 +8,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 use super::pod::Term;
 use super::selectors::LabelSelector;
 
-/// `cluster-volume-use.disk-user`
+/// `cluster-volume-use.disk-user`: a use of a disk by a pod on a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct DiskUser {
@@ -18,7 +18,7 @@ pub struct DiskUser {
     pub monitors: Vec<Arc<str>>,
 }
 
-/// `cluster-attachments.attachment`
+/// `cluster-attachments.attachment`: a volume of a CSI driver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lift, Lower)]
 #[component(record)]
 pub struct Attachment {
@@ -26,7 +26,7 @@ pub struct Attachment {
     pub handle: String,
 }
 
-/// `cluster-attachments.obstacle`
+/// `cluster-attachments.obstacle`: the reason why the volumes of a pod cannot be counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(variant)]
 pub enum Obstacle {
@@ -40,7 +40,7 @@ pub enum Obstacle {
     Untranslatable((Arc<str>, Arc<str>)),
 }
 
-/// `cluster-attachments.uncounted-pod`
+/// `cluster-attachments.uncounted-pod`: a pod on a node whose volumes cannot be counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct UncountedPod {
@@ -50,7 +50,7 @@ pub struct UncountedPod {
     pub obstacle: Obstacle,
 }
 
-/// `cluster-storage.binding-mode`
+/// `cluster-storage.binding-mode`: `volumeBindingMode` of a StorageClass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -61,7 +61,7 @@ pub enum BindingMode {
     WaitForFirstConsumer,
 }
 
-/// `cluster-storage.exact-size`
+/// `cluster-storage.exact-size`: an exact size in billionths of a byte, `high` × 2^64 + `low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ExactSize {
@@ -69,7 +69,7 @@ pub struct ExactSize {
     pub low: u64,
 }
 
-/// `cluster-storage.exact-sizes`
+/// `cluster-storage.exact-sizes`: the exact sizes of a claim and of its candidate volumes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct ExactSizes {
@@ -77,7 +77,7 @@ pub struct ExactSizes {
     pub capacities: Vec<ExactSize>,
 }
 
-/// `cluster-storage.claim`
+/// `cluster-storage.claim`: a PersistentVolumeClaim as predicates see it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Claim {
@@ -108,7 +108,7 @@ pub struct Claim {
     pub labels: Vec<(Arc<str>, Arc<str>)>,
 }
 
-/// `cluster-storage.volume`
+/// `cluster-storage.volume`: a PersistentVolume as predicates see it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct Volume {
@@ -138,7 +138,7 @@ pub struct Volume {
 /// Label keys with the values that a node may have.
 pub type Topology = Vec<(Arc<str>, Vec<Arc<str>>)>;
 
-/// `cluster-storage.class`
+/// `cluster-storage.class`: a StorageClass as predicates see it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct StorageClass {
@@ -150,7 +150,7 @@ pub struct StorageClass {
     pub allowed_topologies: Vec<Topology>,
 }
 
-/// `cluster-storage.capacity`
+/// `cluster-storage.capacity`: a CSIStorageCapacity as predicates see it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct StorageCapacity {

@@ -29,7 +29,7 @@ pub type Kinds = Box<dyn Fn() -> Vec<Kind> + Send + Sync>;
 /// Objects that differ from a list and may have drifted, by UID.
 type Suspects = FxHashMap<Arc<str>, (DriftKind, Identity)>;
 
-/// What one self-check has found.
+/// Result of one self-check: differences found, and kinds compared.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Differences that were found and repaired.
@@ -109,7 +109,7 @@ impl Audit {
         }
     }
 
-    /// Checks once.
+    /// Runs one self-check: the cells of the columns, then the objects of each kind.
     pub async fn once(&self) -> Checked {
         let began = Instant::now();
         let mut checked = Checked { differences: self.cells().await, ..Checked::default() };
@@ -240,7 +240,7 @@ impl Audit {
         }
     }
 
-    /// What differs between the cache and a list.
+    /// Returns the objects that differ between the cache and a list, each with how it differs.
     async fn compare(&self, kind: Kind, listed: &Listed) -> Suspects {
         let mut suspects = Suspects::default();
         for chunk in listed.objects.chunks(AUDIT_OBJECTS) {

@@ -58,10 +58,10 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
     Compiled { identity, record: Record::Pod(Arc::new(record)) }
 }
 
-/// What a server lists, by kind, each list at its version.
+/// Lists of a scripted server, by kind, each at its version.
 type Lists = Arc<Mutex<FxHashMap<Kind, (Vec<Compiled>, Arc<str>)>>>;
 
-/// What the server lists, and the cache that is to equal it.
+/// Scripted server, and the cache that is to equal it.
 struct Bench {
     writer: SharedWriter,
     reader: Reader,

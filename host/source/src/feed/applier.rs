@@ -31,7 +31,7 @@ use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 use nodesift_object::version::advance;
 
-/// What a turn has published.
+/// Objects and kinds that a turn has published.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Published {
     /// Objects that were applied or removed.
@@ -53,7 +53,7 @@ pub(super) struct Applier<T> {
     synced: FxHashSet<Kind>,
     /// Per kind the round that has begun; absent in the first.
     rounds: FxHashMap<Kind, Round>,
-    /// What is applied and not published yet.
+    /// Objects and kinds that are applied and not published yet.
     unpublished: Published,
     /// Per kind the resourceVersion up to which everything is applied, except what waits for a retry.
     versions: FxHashMap<Kind, Arc<str>>,
@@ -87,7 +87,7 @@ impl<T: Target> Applier<T> {
         }
     }
 
-    /// The same, with this heartbeat.
+    /// Returns the applier with this heartbeat.
     pub(super) fn beating(self, pulse: Arc<Pulse>) -> Self {
         Self { pulse, ..self }
     }
@@ -171,12 +171,13 @@ impl<T: Target> Applier<T> {
         self.pulse.beat(publishes);
     }
 
-    /// What is wrong at the moment, for operators.
+    /// Describes what is wrong at the moment, for operators: retries, a publication that failed, accounts that are not known. `None` where
+    /// nothing is.
     pub(super) fn remark(&self) -> Option<String> {
         self.joined(self.retries.remark(), self.unaccounted.remark())
     }
 
-    /// The same without the names of objects.
+    /// Describes what is wrong as [`Self::remark`] does, without the names of objects.
     pub(super) fn counts(&self) -> Option<String> {
         self.joined(self.retries.counts(), self.unaccounted.counts())
     }
@@ -469,7 +470,7 @@ impl<T: Target> Applier<T> {
         }
     }
 
-    /// Sets the gauges.
+    /// Sets the gauges of waiting retries and of held objects per kind.
     fn measure(&self, ledger: &Ledger, target: &T) {
         self.metrics.retrying.set(gauge(self.retries.len()));
         for kind in Kind::ALL {

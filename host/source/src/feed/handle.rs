@@ -102,12 +102,12 @@ impl Feed {
         }
     }
 
-    /// What is wrong at the moment, for operators, as in `1 object is retried: Pod web/nginx-0`; `None` where nothing is.
+    /// Describes what is wrong at the moment, for operators, as in `1 object is retried: Pod web/nginx-0`; `None` where nothing is.
     pub fn remark(&self) -> Option<String> {
         self.shared.remark.lock().clone()
     }
 
-    /// The same without the names of objects.
+    /// Describes what is wrong as [`Self::remark`] does, without the names of objects.
     pub fn counts(&self) -> Option<String> {
         self.shared.counts.lock().clone()
     }

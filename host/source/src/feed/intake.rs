@@ -1,4 +1,4 @@
-//! What the handle and the worker of a feed share. Everything here is short work under one lock.
+//! State that the handle and the worker of a feed share. Everything here is short work under one lock.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,9 +26,9 @@ pub(super) struct Shared {
     pub(super) intake: Mutex<Intake>,
     /// Signalled when the queue is no longer empty, and when the feed closes.
     pub(super) arrived: Condvar,
-    /// What is wrong at the moment, for operators.
+    /// Description of what is wrong at the moment, for operators, as [`Applier::remark`](super::applier::Applier::remark) gives it.
     pub(super) remark: Mutex<Option<String>>,
-    /// The same without the names of objects.
+    /// Description of what is wrong at the moment, without the names of objects.
     pub(super) counts: Mutex<Option<String>>,
     pub(super) metrics: Metrics,
     pub(super) pulse: Arc<Pulse>,
@@ -55,7 +55,7 @@ impl Intake {
 }
 
 impl Shared {
-    /// Nothing queued.
+    /// Shared state of a feed whose queue is empty.
     pub(super) fn new(metrics: Metrics) -> Self {
         Self {
             intake: Mutex::default(),

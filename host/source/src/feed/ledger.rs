@@ -29,7 +29,7 @@ pub(super) enum VersionCheck {
     Newer,
     /// The versions cannot be compared. It arrived later, so it is applied.
     Unordered,
-    /// What is held is newer or the same: the change is dropped.
+    /// The held version is newer or the same: the change is dropped.
     Stale,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Ledger {
     void: FxHashSet<Arc<str>>,
 }
 
-/// What a change rests on.
+/// Evidence for a change: where it comes from, which decides whether it is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// An event of a watch. It is stale where the newest list is as new: that list has shown the object, or its absence.
@@ -69,7 +69,7 @@ pub(super) enum Evidence {
 }
 
 impl Ledger {
-    /// What is held under a key; `None` for pods.
+    /// Returns UID and version of the object that is held under a key; `None` for pods.
     pub(crate) fn held(&self, kind: Kind, key: &str) -> Option<&Held> {
         self.held.get(&kind)?.get(key)
     }

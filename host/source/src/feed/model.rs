@@ -22,12 +22,12 @@ use nodesift_object::Kind;
 struct Flaky {
     writer: Writer,
     random: fastrand::Rng,
-    /// Of 100 attempts.
+    /// Number of attempts that fail, of 100.
     failures: u8,
     when: When,
 }
 
-/// When it fails.
+/// Point of an attempt at which it fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     /// Before it has done anything.
@@ -103,7 +103,7 @@ impl Target for Flaky {
 struct State {
     uid: String,
     version: u64,
-    /// What tells versions apart: a node's pod limit, a pod's node.
+    /// Value that differs between versions: a node's pod limit, a pod's node.
     value: u8,
     ended: bool,
 }
@@ -154,7 +154,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
     Compiled { identity, record }
 }
 
-/// What the feed must hold, computed one event at a time.
+/// Objects that the feed must hold, computed one event at a time.
 #[derive(Default)]
 struct Model {
     held: BTreeMap<Key, State>,
@@ -238,7 +238,7 @@ impl Model {
     }
 }
 
-/// What the cache shows.
+/// Returns the objects that the cache shows, by kind and key, each with its UID and value.
 fn view_of(reader: &Reader) -> BTreeMap<Key, (String, u8)> {
     let snapshot = reader.snapshot();
     let nodes = (0..snapshot.node_count()).map(|row| {
@@ -490,7 +490,7 @@ impl Bench {
         self.applier.turn(queue.drain(), self.now);
     }
 
-    /// What the cache shows once no retry waits.
+    /// Returns the objects that the cache shows once no retry waits.
     fn settled(&mut self) -> BTreeMap<Key, (String, u8)> {
         self.target.lock().failures = 0;
         self.now += FEED_RETRY_MOST;

@@ -12,8 +12,8 @@ use crate::limits::FEED_PULSE_PODS;
 use nodesift_object::Kind;
 use nodesift_object::version::is_newer;
 
-/// What is held of a kind, is not in its list, and is not newer than the list; each at the version of the list. Beats every
-/// so many pods.
+/// Returns the objects of a kind that are held, are not in its list, and are not newer than the list; each at the version of the list.
+/// Calls `beat` once for every [`FEED_PULSE_PODS`] pods.
 pub(super) fn unlisted<T: Target>(
     kind: Kind,
     version: &Arc<str>,

@@ -20,7 +20,7 @@ impl Pulse {
         self.thread.load(Ordering::Relaxed)
     }
 
-    /// The same, without those at which a publication was overdue or the cache's writer could not be had.
+    /// Steps of the thread, without those at which a publication was overdue or the cache's writer could not be had.
     pub fn publication(&self) -> u64 {
         self.publication.load(Ordering::Relaxed)
     }

@@ -86,7 +86,7 @@ pub(super) struct Queue {
     dropped: FxHashSet<Kind>,
 }
 
-/// What the applier takes out of the queue for one turn.
+/// Changes that the applier takes out of the queue for one turn.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// In the order in which they are applied.

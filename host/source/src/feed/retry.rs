@@ -16,7 +16,7 @@ use nodesift_object::version::is_newer;
 #[derive(Debug)]
 struct Waiting {
     change: ObjectChange,
-    /// Attempts that failed.
+    /// Number of attempts that have failed.
     failures: u32,
     due: Instant,
 }
@@ -86,7 +86,7 @@ impl Retries {
         delay
     }
 
-    /// What waits, in words for operators; `None` where nothing does.
+    /// Describes how many objects wait for a retry; `None` where none does.
     pub(super) fn counts(&self) -> Option<String> {
         match self.waiting.len() {
             0 => None,
@@ -95,7 +95,7 @@ impl Retries {
         }
     }
 
-    /// The same with the one that has failed most often.
+    /// Describes what waits as [`Self::counts`] does, with the object that has failed most often.
     pub(super) fn remark(&self) -> Option<String> {
         let worst = self.waiting.iter().max_by_key(|(id, waiting)| (waiting.failures, std::cmp::Reverse(*id)))?;
         let ((kind, uid), waiting) = worst;

@@ -18,15 +18,15 @@ pub(super) enum ApplyError {
         /// The key as the source delivered it.
         key: String,
     },
-    /// Applying it panicked.
+    /// The cache panicked while the change was applied.
     #[error("panicked: {message}")]
     Panicked {
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
     },
 }
 
-/// What the applier writes to.
+/// Destination of the applier's changes: the cache's writer, or a fake in tests.
 pub(super) trait Target: Send + 'static {
     /// Adds an object, or replaces what is held of it.
     ///
@@ -54,8 +54,8 @@ pub(super) trait Target: Send + 'static {
     fn pods(&self) -> Vec<Arc<PodRecord>>;
     /// How many pods are held.
     fn pod_count(&self) -> usize;
-    /// What has the accountant account anew for an object, without the target's lock; it may take a while. `None` where there is
-    /// nothing to do.
+    /// Returns the work by which the accountant accounts anew for an object, to be run without the target's lock since it may take a while.
+    /// `None` where there is nothing to do.
     fn forgetting(&self, _: &AccountedId) -> Option<Box<dyn FnOnce() + Send>> {
         None
     }

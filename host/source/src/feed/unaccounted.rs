@@ -30,14 +30,14 @@ struct Waiting {
     due: Instant,
 }
 
-/// What waits, by object.
+/// Objects without a known account, each with its reason and the time of its next attempt.
 #[derive(Debug, Default)]
 pub(super) struct Unaccounted {
     waiting: BTreeMap<AccountedId, Waiting>,
 }
 
 impl Unaccounted {
-    /// Those whose next attempt is due, at most as many as one turn attempts.
+    /// Returns the objects whose next attempt is due, at most [`FEED_UNACCOUNTED_TURN`] of them.
     pub(super) fn due(&self, now: Instant) -> Vec<AccountedId> {
         let due = self.waiting.iter().filter(|(_, waiting)| waiting.due <= now);
         due.map(|(id, _)| id.clone()).take(FEED_UNACCOUNTED_TURN).collect()
@@ -48,7 +48,7 @@ impl Unaccounted {
         self.waiting.values().map(|waiting| waiting.due).min()
     }
 
-    /// How many wait.
+    /// Number of objects without a known account.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -89,7 +89,7 @@ impl Unaccounted {
         }
     }
 
-    /// What waits, in words for operators; `None` where nothing does.
+    /// Describes which accounts are not known and why, for operators; `None` where all are known.
     pub(super) fn remark(&self) -> Option<String> {
         let ((kind, _), Waiting { key, reason, .. }) = self.waiting.first_key_value()?;
         Some(match self.waiting.len() {

@@ -1,8 +1,8 @@
-//! What an API server fills into objects that are written to it. Manifests lack it, and predicates read it. Start at [`fill`].
+//! Defaults that an API server fills into objects that are written to it. Manifests lack them, and predicates read them. Start at [`fill`].
 //!
-//! The rules are those of `SetDefaults_*` in Kubernetes 1.36. Absent fields that mean the same as their default need none: the
-//! scheduler's name, the protocol of a port, the mode of a volume. What depends on other objects is left as it is written: the priority of
-//! a class, the default StorageClass, LimitRanges, the tolerations that admission adds.
+//! The rules are those of `SetDefaults_*` in Kubernetes 1.36. Absent fields that mean the same as their default need none: the scheduler's
+//! name, the protocol of a port, the mode of a volume. What depends on other objects is left as it is written: the priority of a class, the
+//! default StorageClass, LimitRanges, the tolerations that admission adds.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Defaulted {
     HostPorts,
     /// How many devices a claim requests: exactly one.
     Devices,
-    /// What of a node can be allocated: all of its capacity.
+    /// Allocatable amounts of a node (`status.allocatable`), which are all of its capacity.
     Allocatable,
     /// Selectors of a pod's terms of pod affinity, to which its own values of `matchLabelKeys` and `mismatchLabelKeys` belong.
     LabelKeys,

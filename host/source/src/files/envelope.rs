@@ -1,4 +1,4 @@
-//! What an object or a list says of itself, before it is decoded as one of its kind. Start at [`Envelope::of`].
+//! Fields by which an object or a list describes itself, read before it is decoded as one of its kind. Start at [`Envelope::of`].
 
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ impl Origin {
     }
 }
 
-/// What the metadata of an object or list is looked at for.
+/// Fields of the metadata of an object or list that are read before it is decoded.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {

@@ -27,7 +27,7 @@ pub(super) struct Meter(Rc<Readings>);
 struct Readings {
     /// Bytes read of the file as it is stored.
     stored: Cell<u64>,
-    /// Bytes of text.
+    /// Bytes read of the unpacked text.
     text: Cell<u64>,
     /// Bytes of text before the current object.
     before_object: Cell<u64>,
@@ -67,7 +67,7 @@ pub(super) struct Input<'a> {
 pub(super) enum Format {
     Json,
     Yaml,
-    /// Nothing but whitespace.
+    /// An empty text, or nothing but whitespace.
     Nothing,
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Item<'a> {
     pub(super) object: Object,
     pub(super) place: Place,
     pub(super) json: &'a str,
-    /// What an API server would have filled in.
+    /// Fields that an API server would have filled in.
     pub(super) lacks: Vec<Defaulted>,
     /// Whether that has been filled in, in the object and its text.
     pub(super) is_filled: bool,
@@ -73,17 +73,17 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong in a file.
+/// Error in the content of a file, with its place.
 #[derive(Debug, thiserror::Error)]
 pub enum ItemError {
     /// The text is not JSON.
     #[error("line {line}, column {column}: not JSON: {reason}")]
     Json {
-        /// Line, from 1.
+        /// Line of the error, from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column of the error, from 1.
         column: usize,
-        /// What the parser reports.
+        /// Error message of the JSON parser.
         reason: String,
     },
     /// The text is not YAML.
@@ -91,29 +91,29 @@ pub enum ItemError {
     Yaml {
         /// Line and column as text that ends with `: `; empty where unknown.
         position: String,
-        /// What the parser reports.
+        /// Error message of the YAML parser.
         reason: String,
     },
     /// A value is not a Kubernetes object.
     #[error("{place}: {reason}")]
     NotAnObject {
-        /// Its place.
+        /// Place of the value in the file.
         place: Place,
-        /// What is wrong.
+        /// Reason why the value is no Kubernetes object.
         reason: String,
     },
     /// A field of an object has an invalid value.
     #[error("{place} ({kind} {name:?}): {field}: {reason}")]
     Field {
-        /// Its place.
+        /// Place of the object in the file.
         place: Place,
-        /// The object's kind.
+        /// Kind of the object, as written.
         kind: String,
         /// The object's name, as far as it can be read.
         name: String,
         /// Path of the field.
         field: String,
-        /// What is wrong.
+        /// Reason why the value is invalid.
         reason: String,
     },
 }
@@ -227,7 +227,7 @@ impl<'p> Parser<'p> {
         self.object_within(json, index, list, 0)
     }
 
-    /// As [`Self::object`], within as many lists inside lists.
+    /// Gives one object to `found` as [`Self::object`] does, within `depth` lists inside lists.
     fn object_within(
         &mut self,
         json: &str,
@@ -338,7 +338,7 @@ impl<T> Document<'_, '_, T> {
         E::custom("stopped")
     }
 
-    /// The same, where the document is not an object.
+    /// Ends the visit as [`Self::stop`] does, since the document is not an object.
     fn refuse<E: de::Error>(self, reason: String) -> E {
         let place = self.parser.place(None);
         self.stop(Stopped::Wrong(Box::new(ItemError::NotAnObject { place, reason })))
@@ -356,7 +356,7 @@ impl<'de, T: Text> Visitor<'de> for Document<'_, '_, T> {
         f.write_str("a Kubernetes object")
     }
 
-    /// An empty document.
+    /// Accepts an empty document, such as `null`.
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
     }

@@ -22,7 +22,7 @@ pub enum Error {
     Read {
         /// The file as it was named.
         file: String,
-        /// What the system reports.
+        /// I/O error of opening or reading the file.
         source: io::Error,
     },
     /// The file, unpacked, is larger than [`CLUSTER_FILE_BYTES`].
@@ -50,7 +50,7 @@ pub enum Error {
     NothingOfUse {
         /// The file as it was named, or all of them.
         file: String,
-        /// What it holds, each kind once.
+        /// Kinds of its objects, each once, separated by commas.
         kinds: String,
     },
     /// Files that are to hold pods hold none.
@@ -58,7 +58,7 @@ pub enum Error {
     NoPods {
         /// The files as they were named.
         file: String,
-        /// What they hold, each kind once.
+        /// Kinds of their objects, each once, separated by commas.
         kinds: String,
     },
     /// Files that are to hold claims hold none.
@@ -66,7 +66,7 @@ pub enum Error {
     NoClaims {
         /// The files as they were named.
         file: String,
-        /// What they hold, each kind once.
+        /// Kinds of their objects, each once, separated by commas.
         kinds: String,
     },
     /// The file holds the beginning of a list, and no file its end.
@@ -84,13 +84,13 @@ pub enum Error {
     Item {
         /// The file as it was named.
         file: String,
-        /// What is wrong, with its place in the file.
+        /// Error in the content, with its place in the file.
         source: Box<ItemError>,
     },
     /// Two objects of one kind have the same name.
     #[error("{kind} {name:?} is there twice: {first} and {second}")]
     Duplicate {
-        /// Their kind.
+        /// Kind of both objects.
         kind: Kind,
         /// `namespace/name` of namespaced objects, else the name.
         name: String,
@@ -102,7 +102,7 @@ pub enum Error {
     /// Two pods of different names have the same UID.
     #[error("pod UID {uid:?} is there twice: {first} and {name} in {second}")]
     DuplicateUid {
-        /// `metadata.uid`.
+        /// UID of both pods, `metadata.uid`.
         uid: String,
         /// File and place of the first.
         first: String,
@@ -113,7 +113,7 @@ pub enum Error {
     },
 }
 
-/// What files contain beside the objects that were given on.
+/// Counts of objects that were skipped, have no `apiVersion`, or lack defaults, in the files that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// How many objects of other kinds were skipped.
@@ -348,7 +348,7 @@ fn parse(
     }
 }
 
-/// What files hold, by which a cluster, pods or claims are told from what was given in their place.
+/// Kinds and lists that files hold, by which a cluster, pods or claims are told from what was given in their place.
 #[derive(Default)]
 struct Heard {
     /// Kinds that the cache keeps.
@@ -441,7 +441,7 @@ struct Entry {
 const NO_INDEX: u32 = u32::MAX;
 
 impl Places {
-    /// What follows is in this file.
+    /// Begins a file: the objects that follow are in it.
     fn begin(&mut self, file: &str) {
         self.files.push(file.to_owned());
     }

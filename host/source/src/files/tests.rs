@@ -1,4 +1,4 @@
-//! What cluster files may look like, and the exact messages for what is wrong with them.
+//! Tests of the forms that cluster files may have, and of the exact messages for what is wrong with them.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use http::uri::{Authority, InvalidUri};
 /// Why an address cannot be used. The texts leave it out, as it may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// There is none.
+    /// The address is empty.
     #[error("it is empty")]
     Empty,
     /// It is no URL.
@@ -22,7 +22,7 @@ pub enum AddressError {
     /// It names no host.
     #[error("it names no host")]
     Nowhere,
-    /// What follows the host is no port.
+    /// The text behind the host is no port from 1 to 65535.
     #[error("what follows its host is no port from 1 to 65535")]
     Port,
     /// It has a path, but no scheme.

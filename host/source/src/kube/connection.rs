@@ -9,7 +9,7 @@ use super::server::ApiServer;
 /// A prepared connection. Nothing has been sent yet.
 #[derive(Clone)]
 pub struct Connection {
-    /// The server.
+    /// Client of the API server.
     pub server: ApiServer,
     /// Its address, for logs.
     pub address: String,

@@ -75,9 +75,9 @@ pub enum ConnectError {
     /// The file with the bearer token cannot be read.
     #[error("token file {path}: {source}")]
     Token {
-        /// The file.
+        /// Path of the token file.
         path: String,
-        /// What the system reports.
+        /// I/O error of reading the file.
         source: io::Error,
     },
     /// The service account of the pod cannot be read.
@@ -86,7 +86,7 @@ pub enum ConnectError {
     /// Something of the kubeconfig cannot be sent in a header.
     #[error("kubeconfig: the {what} holds a character that no header may have, such as a line break: write it again")]
     Unsendable {
-        /// The field.
+        /// Name of the field in the message.
         what: &'static str,
     },
     /// The client's library has panicked over the credentials.
@@ -100,7 +100,7 @@ pub enum ConnectError {
         "kubeconfig: the auth-provider {name:?} is not supported: use a credential plugin (exec), as kubectl does since 1.26"
     )]
     Provider {
-        /// Its name.
+        /// Name of the provider in the kubeconfig.
         name: String,
     },
     /// The kubeconfig's `auth-provider` has no token.
@@ -133,7 +133,7 @@ struct Pinned {
     environment: Environment,
 }
 
-/// What describes the cluster.
+/// Source of the configuration that describes the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Kubeconfig,
@@ -183,7 +183,7 @@ impl Pinned {
     }
 }
 
-/// The same origin, with the context that is current now.
+/// Returns the origin with the context that is current now, where it names none.
 fn with_context(origin: &Origin, source: Source) -> Origin {
     let kubeconfig = || match source {
         Source::ServiceAccount => None,
@@ -296,7 +296,7 @@ struct Prepared {
     /// Without secrets: its address and the names of its files are of use.
     config: Config,
     client: Client,
-    /// See [`Current::due`].
+    /// Time at which the credentials are to be read again, see [`Current::due`].
     due: Option<Instant>,
 }
 
@@ -319,13 +319,13 @@ async fn prepare(pinned: &Pinned, preparing: &Arc<Semaphore>) -> Result<Prepared
     timeout(KUBE_PREPARE_TIME, prepared).await.ok().and_then(Result::ok).unwrap_or(Err(ConnectError::Slow))
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("the library for credentials has panicked").to_owned()
 }
 
-/// As [`prepare`], on this thread.
+/// Reads the configuration and makes a client as [`prepare`] does, on this thread.
 async fn prepare_here(pinned: &Pinned) -> Result<Prepared, ConnectError> {
     let (mut config, proxy) = match pinned.source {
         Source::ServiceAccount => {
@@ -360,7 +360,7 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
     Ok((config, proxy.map(|url| Proxy::parse(&url)).transpose().map_err(ConnectError::Proxy)?))
 }
 
-/// What stands in a kubeconfig for proxies, so that the library looks for none in the environment; it is never asked.
+/// Placeholder for `proxy-url` in a kubeconfig, so that the library looks for no proxy in the environment; it is never connected to.
 const NO_PROXY_OF_THE_LIBRARY: &str = "http://none.invalid";
 
 /// Why a kubeconfig cannot be read, without the lines around the place, which the library quotes.

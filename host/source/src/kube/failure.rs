@@ -13,17 +13,17 @@ pub enum Failure {
     /// 410 Gone: the resourceVersion or the token of the page has expired. A relist is needed.
     #[error("410: resourceVersion or page token expired: {message}")]
     Expired {
-        /// The server's message.
+        /// Message of the server, in one line of at most [`KUBE_MESSAGE_CHARS`] characters.
         message: String,
     },
     /// Flow control (429), or a server that has not reached the requested resourceVersion: the same request is to be sent later.
     #[error("{status}: retry later: {message}")]
     NotNow {
-        /// The HTTP status.
+        /// HTTP status code of the response.
         status: u16,
-        /// The server's message.
+        /// Message of the server, in one line of at most [`KUBE_MESSAGE_CHARS`] characters.
         message: String,
-        /// What the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
+        /// Wait that the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
         retry_after: Option<Duration>,
     },
     /// The credentials are not valid, or do not permit the request.
@@ -31,23 +31,23 @@ pub enum Failure {
     Denied {
         /// The HTTP status, 401 or 403.
         status: u16,
-        /// The server's message.
+        /// Message of the server, in one line of at most [`KUBE_MESSAGE_CHARS`] characters.
         message: String,
     },
     /// Nothing is served at this path.
     #[error("404: {message}")]
     NotServed {
-        /// The server's message.
+        /// Message of the server, in one line of at most [`KUBE_MESSAGE_CHARS`] characters.
         message: String,
     },
     /// Any other HTTP status.
     #[error("{status}: {message}")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status code of the response.
         status: u16,
-        /// The server's message.
+        /// Message of the server, in one line of at most [`KUBE_MESSAGE_CHARS`] characters.
         message: String,
-        /// What the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
+        /// Wait that the server asks for by `Retry-After`, at most [`RETRY_AFTER_MOST`].
         retry_after: Option<Duration>,
     },
     /// The server cannot be reached, or the connection broke.

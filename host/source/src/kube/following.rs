@@ -32,7 +32,7 @@ pub struct Following {
     shared: Arc<Shared>,
 }
 
-/// What is followed for one policy, for as long as this lives. The end of the last lease ends all tasks, and leaves what has been
+/// Guard of what is followed for one policy, for as long as this lives. The end of the last lease ends all tasks, and leaves what has been
 /// delivered as it is.
 #[must_use = "dropping it ends what is followed for it alone"]
 pub struct Lease {
@@ -41,7 +41,7 @@ pub struct Lease {
     needs: Arc<Needs>,
 }
 
-/// What one policy needs.
+/// Kinds that one policy reads, and what it selects of their objects.
 #[derive(Debug)]
 struct Needs {
     kinds: BTreeSet<Kind>,
@@ -51,7 +51,7 @@ struct Needs {
 /// Starts the task of a kind.
 type Start = Box<dyn Fn(Kind, &Arc<Keys>, &Arc<Outlet>) -> AbortHandle + Send + Sync>;
 
-/// What follows a kind.
+/// Tasks that follow one kind.
 enum Running {
     /// One task all of its objects.
     Whole(AbortHandle),
@@ -75,7 +75,7 @@ struct Shared {
     deliver: Deliver,
     freshness: Freshness,
     health: Health,
-    /// What all leases select.
+    /// Union of the selections of all leases.
     wanted: watch::Sender<Arc<Selection>>,
     state: Mutex<State>,
 }

@@ -16,7 +16,7 @@ use tower::{BoxError, Service};
 pub(super) struct Forward<C> {
     /// The address of the proxy.
     pub(super) proxy: Uri,
-    /// Connects to it.
+    /// Connects to the address of the proxy.
     pub(super) connector: C,
 }
 

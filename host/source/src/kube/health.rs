@@ -44,7 +44,7 @@ struct Failing {
     /// Failures of this cause in a row.
     failures: u32,
     since: Instant,
-    /// The last failure.
+    /// Text of the last failure.
     text: String,
 }
 
@@ -195,12 +195,12 @@ impl Health {
         }
     }
 
-    /// What fails at present, for operators; `None` while nothing does.
+    /// Describes which kinds fail at present and why, for operators; `None` while none does.
     pub fn report(&self) -> Option<String> {
         self.described(true)
     }
 
-    /// The same without the texts of the API server, which may name objects.
+    /// Describes which kinds fail as [`Self::report`] does, without the texts of the API server, which may name objects.
     pub fn counts(&self) -> Option<String> {
         self.described(false)
     }

@@ -97,7 +97,7 @@ impl Metrics {
     }
 }
 
-/// Values for tests.
+/// Values of counters, for tests.
 #[cfg(test)]
 impl Metrics {
     pub(super) fn unreadable_count(&self, resource: impl Into<Resource>) -> u64 {

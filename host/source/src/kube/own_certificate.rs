@@ -23,7 +23,7 @@ pub(super) enum UnusableRoots {
     /// One is no certificate.
     #[error("{0}")]
     Certificate(#[from] Error),
-    /// There is none.
+    /// No certificate is listed, so that no verifier can be built.
     #[error("{0}")]
     Verifier(#[from] rustls::client::VerifierBuilderError),
 }

@@ -29,7 +29,7 @@ pub enum ProxyError {
     /// Its port is none.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// What looks like its name and password is cut by a character that ends them.
+    /// The name or password contains `/`, `#` or `?` unescaped, which ends it.
     #[error("a / , # or ? in its name or password has to be written as %2F, %23 or %3F")]
     Unescaped,
     /// Its scheme is none of a proxy.
@@ -40,15 +40,15 @@ pub enum ProxyError {
 /// How a proxy is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// `CONNECT`.
+    /// HTTP over TCP, with `CONNECT` to the server.
     Http,
-    /// `CONNECT` within TLS.
+    /// HTTP over TLS, with `CONNECT` to the server.
     Https,
     /// SOCKS 5, which resolves the names of servers.
     Socks5,
 }
 
-/// A proxy.
+/// Proxy that leads to the API server.
 #[derive(Debug, Clone)]
 pub(super) struct Proxy {
     pub(super) protocol: Protocol,
@@ -100,7 +100,7 @@ impl fmt::Display for Proxy {
     }
 }
 
-/// What the environment says of proxies. As in Go, it is read once.
+/// Proxy variables of the environment: `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`. As in Go, they are read once.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Environment {
     /// For servers without TLS; empty where there is none.

@@ -22,11 +22,12 @@ const INVALID: u16 = 422;
 /// A status to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Path and query.
+    /// Path and query of the request.
     pub uri: String,
     /// The fields that the writer wants to own, as JSON.
     pub body: String,
-    /// What is written after it, once, whatever becomes of it.
+    /// Statuses that are written after this one has been, each attempted once, in their order. [`StatusWriter::finish`] writes them only
+    /// where the server finds this one invalid, before it attempts this one again.
     pub after: Vec<Wanted>,
 }
 

@@ -64,7 +64,7 @@ fn forwarded(tcp: HttpConnector, config: &Config, proxy: &Proxy) -> Result<Clien
 /// Why there is no connection, as far as connectors do not say it themselves.
 #[derive(Debug, thiserror::Error)]
 enum Unconnected {
-    /// Not in time.
+    /// There was no connection within [`KUBE_CONNECT`].
     #[error("no connection within {} s", KUBE_CONNECT.as_secs())]
     Slow,
     /// Whatever it was, it was on the way through a proxy.
@@ -110,8 +110,8 @@ fn is_of_version_1(error: &Error) -> bool {
     matches!(error, rustls::Error::InvalidCertificate(CertificateError::Other(_)))
 }
 
-/// As kube has it, without comparing the client's certificate with its key. `openssl x509 -req` makes certificates of version 1, which Go
-/// and API servers take. `None` where they cannot be read.
+/// Returns the TLS configuration that kube makes, without comparing the client's certificate with its key. `openssl x509 -req` makes
+/// certificates of version 1, which Go and API servers take. `None` where they cannot be read.
 fn with_identity(config: &Config) -> Option<ClientConfig> {
     let mut rest = config.clone();
     let auth = &mut rest.auth_info;
@@ -126,7 +126,7 @@ fn with_identity(config: &Config) -> Option<ClientConfig> {
     Some(tls)
 }
 
-/// What a kubeconfig has itself, in base64, or else in a file.
+/// Returns the PEM text that a kubeconfig holds itself, in base64, or else that of a file.
 fn pem(data: Option<String>, file: Option<String>) -> Option<Vec<u8>> {
     match data {
         Some(data) => STANDARD.decode(data).ok(),

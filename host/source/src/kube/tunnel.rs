@@ -40,7 +40,7 @@ enum Blocked {
     /// Its answer does not end.
     #[error("its answer does not end within {} KiB", KUBE_PROXY_ANSWER_BYTES >> 10)]
     Endless,
-    /// It says no.
+    /// The proxy refuses to connect to the API server.
     #[error("it does not connect to the API server: {0}")]
     Refused(String),
     /// It wants to know who asks.
@@ -246,7 +246,8 @@ mod tests {
 
     use super::*;
 
-    /// What comes of asking a proxy that answers so and then closes, and what it was asked. The name for it is `us`, the password `pa:ss`.
+    /// Asks a proxy that answers so and then closes the connection; returns the outcome, and the bytes that it has received. The name for
+    /// it is `us`, the password `pa:ss`.
     async fn asked(protocol: Protocol, is_named: bool, answer: &[u8]) -> (Result<(), String>, Vec<u8>) {
         let (mut own, mut proxy) = duplex(1 << 20);
         proxy.write_all(answer).await.unwrap();

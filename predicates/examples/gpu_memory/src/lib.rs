@@ -9,10 +9,10 @@ use nodesift_sdk::accounting::{Account, Accounting, Amounts, Needs, Object, Ruli
 /// The annotation of pods and nodes: mebibytes, as a number.
 pub const ANNOTATION: &str = "example.com/gpu-memory-mib";
 
-/// What is left of a node's memory of GPUs, in mebibytes.
+/// Name of the sum of a node's unused GPU memory, in mebibytes.
 pub const LEFT: &str = "gpu-memory.left-mib";
 
-/// The module.
+/// Accounts for the slices of GPU memory that pods take of their nodes.
 #[derive(Debug)]
 pub struct GpuMemory;
 
@@ -46,7 +46,7 @@ impl Accounting for GpuMemory {
     }
 }
 
-/// What the annotation says; none where the object does not have it.
+/// Parses the annotation, in mebibytes; `None` where the object does not have it.
 fn slice(object: &Object) -> Result<Option<i64>, String> {
     let Some(text) = object.annotation(ANNOTATION) else { return Ok(None) };
     // The text is not told: it can be longer than what a module may return.

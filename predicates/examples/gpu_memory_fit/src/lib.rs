@@ -9,13 +9,13 @@ use nodesift_sdk::{Failure, NoArgs};
 /// The annotation of pods: mebibytes, as a number.
 pub const ANNOTATION: &str = "example.com/gpu-memory-mib";
 
-/// What is left of a node's memory of GPUs, in mebibytes.
+/// Name of the sum of a node's unused GPU memory, in mebibytes.
 pub const LEFT: &str = "gpu-memory.left-mib";
 
 /// Reason: too little is left.
 pub const REASON: &str = "node(s) had too little GPU memory left";
 
-/// The predicate.
+/// Rejects nodes with less GPU memory left than the pod's slice.
 #[derive(Debug)]
 pub struct GpuMemoryFit;
 

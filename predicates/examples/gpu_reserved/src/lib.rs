@@ -32,7 +32,7 @@ impl Default for Args {
     }
 }
 
-/// The predicate.
+/// Rejects nodes with GPUs for pods that request none, unless the pod is exempt by namespace or label.
 #[derive(Debug)]
 pub struct GpuReserved(Args);
 

@@ -50,7 +50,7 @@ impl Default for Args {
     }
 }
 
-/// The predicate.
+/// Rejects nodes in zones where the pod would exceed the quota of its namespace.
 #[derive(Debug)]
 pub struct NamespaceQuota(Args);
 

@@ -19,16 +19,17 @@ use serde::Deserialize;
 use role::Role;
 use scaling::{Pair, Scaling};
 
-/// What migrations will take away from the node, with overcommit.
+/// Sums of the amounts that migrations will take away from the node, with overcommit: processors, then memory.
 pub const MIGRATING: [&str; 2] = ["neon.migrating-cpu", "neon.migrating-memory"];
 
-/// What is approved for virtual machines, without overcommit, and what the containers of other pods request.
+/// Sums of the amounts approved for virtual machines, without overcommit, and requested by the containers of other pods: processors, then
+/// memory.
 pub const COMMITTED: [&str; 2] = ["neon.committed-cpu", "neon.committed-memory"];
 
-/// What virtual machines have requested beyond what is approved, without overcommit.
+/// Sums of the amounts that virtual machines have requested beyond the approved ones, without overcommit: processors, then memory.
 pub const WANTED: [&str; 2] = ["neon.wanted-cpu", "neon.wanted-memory"];
 
-/// What of a node may be used before virtual machines are to move away.
+/// Sums of the amounts of a node that may be used before virtual machines are to move away: processors, then memory.
 pub const WATERMARK: [&str; 2] = ["neon.watermark-cpu", "neon.watermark-memory"];
 
 /// The resources that are accounted for.
@@ -48,7 +49,7 @@ impl Default for Args {
     }
 }
 
-/// The module.
+/// Accounts for virtual machines by their annotations, and for other pods by the requests of their containers.
 #[derive(Debug)]
 pub struct Neon(Args);
 
@@ -125,7 +126,7 @@ fn of_machine(pod: &Object, role: Role) -> Result<Account, String> {
     })
 }
 
-/// What the API says, but for processors and memory.
+/// Replaces processors and memory in the amounts that the API states.
 fn replaced(mut amounts: Amounts, taken: Pair) -> Amounts {
     amounts.extend(RESOURCES.into_iter().map(String::from).zip([taken.cpu, taken.memory]));
     amounts

@@ -32,7 +32,7 @@ pub(super) fn milli(value: &Value) -> Option<i64> {
     }
 }
 
-/// The same in whole units.
+/// Whole units of an amount, rounded up; `None` where [`milli`] gives none.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     let milli = milli(value)?;
     Some(milli / 1_000 + i64::from(milli % 1_000 != 0))

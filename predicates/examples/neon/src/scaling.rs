@@ -1,20 +1,20 @@
-//! What a virtual machine's annotations say that it takes. Start at [`Scaling::of`].
+//! Amounts of a virtual machine, parsed from the annotations of its pod. Start at [`Scaling::of`].
 
 use nodesift_sdk::accounting::Object;
 use serde_json::Value;
 
 use super::quantity::{milli, whole};
 
-/// What the virtual machine has at the moment: processors, slots of memory and their size.
+/// Annotation of the amounts that the virtual machine has at the moment: processors, slots of memory and their size.
 const RESOURCES: &str = "vm.neon.tech/resources";
 
 /// By how much its processors and its memory are overcommitted; 1 where it is absent.
 const OVERCOMMIT: &str = "vm.neon.tech/overcommit";
 
-/// What the autoscaler has asked for last; what the virtual machine has, where it is absent.
+/// Annotation of the amounts that the autoscaler has requested last; the virtual machine's present amounts, where it is absent.
 const REQUESTED: &str = "internal.autoscaling.neon.tech/resources-requested";
 
-/// What the scheduler has approved last; what the virtual machine has, where it is absent.
+/// Annotation of the amounts that the scheduler has approved last; the virtual machine's present amounts, where it is absent.
 const APPROVED: &str = "internal.autoscaling.neon.tech/resources-approved";
 
 /// The annotations that are read.
@@ -27,14 +27,14 @@ pub(super) struct Pair {
     pub(super) memory: i64,
 }
 
-/// What a virtual machine takes.
+/// Amounts of a virtual machine: approved, requested and taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scaling {
-    /// What is approved.
+    /// Approved amounts, without overcommit.
     pub(super) approved: Pair,
-    /// What is requested beyond that.
+    /// Requested amounts beyond the approved ones; none is below 0.
     pub(super) wanted: Pair,
-    /// What it takes of its node: the approved amounts, divided by overcommit.
+    /// Amounts that the virtual machine takes of its node: the approved ones, divided by overcommit.
     pub(super) taken: Pair,
 }
 
@@ -76,7 +76,7 @@ fn unreadable(key: &str) -> String {
     format!("{key}: cannot be read")
 }
 
-/// What a virtual machine has.
+/// Reads the amounts that a virtual machine has at the moment.
 fn in_use(resources: &Value) -> Option<Pair> {
     let slots = resources["memorySlots"]["use"].as_i64().filter(|slots| *slots >= 0)?;
     let size = whole(&resources["memorySlotSize"])?;

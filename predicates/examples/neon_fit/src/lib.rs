@@ -9,7 +9,7 @@ use nodesift_sdk::{Failure, NoArgs};
 /// Reason: the text of the plugin.
 pub const REASON: &str = "Not enough resources for Pod";
 
-/// The predicate.
+/// Rejects nodes without enough processors or memory for a virtual machine.
 #[derive(Debug)]
 pub struct NeonFit;
 

@@ -25,7 +25,7 @@ pub struct Args {
     pub cordons: bool,
     /// Whether nodes with a taint that the pod does not tolerate are rejected.
     pub taints: bool,
-    /// What has to be free on a node.
+    /// Amounts of resources that must be free on a node.
     pub free: Vec<Amount>,
     /// Whether columns are read instead of row sets.
     pub columns: bool,
@@ -35,7 +35,7 @@ pub struct Args {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Texts {
-    /// Its key.
+    /// Key of the label or annotation.
     pub key: String,
     /// Its values; none for any.
     #[serde(default)]
@@ -52,7 +52,7 @@ pub struct Amount {
     pub amount: i64,
 }
 
-/// The predicate.
+/// Rejects nodes that break one of the rules in its arguments.
 #[derive(Debug)]
 pub struct NodeRules(Args);
 

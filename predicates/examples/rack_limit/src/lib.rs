@@ -39,7 +39,7 @@ impl Default for Args {
     }
 }
 
-/// The predicate.
+/// Rejects nodes without a rack, and nodes in racks with enough pods of the pod's app.
 #[derive(Debug)]
 pub struct RackLimit(Args);
 

@@ -25,7 +25,7 @@ impl Default for Args {
     }
 }
 
-/// The predicate.
+/// Rejects nodes that belong to another team than the pod.
 #[derive(Debug)]
 pub struct TeamIsolation {
     label: String,

@@ -90,7 +90,7 @@ impl Last {
             && capacity.iter().map(|(name, _)| name).eq(device.capacity.iter().map(|(name, _)| name))
     }
 
-    /// The same of a device with these names; `None` where its value is still in use.
+    /// Changes the value to that of a device with equal names, replacing only what differs; `None` where the value is still in use.
     fn replaced(mut self, device: &Device) -> Result<Option<Self>, String> {
         let attributes = self.device.attributes.iter_mut().zip(&device.attributes).zip(&self.attributes);
         for (((_, known), (name, attribute)), place) in attributes.filter(|((known, new), _)| known.1 != new.1) {
@@ -124,7 +124,7 @@ fn copy(attribute: &Attribute, to: &mut Attribute) {
     }
 }
 
-/// Values by name.
+/// Entries of a map: names and their values.
 type Entries = Vec<(Value, Value)>;
 
 /// Values by domain and name; an unknown domain is an empty map.
@@ -153,7 +153,7 @@ impl Domains {
         }
     }
 
-    /// As a value, and the places of what was added.
+    /// Converts to the value of a map, and returns the place of each value that was added.
     fn into_value(self, texts: &Texts) -> (Value, Vec<Place>) {
         let map = |entries, default| Value::Map(Rc::new(Map { entries, default, is_of_device: true }));
         let domains = self.domains.into_iter();

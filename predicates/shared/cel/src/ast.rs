@@ -3,22 +3,22 @@
 
 use crate::value::Value;
 
-/// An expression.
+/// Node of the tree of an expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Expr {
-    /// A constant.
+    /// A constant, such as `1` or `'a'`.
     Literal(Value),
     /// A variable, or the name of a type.
     Ident(String),
     /// `operand.field`, `operand.?field`, or with `test` `has(operand.field)`.
     Select { operand: Box<Expr>, field: String, optional: bool, test: bool },
-    /// `operand[index]` or `operand[?index]`.
+    /// An element or entry: `operand[index]` or `operand[?index]`.
     Index { operand: Box<Expr>, index: Box<Expr>, optional: bool },
     /// A function or operator; operators have their CEL names, such as `_+_`.
     Call { name: String, target: Option<Box<Expr>>, args: Vec<Expr> },
-    /// All of them.
+    /// Conjunction of operands: `a && b`.
     And(Vec<Expr>),
-    /// Any of them.
+    /// Disjunction of operands: `a || b`.
     Or(Vec<Expr>),
     /// `condition ? then : otherwise`.
     Conditional(Box<[Expr; 3]>),
@@ -42,7 +42,7 @@ pub(crate) struct Macro {
     pub(crate) args: Vec<Expr>,
 }
 
-/// What a macro computes.
+/// Operation that a macro performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MacroKind {
     All,

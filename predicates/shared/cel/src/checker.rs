@@ -181,7 +181,7 @@ impl Checker {
         }
     }
 
-    /// What the compiler refuses although the types fit: constants that can only fail.
+    /// Rejects constants that can only fail, although their types fit: invalid patterns, formats and conversions.
     fn validate(&self, name: &str, target: Option<&Expr>, args: &[Expr], types: &[Type]) -> Result<(), String> {
         match (name, args) {
             ("matches" | "find" | "findAll", [.., Expr::Literal(Value::String(pattern))])

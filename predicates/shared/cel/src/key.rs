@@ -1,9 +1,9 @@
-//! What a program reads of one device: devices with equal keys have equal outcomes.
+//! Keys of devices: the values that a program reads of a device. Devices with equal keys have equal outcomes.
 
 use crate::paths::Path;
 use crate::{Attribute, Device};
 
-/// What a program reads of a device, made by [`key_of`]. Keys of one list of paths are compared, and only those.
+/// Values that a program reads of a device, made by [`key_of`]. Only keys of one list of paths are comparable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key<'d>(Content<'d>);
 
@@ -11,7 +11,7 @@ pub struct Key<'d>(Content<'d>);
 enum Content<'d> {
     /// Every program fails with this text.
     Fault(&'d str),
-    /// One per path.
+    /// Values that were read, one per path.
     Parts(Vec<Part<'d>>),
 }
 

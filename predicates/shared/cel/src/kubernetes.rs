@@ -62,7 +62,7 @@ impl Semver {
         Self::parse(&parts.join("."))
     }
 
-    /// Compares by precedence.
+    /// Compares by precedence, in which a prerelease comes before its release.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
             (true, true) => Ordering::Equal,
@@ -104,7 +104,7 @@ pub(crate) fn ip(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// Reads a network.
+/// Parses a network in CIDR notation into its address and the length of the prefix in bits.
 pub(crate) fn cidr(text: &str) -> Option<(IpAddr, u8)> {
     let (address, bits) = text.split_once('/')?;
     let address = ip(address)?;
@@ -177,7 +177,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads a URL.
+    /// Parses a URL, or a path that begins with `/`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.is_empty() || text.chars().any(|c| c.is_ascii_control() || c == ' ') {
             return None;

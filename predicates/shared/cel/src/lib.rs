@@ -101,13 +101,13 @@ pub struct Device {
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Attribute {
-    /// A number.
+    /// An integer of 64 bits.
     Int(i64),
-    /// A flag.
+    /// A value of type bool.
     Bool(bool),
-    /// A text.
+    /// A value of type string.
     String(String),
-    /// A semantic version.
+    /// A semantic version, as it is written.
     Version(String),
     /// A value of a type that is not known.
     Unsupported,
@@ -159,7 +159,7 @@ impl Program {
         }
     }
 
-    /// What of a device the outcome can depend on beside [`Device::fault`], sorted; `None` where it may be anything.
+    /// Returns the paths of a device that the outcome can depend on beside [`Device::fault`], sorted; `None` where it may be any.
     pub fn paths(&self) -> Option<Vec<Path>> {
         paths::paths(&self.expr)
     }

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::strings;
 use crate::value::Value;
 
-/// Calls a function.
+/// Calls a function of Kubernetes' libraries, chosen by its name and the type of its first argument.
 pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
     match args {
         [Value::String(text), rest @ ..] => of_text(name, text, rest),

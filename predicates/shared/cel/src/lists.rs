@@ -38,7 +38,7 @@ pub(crate) fn is_sortable(of: &Type) -> bool {
     matches!(of, Type::Plain("bool" | "int" | "uint" | "double" | "string" | "bytes" | "google.protobuf.Duration"))
 }
 
-/// Calls a function.
+/// Calls a function of a list by its name.
 pub(crate) fn call(name: &str, list: &[Value], args: &[Value], steps: &Steps) -> Outcome {
     match (name, args) {
         ("join", []) => join(list, ""),

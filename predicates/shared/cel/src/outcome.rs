@@ -1,8 +1,8 @@
-//! What a function returns, and the error that most of them have in common.
+//! Result of a function, and the error that most functions have in common.
 
 use crate::value::Value;
 
-/// What Go's CEL says about values for which a function does not exist.
+/// Error text of cel-go for values for which a function has no overload.
 pub(crate) const NO_OVERLOAD: &str = "no such overload";
 
 /// A value, or the text of a runtime error.

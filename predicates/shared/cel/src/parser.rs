@@ -33,7 +33,7 @@ const RESERVED: [&str; 18] = [
     "in",
 ];
 
-/// Parses a text.
+/// Parses the text of an expression into its tree.
 pub(crate) fn parse(text: &str) -> Result<Expr, String> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, nested: 0 };
     let (expr, _) = parser.expression()?;

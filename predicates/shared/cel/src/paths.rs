@@ -1,4 +1,4 @@
-//! What of a device an expression can depend on.
+//! Paths of a device that an expression can depend on.
 //!
 //! The tree is evaluated over what is known without a device ([`Seen`]): which part of the device a subexpression is, or that it is
 //! made of constants and of what has been read. Every read is noted. Where a part of the device goes to something that could read
@@ -17,32 +17,32 @@ use crate::value::Value;
 /// values of one domain and name the first counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Path {
-    /// The driver's name.
+    /// Name of the driver, `device.driver`.
     Driver,
     /// Whether several claims may share the device.
     AllowMultipleAllocations,
     /// An attribute, or that there is none.
     Attribute {
-        /// Its domain.
+        /// Domain of the attribute's name.
         domain: String,
         /// Its name without the domain.
         name: String,
     },
     /// Whether there are attributes of a domain.
     AttributeDomain {
-        /// The domain.
+        /// Domain that attributes may have.
         domain: String,
     },
     /// A capacity, or that there is none.
     Capacity {
-        /// Its domain.
+        /// Domain of the capacity's name.
         domain: String,
         /// Its name without the domain.
         name: String,
     },
     /// Whether there are capacities of a domain.
     CapacityDomain {
-        /// The domain.
+        /// Domain that capacities may have.
         domain: String,
     },
 }
@@ -59,12 +59,12 @@ pub(crate) fn paths(expr: &Expr) -> Option<Vec<Path>> {
 enum Seen<'a> {
     /// Made of constants and of what has been noted.
     Plain,
-    /// This text.
+    /// A constant text, such as the name of an attribute.
     Text(&'a str),
     Device,
     /// Attributes or capacities by domain.
     Domains(Kind),
-    /// Those of one domain.
+    /// Attributes or capacities of one domain.
     Names(Kind, &'a str),
     /// An optional that has a value, which is a part of the device.
     Optional(Box<Seen<'a>>),

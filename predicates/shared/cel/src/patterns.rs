@@ -111,7 +111,7 @@ fn ascii_classes(pattern: &str) -> String {
     written
 }
 
-/// What is written for a backslash and the character behind it.
+/// Rewrites a backslash and the character behind it, so that classes and word boundaries are those of ASCII, as in RE2.
 fn escape(escaped: Option<char>, class: Option<Place>) -> String {
     let characters = match escaped {
         Some('d' | 'D') => "0-9",

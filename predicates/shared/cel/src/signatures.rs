@@ -245,7 +245,7 @@ fn all() -> BTreeMap<&'static str, Vec<Overload>> {
     all
 }
 
-/// What the letters of a line stand for, one pair per overload.
+/// Returns the types that the letters of a line stand for, one pair per overload.
 fn meanings(args: &str) -> Vec<(&'static str, &'static str)> {
     let letter = |letter: char| {
         args.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.len() == 1 && word.starts_with(letter))

@@ -7,7 +7,7 @@ use crate::limits::{STEPS, VALUE_BYTES};
 /// Bytes of text that are read in one step, as Kubernetes counts them.
 pub(crate) const BYTES_OF_A_STEP: usize = 10;
 
-/// What an evaluation has taken so far.
+/// Steps that an evaluation has taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     taken: Cell<u64>,

@@ -29,7 +29,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     )
 }
 
-/// Calls a function.
+/// Calls a function of a text by its name.
 pub(crate) fn call(name: &str, text: &str, args: &[Value], steps: &Steps) -> Outcome {
     let string = |text: &str| Ok(Value::text(text));
     match (name, args) {
@@ -200,7 +200,7 @@ pub(crate) fn shown(value: &Value) -> Option<String> {
 /// Doubles with this exponent or a larger one are shown with it, as Go's `%g` does.
 const LEAST_EXPONENT: i32 = 6;
 
-/// As Go's `%g` with the shortest number of digits.
+/// Formats a double like Go's `%g`, with the shortest number of digits.
 fn shown_double(value: f64) -> String {
     let text = format!("{value:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };

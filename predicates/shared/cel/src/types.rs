@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A type.
+/// Type of an expression or of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Type {
     /// Known only when the expression runs.
     Dyn,
-    /// As `Dyn`; the type of attributes.
+    /// Type of attributes; like [`Type::Dyn`], known only when the expression runs.
     Any,
     /// One of the types without parameters, by name.
     Plain(&'static str),
@@ -106,7 +106,7 @@ impl Type {
     }
 }
 
-/// What is known about variables.
+/// Types found so far for type variables.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bindings {
     known: BTreeMap<usize, Type>,

@@ -8,7 +8,7 @@ use crate::kubernetes::{Semver, Url};
 use crate::quantity::Quantity;
 use crate::steps::{BYTES_OF_A_STEP, Steps, fits};
 
-/// A value.
+/// A value of the expression language.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Null,
@@ -18,7 +18,7 @@ pub(crate) enum Value {
     Double(f64),
     String(Rc<str>),
     Bytes(Rc<[u8]>),
-    /// In nanoseconds.
+    /// A duration, in nanoseconds.
     Duration(i64),
     List(Rc<Vec<Value>>),
     Map(Rc<Map>),
@@ -42,7 +42,7 @@ const ENTRIES_OF_A_STEP: usize = 10;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Map {
     pub(crate) entries: Vec<(Value, Value)>,
-    /// What a lookup of an unknown key finds; such keys are still not *in* the map.
+    /// Result of looking up an unknown key; such keys are still not *in* the map.
     pub(crate) default: Option<Value>,
     /// Whether it holds values of the device: their number, which is limited, takes no steps. Otherwise the steps, and with them the
     /// outcome, would depend on values that an expression does not read.

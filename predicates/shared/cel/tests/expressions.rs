@@ -163,7 +163,7 @@ fn these_fail_for_the_device() {
     }
 }
 
-/// What takes far more work or memory than it has words.
+/// Short expressions that take far more work or memory than the limits allow.
 #[test]
 fn work_and_values_beyond_the_limits_fail() {
     let long = "a".repeat(4_000);

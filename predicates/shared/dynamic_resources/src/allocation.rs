@@ -1,4 +1,4 @@
-//! What the pod's claims get on one row. Start at [`allocate`].
+//! Allocation of devices to the pod's claims on one row. Start at [`allocate`].
 
 use crate::extended::Special;
 use crate::facts::{Broken, Facts, NanoUnits};
@@ -9,7 +9,7 @@ use crate::picks::{Given, Pick};
 use crate::pod::{Pod, Task};
 use crate::search::{Ending, Search};
 
-/// What claims get.
+/// Devices that the pod's claims get on one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// Devices, in the order picked.
@@ -35,7 +35,8 @@ pub struct Picked {
     pub share: Option<Vec<(String, NanoUnits)>>,
 }
 
-/// What the pod's claims get on a row; `None` where the row does not fit. Nothing where all of them are allocated.
+/// Allocates devices to the pod's claims on a row; `None` where the row does not fit. The allocation is empty where all claims are
+/// allocated already.
 ///
 /// # Errors
 /// The host's facts contradict themselves.

@@ -5,8 +5,8 @@
 use crate::facts::{Amount, Capacity, Range};
 use crate::quantity::Quantity;
 
-/// What a request takes of each of a kind's capacities, in their order; `None` where a device of that kind could not give it
-/// even if nobody else had a share.
+/// Computes the amounts that a request takes of each of a kind's capacities, in their order; `None` where a device of that kind could not
+/// give them even if nobody else had a share.
 pub(crate) fn taken(asked: &[(String, Amount)], capacities: &[Capacity]) -> Option<Vec<Quantity>> {
     if asked.iter().any(|(name, _)| capacities.iter().all(|capacity| capacity.name != *name)) {
         return None;
@@ -20,7 +20,8 @@ pub(crate) fn taken(asked: &[(String, Amount)], capacities: &[Capacity]) -> Opti
     taken.collect()
 }
 
-/// What a request takes of one capacity: what it asks for, rounded up by the policy; else the default, else everything.
+/// Computes the amount that a request takes of one capacity: the amount asked for, rounded up by the policy; else the default, else
+/// everything.
 fn taken_of(asked: Option<Amount>, capacity: &Capacity) -> Amount {
     let Some(asked) = asked else { return capacity.default.unwrap_or(capacity.value) };
     if let Some(range @ Range { min: Some(min), .. }) = &capacity.valid_range {

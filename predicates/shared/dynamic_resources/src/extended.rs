@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::facts::{Asked, Broken, Container, Extended, ExtendedClaim, ExtendedResource, Request};
 
-/// What the claim is for on a row.
+/// Use of the claim for extended resources on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnRow {
     /// It cannot be used, for its requests are from an earlier cycle: it is deleted, and the pod tried again.
@@ -21,7 +21,7 @@ pub(crate) enum OnRow {
 /// Which resources the claim serves on which rows.
 #[derive(Debug, Default)]
 pub(crate) struct Division {
-    /// Per row.
+    /// Use of the claim on each row.
     pub(crate) rows: Vec<OnRow>,
     /// The distinct sets of resources by their numbers; empty sets count.
     pub(crate) sets: Vec<Vec<u32>>,
@@ -85,7 +85,7 @@ pub struct Mapping {
     pub container: u32,
     /// The number of the resource in [`Extended::resources`].
     pub resource: u32,
-    /// The request's name.
+    /// Name of the request that serves the resource.
     pub request: String,
 }
 

@@ -16,7 +16,7 @@ pub const EXCLUSIVE: u8 = 1;
 /// In [`Devices::in_use`]: claims have shares of the device. Both can be set, where a device was shared and is no more.
 pub const SHARED: u8 = 2;
 
-/// What the host tells about one pod and a batch of rows. Answers do not change while a question runs.
+/// Facts about one pod and a batch of rows, as the host gives them. Answers do not change while a question runs.
 pub trait Facts {
     /// The claims that the pod names, in its order.
     ///
@@ -31,14 +31,14 @@ pub trait Facts {
     /// Asked only for a text, so that pods of one template share answers.
     fn claim_name(&self, claim: u32) -> String;
 
-    /// What the rows see of devices.
+    /// Returns the devices that the rows see, as columns.
     fn devices(&self, query: &Query) -> Devices;
 }
 
 /// Why no claim of the pod can be allocated anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// The reason.
+    /// Reason, in the words of kube-scheduler.
     pub text: String,
     /// Whether it ends the cycle.
     pub is_error: bool,
@@ -47,7 +47,7 @@ pub struct Obstacle {
 /// A claim of the pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// To be allocated.
+    /// A claim that has to be allocated.
     Unallocated {
         /// In the claim's order.
         requests: Vec<Request>,
@@ -67,20 +67,20 @@ pub struct Request {
     pub alternatives: Vec<Asked>,
 }
 
-/// What a request or one of its alternatives asks for.
+/// Devices that a request or one of its alternatives asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The name without that of the request that an alternative belongs to.
     pub own_name: String,
     /// Whether it is listed as an alternative, alone or with others.
     pub is_alternative: bool,
-    /// Which devices.
+    /// DeviceClass of the requested devices.
     pub class: Class,
     /// The request's own CEL expressions; `None` where a selector is not CEL.
     pub selectors: Vec<Option<String>>,
     /// `ExactCount`, `All`, or any other text.
     pub mode: String,
-    /// Devices, for `ExactCount`.
+    /// Number of devices, for `ExactCount`.
     pub count: i64,
     /// Whether use by others does not matter; never for alternatives.
     pub admin_access: bool,
@@ -123,11 +123,11 @@ pub struct Taint {
 pub struct Constraint {
     /// Names of requests or of alternatives (`request/alternative`); none: all.
     pub requests: Vec<String>,
-    /// What must hold.
+    /// Condition that the devices must meet.
     pub kind: ConstraintKind,
 }
 
-/// What a constraint demands of an attribute, by its full name.
+/// Condition of a constraint on an attribute, which is given by its full name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// Equal on all devices.
@@ -141,7 +141,7 @@ pub enum ConstraintKind {
 /// The claim for extended resources that a DeviceClass serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extended {
-    /// Its state.
+    /// State of the claim.
     pub claim: ExtendedClaim,
     /// Extended resources that the pod asks for, not for zero of them, sorted by name.
     pub resources: Vec<ExtendedResource>,
@@ -176,7 +176,7 @@ impl ExtendedResource {
     pub const MORE: u8 = 2;
 }
 
-/// What a container asks for.
+/// Extended resources that a container requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// Whether it is an init container that ends.
@@ -196,7 +196,7 @@ pub struct ContainerResource {
     pub count: i64,
 }
 
-/// What the guest asks about devices.
+/// Question of the guest about devices: selectors, attributes, and whether names are needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// Lists of CEL expressions, none of them empty; a device matches a list where it matches all of it.
@@ -207,12 +207,12 @@ pub struct Query {
     pub names: bool,
 }
 
-/// What the rows see: columns. Pools follow each other by situation, counters and devices by pool.
+/// Devices that the rows see, as columns. Pools follow each other by situation, counters and devices by pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Devices {
     /// Per row, the number of its situation.
     pub codes: Vec<u32>,
-    /// The distinct situations.
+    /// Distinct situations, which rows refer to by number.
     pub situations: Vec<Situation>,
     /// The pools of situation 0, then those of 1, and so on; in kube-scheduler's order, those with binding conditions last.
     pub pools: Vec<Pool>,
@@ -223,7 +223,7 @@ pub struct Devices {
     pub device_kinds: Vec<u32>,
     /// Per device [`EXCLUSIVE`] and [`SHARED`].
     pub in_use: Vec<u8>,
-    /// What shares hold of capacities, sorted by device and capacity; only what is not zero.
+    /// Amounts that shares hold of capacities, sorted by device and capacity; only those that are not zero.
     pub held: Vec<Held>,
     /// Per device and attribute of the query: 0 where it has none; in one situation equal numbers are equal values of one type,
     /// and [`UNKNOWN_TYPE`] is a value that cannot be compared. Numbered by first appearance in the situation.
@@ -232,7 +232,7 @@ pub struct Devices {
     pub pool_names: Vec<String>,
     /// Per device its name in the pool; none at all where they are not asked for.
     pub names: Vec<String>,
-    /// What devices have in common, each only once.
+    /// Distinct kinds, which devices refer to by number.
     pub kinds: Vec<Kind>,
     /// Names of drivers, which pools refer to by number.
     pub drivers: Vec<String>,
@@ -240,10 +240,10 @@ pub struct Devices {
     pub taints: Vec<Vec<Taint>>,
 }
 
-/// What a row sees.
+/// Devices that a row sees: its pools, or the error in gathering them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Situation {
-    /// So many pools.
+    /// Number of pools that the row sees.
     Pools(u32),
     /// The error in gathering them, `gather pool information: ` left out.
     Error(String),
@@ -265,24 +265,24 @@ pub struct Pool {
 /// Whether a pool can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoolState {
-    /// Yes.
+    /// The pool can be used.
     Ok,
-    /// Slices are missing.
+    /// ResourceSlices of the newest generation are missing.
     Incomplete,
-    /// It contradicts itself.
+    /// The ResourceSlices of the pool are inconsistent.
     Invalid,
 }
 
 /// A counter of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// What there is.
+    /// Total amount of the counter.
     pub total: NanoUnits,
-    /// What devices in use hold of it; more than there is where a driver took away from the total.
+    /// Amount that devices in use hold of it; more than the total where a driver has lowered that.
     pub held: NanoUnits,
 }
 
-/// What shares hold of one capacity of a device.
+/// Amount that shares hold of one capacity of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// The number of the device in the columns.
@@ -296,15 +296,15 @@ pub struct Held {
 /// An answer that may fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// No.
+    /// The condition does not hold.
     No,
-    /// Yes.
+    /// The condition does hold.
     Yes,
     /// Why there is none.
     Error(String),
 }
 
-/// What devices of one kind have in common, apart from use and attributes.
+/// Properties that devices of one kind have in common, apart from use and attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     /// Per list of the query, whether it matches; errors begin with the number of the selector.
@@ -315,20 +315,20 @@ pub struct Kind {
     pub taints: u32,
     /// Whether several claims can have shares.
     pub multiple_allocations: bool,
-    /// Sorted by name.
+    /// Capacities of a device, sorted by name.
     pub capacities: Vec<Capacity>,
-    /// What it draws: number of a counter in its pool, and the amount. A counter may appear twice.
+    /// Amounts that a device draws from counters: the number of a counter in its pool, and the amount. A counter may appear twice.
     pub consumes: Vec<(u32, NanoUnits)>,
 }
 
 /// A capacity of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capacity {
-    /// Its name.
+    /// Name of the capacity.
     pub name: String,
-    /// All of it.
+    /// Total amount of the capacity.
     pub value: Amount,
-    /// What is taken where nothing is asked for; none: all of it.
+    /// Amount that is taken where a request asks for none; `None`: all of it.
     pub default: Option<Amount>,
     /// Amounts that can be taken; none: any.
     pub valid_values: Vec<Amount>,
@@ -339,9 +339,9 @@ pub struct Capacity {
 /// A range of amounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// The least amount.
+    /// Least amount that can be taken.
     pub min: Option<Amount>,
-    /// The most.
+    /// Greatest amount that can be taken.
     pub max: Option<Amount>,
     /// The distance between amounts, from the least on.
     pub step: Option<Amount>,
@@ -350,16 +350,16 @@ pub struct Range {
 /// A number of nano-units in 128 bits: `high` times 2^64 plus `low`. Component interfaces have no wider integers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NanoUnits {
-    /// With the sign.
+    /// Upper 64 bits, with the sign.
     pub high: i64,
-    /// Without one.
+    /// Lower 64 bits, without a sign.
     pub low: u64,
 }
 
 /// A quantity as it is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Exactly.
+    /// Exact amount, in nano-units.
     pub nano_units: NanoUnits,
     /// In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
     pub units: i64,

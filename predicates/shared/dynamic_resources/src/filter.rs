@@ -12,16 +12,16 @@ use crate::verdict::{Codes, Failure, Verdict};
 /// The verdict, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filtered {
-    /// The verdict.
+    /// Verdict of the pod on all rows.
     pub verdict: Verdict,
-    /// What searching for it took.
+    /// Work that the searches for the verdict took.
     pub effort: Effort,
 }
 
-/// What searching took.
+/// Work of the searches for one pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Situations searched.
+    /// Number of situations that were searched.
     pub searches: u32,
     /// Steps in all of them.
     pub steps: u64,
@@ -74,7 +74,7 @@ pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
     Ok(Filtered { verdict: Verdict::ByRow { codes, failures: failures.into_failures() }, effort })
 }
 
-/// Searches for rows.
+/// Searches for the rows of a pod, with the failures found so far.
 struct Answers<'a, F> {
     facts: &'a F,
     plans: &'a [Plan<'a>],
@@ -83,7 +83,7 @@ struct Answers<'a, F> {
     effort: &'a mut Effort,
 }
 
-/// What is known about a situation.
+/// Answer that is known for a situation.
 #[derive(Debug, Clone, Copy)]
 enum Known {
     Nothing,
@@ -153,11 +153,11 @@ impl<F: Facts> Answers<'_, F> {
     }
 }
 
-/// What a situation leads to.
+/// Outcome of one situation: the ending of its search, or the error in gathering its pools.
 pub(crate) enum Outcome<'a> {
     /// Its pools could not be gathered.
     Gathering(&'a str),
-    /// It was searched.
+    /// The situation was searched.
     Searched(Ending),
 }
 

@@ -1,5 +1,5 @@
-//! What can be said about a kind of devices before any search: whether it is selected, untainted and large enough. A table with
-//! one entry per kind and what is asked.
+//! Fit of kinds of devices, determined before any search: whether a kind is selected, untainted and large enough. A table with one entry
+//! per kind and what is asked.
 //!
 //! Start at [`Fits::new`].
 
@@ -8,7 +8,7 @@ use crate::facts::{Answer, Broken, Devices, Kind, Taint, Toleration};
 use crate::plan::{Plan, PlannedAsked};
 use crate::quantity::Quantity;
 
-/// What is known about a kind and what is asked. The default: it is not selected.
+/// Fit of a kind for what is asked, as flags. The default: it is not selected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fit(u8);
 
@@ -52,7 +52,7 @@ impl Fit {
     }
 }
 
-/// The table.
+/// Table of fits, with one entry per kind and what is asked.
 #[derive(Debug, Default)]
 pub(crate) struct Fits {
     /// How many kinds there are.
@@ -101,7 +101,7 @@ impl Fits {
         self.fits.get(start..start.saturating_add(self.kinds)).unwrap_or_default()
     }
 
-    /// What is taken of each of a kind's `count` capacities, in their order.
+    /// Returns the amounts taken of each of a kind's `count` capacities, in their order.
     pub(crate) fn taken(&self, asked: usize, kind: usize, count: usize) -> &[Quantity] {
         let from = self.taken_from.get(asked.saturating_mul(self.kinds).saturating_add(kind));
         let taken = from.and_then(|from| self.taken.get(*from as usize..)?.get(..count));

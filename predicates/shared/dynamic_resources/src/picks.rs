@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::plan::{Plan, PlannedAsked};
 use crate::quantity::Quantity;
 
-/// What a search is given. Devices are numbers in the columns.
+/// Inputs of a search. Devices are numbers in the columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub(crate) plan: &'a Plan<'a>,
@@ -300,7 +300,7 @@ impl<'a> Given<'a> {
         Ok((number, self.devices.kinds.get(number).ok_or(Broken::Kinds)?))
     }
 
-    /// What shares hold of a device's capacities.
+    /// Returns the amounts that shares hold of a device's capacities.
     fn held_of(&self, device: usize) -> &'a [Held] {
         let held = &self.devices.held;
         let start = held.partition_point(|held| (held.device as usize) < device);

@@ -21,24 +21,24 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct PlannedClaim {
     /// The number by which facts name it.
     pub(crate) number: u32,
-    /// Its requests.
+    /// Its requests, as a range of [`Plan::requests`].
     pub(crate) requests: Range<usize>,
-    /// Its constraints.
+    /// Its constraints, as a range of [`Plan::constraints`].
     pub(crate) constraints: Range<usize>,
     /// The number of the first constraint that is not known.
     pub(crate) unknown_constraint: Option<usize>,
 }
 
-/// A request.
+/// A request of a claim to be allocated.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedRequest {
-    /// What it asks for: one thing, or alternatives.
+    /// The request itself, or its alternatives, as a range of [`Plan::asked`].
     pub(crate) asked: Range<usize>,
     /// Whether these are alternatives.
     pub(crate) has_alternatives: bool,
 }
 
-/// What a request or an alternative asks for.
+/// Devices that a request, or one of its alternatives, asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedAsked<'a> {
     /// The place of its claim.
@@ -63,7 +63,7 @@ pub(crate) struct PlannedAsked<'a> {
     pub(crate) fault: Option<Fault>,
 }
 
-/// How many devices.
+/// Number of devices, by `allocationMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode<'a> {
     Count(u64),

@@ -1,4 +1,4 @@
-//! What a pod asks for, resolved: its claims, that for extended resources, and how rows differ in the latter.
+//! Claims of a pod, resolved: those that it names, that for extended resources, and how rows differ in the latter.
 //!
 //! Start at [`Pod::resolve`].
 
@@ -6,7 +6,7 @@ use crate::extended::{Division, OnRow, Special, divide};
 use crate::facts::{Broken, Claim, Extended, ExtendedClaim, Facts, Obstacle, Query};
 use crate::plan::Plan;
 
-/// A pod's claims.
+/// Claims of a pod, read from the facts.
 #[derive(Debug)]
 pub(crate) struct Pod {
     claims: Vec<Claim>,
@@ -16,16 +16,16 @@ pub(crate) struct Pod {
     specials: Vec<Special>,
 }
 
-/// What has to be done for a row.
+/// Work that a row needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Nothing; it fits.
+    /// Nothing has to be done: the row fits.
     Nothing,
     /// It does not fit.
     Reject(&'static str),
     /// Claims have to be allocated, with the plan of this number.
     Allocate(usize),
-    /// Claims are allocated.
+    /// All claims are allocated already.
     Use,
 }
 
@@ -64,7 +64,7 @@ impl Pod {
         self.claims.is_empty() && self.extended.is_none()
     }
 
-    /// What has to be done for a row.
+    /// Returns the work that a row needs.
     pub(crate) fn task(&self, row: usize) -> Task {
         let set = match self.division.rows.get(row) {
             Some(OnRow::Set(set)) => *set,

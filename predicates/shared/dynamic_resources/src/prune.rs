@@ -12,14 +12,14 @@ use crate::limits;
 use crate::picks::Given;
 use crate::plan::{Mode, PlannedClaim, PlannedRequest};
 
-/// What is known about the devices of a situation.
+/// Devices of a situation that no solution has, by what is asked.
 #[derive(Debug)]
 pub(crate) struct Pruning<'a> {
     given: Given<'a>,
     /// Whether no search with this plan can end with a problem or with too many devices.
     is_sound: bool,
     is_ready: bool,
-    /// The situation's devices.
+    /// Devices of the situation, as a range of the columns.
     devices: Range<usize>,
     /// By what is asked, then by device: whether no solution has the device for it.
     is_blocked: Vec<bool>,

@@ -2,15 +2,15 @@
 
 use crate::facts::{Amount, NanoUnits};
 
-/// Nano-units per unit.
+/// Number of nano-units in a unit.
 const NANO: i128 = 1_000_000_000;
 
-/// An amount.
+/// An exact amount in nano-units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity(i128);
 
 impl Quantity {
-    /// This many units.
+    /// Makes an amount of this many units.
     pub fn of_units(units: i64) -> Self {
         Self(i128::from(units) * NANO)
     }
@@ -20,7 +20,7 @@ impl Quantity {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// In nano-units.
+    /// Returns the amount in nano-units.
     pub fn nano_units(self) -> i128 {
         self.0
     }

@@ -19,11 +19,11 @@ use crate::prune::Pruning;
 pub(crate) enum Ending {
     /// There is a solution: [`Search::picks`].
     Found,
-    /// There is none.
+    /// There is no solution.
     NotFound,
     /// There is none, and a pool contradicts itself.
     InvalidPools,
-    /// The cycle ends.
+    /// The search met a problem that ends the scheduling cycle.
     Problem(Problem),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Search<'a> {
     /// Devices of what asks for all of them, and by what is asked where its own begin.
     all: Vec<usize>,
     all_from: Vec<usize>,
-    /// The situation's devices.
+    /// Devices of the situation, as a range of the columns.
     devices: Range<usize>,
     /// Steps in this situation, how many it has, and devices passed over.
     steps: u32,
@@ -70,10 +70,10 @@ struct Place {
     from: usize,
 }
 
-/// What was entered, for the way back.
+/// A step of the search that was entered, kept for backtracking.
 #[derive(Debug, Clone, Copy)]
 enum Frame {
-    /// The next claim.
+    /// The claim after a complete one.
     Claim,
     /// An alternative; all earlier ones of its request were too many devices, or not.
     Alternative { place: Place, all_too_many: bool },
@@ -92,7 +92,7 @@ enum Dead {
     TooMany,
 }
 
-/// The next turn.
+/// Next move of the search: forward, back, or to its end.
 enum Turn {
     Enter(Place),
     Back(Dead),
@@ -130,12 +130,12 @@ impl<'a> Search<'a> {
         self.most_steps = u32::try_from(left).unwrap_or(u32::MAX).max(limits::LEAST_STEPS);
     }
 
-    /// The same, where only the ending is asked for: where it is enough to count devices, none are picked.
+    /// Creates a search of which only the ending is asked for: where it is enough to count devices, none are picked.
     pub(crate) fn without_picks(given: Given<'a>) -> Self {
         Self { counting: Counting::of(given), ..Self::new(given) }
     }
 
-    /// What was picked, where a solution was found.
+    /// Returns the devices that were picked, where a solution was found.
     pub(crate) fn picks(&self) -> &[Pick] {
         self.picks.all()
     }

@@ -7,7 +7,7 @@ use crate::facts::Obstacle;
 /// Which rows fit, and why the others do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// All do.
+    /// Every row fits the pod.
     FitsAll,
     /// None does, whatever the rows are.
     FitsNone(Failure),
@@ -15,7 +15,7 @@ pub enum Verdict {
     ByRow {
         /// Per row: 0 where it fits, k where `failures[k - 1]` is why it does not.
         codes: Vec<u32>,
-        /// The distinct reasons.
+        /// Distinct failures, which codes refer to.
         failures: Vec<Failure>,
     },
 }
@@ -30,12 +30,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What ends the search on a row.
+    /// Failure with an error that ends the search on a row, in the form of kube-scheduler's Filter.
     pub(crate) fn in_filter(error: &str) -> Self {
         Self::Error(format!("running \"DynamicResources\" filter plugin: {error}"))
     }
 
-    /// What stands in the way before any row.
+    /// Failure with an obstacle that is found before any row, in the form of kube-scheduler's PreFilter.
     pub(crate) fn before_rows(obstacle: Obstacle) -> Self {
         match obstacle {
             Obstacle { text, is_error: false } => Self::Unresolvable(text),

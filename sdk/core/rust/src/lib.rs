@@ -34,7 +34,7 @@ pub use pbjson_types as wkt;
 /// reflection, and for clients that call by name.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nodesift.v1.descriptors"));
 
-/// Package `nodesift.v1`.
+/// Messages, client and server of the protobuf package `nodesift.v1`.
 #[allow(missing_docs, unused_qualifications, clippy::all, clippy::pedantic, clippy::restriction)]
 pub mod v1 {
     // Generated code does not follow the lints of the workspace.

@@ -38,7 +38,7 @@ pub struct Compiled {
     pub accounting: Option<String>,
     /// The directory of the crate.
     pub folder: PathBuf,
-    /// The core module.
+    /// Bytes of the core wasm module that cargo built.
     pub module: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ pub enum CompileError {
     /// The directory of a crate does not exist.
     #[error("no crate at {folder}")]
     Folder {
-        /// The requested directory.
+        /// Directory that was requested as a crate.
         folder: PathBuf,
         /// The error of the file system.
         source: io::Error,
@@ -108,7 +108,7 @@ struct Workspace {
     root: PathBuf,
     /// The target directory of the workspace.
     target_dir: PathBuf,
-    /// By directory.
+    /// Packages of the workspace by the directory of their manifest.
     packages: BTreeMap<PathBuf, Package>,
 }
 

@@ -17,9 +17,9 @@ pub struct Built {
     pub component: Vec<u8>,
     /// `sha256:` and the digest, as a policy names it.
     pub digest: String,
-    /// What the component imports, sorted.
+    /// Interfaces that the component imports, sorted.
     pub imports: Vec<Import>,
-    /// What was done, in order, with the time that it took.
+    /// Steps of the build, in order, with the time that each took.
     pub steps: Vec<Step>,
 }
 

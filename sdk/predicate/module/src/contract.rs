@@ -27,7 +27,7 @@ pub fn narrow_text(interfaces: &[&str]) -> String {
     format!("package nodesift:module;\n\nworld narrow {{\n{imports}    export {PACKAGE}/predicate@{version};\n}}\n")
 }
 
-/// The same, parsed.
+/// Parses the contract together with [`narrow_text`], and returns the world `narrow`.
 ///
 /// # Errors
 ///

@@ -13,13 +13,13 @@ pub enum DetectError {
          start one with `nodesift module new --lang LANGUAGE NAME`"
     )]
     Unknown {
-        /// The folder.
+        /// Path of the folder whose language is not known.
         folder: PathBuf,
     },
     /// It has those of several.
     #[error("{folder} could be a project in {}; say which with --lang", .languages.join(" or "))]
     Several {
-        /// The folder.
+        /// Path of the folder whose language is ambiguous.
         folder: PathBuf,
         /// The names of the languages.
         languages: Vec<&'static str>,

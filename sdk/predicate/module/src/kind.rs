@@ -1,4 +1,4 @@
-//! What a module is for. Start at [`Kind`].
+//! Kinds of modules: predicates and accounting modules. Start at [`Kind`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
+    /// Every kind, predicates first.
     pub const ALL: [Self; 2] = [Self::Predicate, Self::Accounting];
 
     /// The name in commands, and that of the built module's file without its ending.

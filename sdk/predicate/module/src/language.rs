@@ -1,5 +1,5 @@
-//! The languages of predicates. What differs between them is behind [`Support`](crate::support::Support), one file per language; everything else in this
-//! crate is the same for all. Start at [`Language`].
+//! The languages of predicates. What differs between them is behind [`Support`](crate::support::Support), one file per language; everything
+//! else in this crate is the same for all. Start at [`Language`].
 
 mod c;
 mod go;
@@ -17,22 +17,22 @@ use crate::support::Support;
 /// A language in which predicates are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Rust, by cargo.
+    /// Rust, compiled by cargo.
     Rust,
     /// Go, by its own toolchain.
     Go,
-    /// JavaScript.
+    /// JavaScript, run by QuickJS inside the component.
     JavaScript,
-    /// TypeScript.
+    /// TypeScript, run by QuickJS inside the component.
     TypeScript,
-    /// Python.
+    /// Python, run by CPython inside the component.
     Python,
-    /// C, by clang.
+    /// C, compiled by clang.
     C,
 }
 
 impl Language {
-    /// Every language.
+    /// Every supported language, in the order of the enum.
     pub const ALL: [Self; 6] = [Self::Rust, Self::Go, Self::JavaScript, Self::TypeScript, Self::Python, Self::C];
 
     /// The name in commands.

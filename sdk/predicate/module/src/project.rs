@@ -40,7 +40,7 @@ const TEMPLATE_ENDING: &str = ".in";
 /// A project that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
-    /// Its folder.
+    /// Folder of the project.
     pub folder: PathBuf,
     /// The files for its author, by their paths in the folder; those of the SDK are not named.
     pub files: Vec<String>,
@@ -156,7 +156,7 @@ fn is_name(name: &str) -> bool {
         && name.split('-').all(|word| !word.is_empty())
 }
 
-/// `gpu-reserved` as `GpuReserved`.
+/// Converts a project name to the name of a type: `gpu-reserved` becomes `GpuReserved`.
 fn type_name(name: &str) -> String {
     let capitalised = |word: &str| {
         let (first, rest) = word.split_at(1);

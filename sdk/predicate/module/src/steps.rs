@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// One step of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What was done, in a word or two.
+    /// Name of the step in a few words, for example `compile`.
     pub name: &'static str,
     /// How long it took.
     pub took: Duration,

@@ -1,4 +1,4 @@
-//! What a language adds to this crate: [`Support`].
+//! Trait [`Support`], which each language implements: its template, its SDK, and its build.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::pack::Pack;
 use crate::sdk::Sdk;
 use crate::steps::Steps;
 
-/// What a language adds to this crate.
+/// Support of one language: how its projects are recognised, started and built.
 pub(crate) trait Support: Sync {
     /// Whether the folder is a project in this language, by a file that every such project has.
     fn recognises(&self, folder: &Path) -> bool;
@@ -19,7 +19,7 @@ pub(crate) trait Support: Sync {
     /// The files of the SDK, and the folder below `sdk/` of the project that they go to.
     fn sdk(&self) -> (Pack, &'static str);
 
-    /// What a manifest of the template says where `{{sdk}}` stands, so that the project uses this SDK. `version` is that of this
+    /// Returns the text for `{{sdk}}` in the manifest of the template, by which the project depends on this SDK. `version` is that of this
     /// program, with which the SDKs are released.
     fn sdk_reference(&self, sdk: &Sdk, version: &str) -> String;
 

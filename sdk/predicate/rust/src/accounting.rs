@@ -56,7 +56,7 @@ pub use object::{Object, Owner};
 /// as a count.
 pub type Amounts = BTreeMap<String, i64>;
 
-/// What says what pods take.
+/// A module that determines what pods take of their nodes. The type is exported by [`export_accounting!`](crate::export_accounting).
 pub trait Accounting: Sized + 'static {
     /// The arguments of the policy; [`NoArgs`](crate::NoArgs) where there are none.
     type Args: DeserializeOwned + 'static;
@@ -71,10 +71,10 @@ pub trait Accounting: Sized + 'static {
     /// The annotations that it reads, and the sums that it makes; the same each time.
     fn needs(&self) -> Needs;
 
-    /// What a pod takes. It may depend on the object alone.
+    /// Accounts for a pod. The result may depend on this object alone.
     fn pod(&self, pod: &Object) -> Ruling;
 
-    /// What a node adds to sums of its own.
+    /// Accounts for a node: the amounts that it adds to sums of its own. By default none.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ pub trait Accounting: Sized + 'static {
     }
 }
 
-/// What an accounting module reads and adds up.
+/// Annotations that an accounting module reads, and sums that it declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Keys of annotations, at most 32. The policy has to list each of them.
@@ -101,34 +101,34 @@ impl Needs {
         Self { annotations: keys.map(String::from).to_vec(), sums: Vec::new() }
     }
 
-    /// With these sums.
+    /// Replaces the names of the sums.
     #[must_use]
     pub fn with_sums<const N: usize>(self, names: [&str; N]) -> Self {
         Self { sums: names.map(String::from).to_vec(), ..self }
     }
 }
 
-/// What a pod takes, in the place of what the API says: a resource that is not here is not taken.
+/// Amounts that a pod takes, in the place of those that the API states: a resource that is not listed is not taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// What a node must have free for the pod to be placed on it; none below 0.
+    /// Amounts that a node must have free for the pod to be placed on it; none below 0.
     pub requests: Amounts,
-    /// What it takes of the node that it is on; none below 0.
+    /// Amounts that the pod takes of the node that it is on; none below 0.
     pub usage: Amounts,
-    /// What it adds to sums of the node that it is on.
+    /// Amounts that the pod adds to sums of the node that it is on.
     pub sums: Amounts,
     /// Marks for operators, at most 8. Nothing is decided by them.
     pub flags: Vec<String>,
 }
 
-/// What is said of a pod.
+/// Result of an accounting module for a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
     /// It takes what the API says.
     Standard,
-    /// It takes this.
+    /// The pod takes these amounts in the place of those that the API states.
     Account(Account),
-    /// What is read of it contradicts itself: one line for operators. The policy says what counts then.
+    /// The data read of the pod is inconsistent: one line for operators. The policy decides which amounts count then.
     Broken(String),
 }
 
@@ -141,7 +141,7 @@ pub fn configure<A: Accounting>(arguments: &str) -> Result<A, String> {
     A::new(args::parse(arguments)?)
 }
 
-/// What a module says of an object as a pod. For tests.
+/// Returns a module's ruling about an object as a pod. For tests.
 pub fn ruling(accounting: &impl Accounting, pod: &Object) -> Ruling {
     accounting.pod(pod)
 }

@@ -8,8 +8,8 @@ use crate::predicate::{Instance, Predicate};
 
 /// A predicate that gives devices. [`export!`](crate::export) takes `allocator` after the type of one.
 pub trait Allocator: Predicate {
-    /// What the pod's claims get on the row `row` of a batch of `rows` rows; none where [`filter`](Predicate::filter) rejects the
-    /// row. Facts are in [`columns`](crate::columns), as for `filter`, but there are no row sets.
+    /// Allocates devices to the pod's claims on the row `row` of a batch of `rows` rows; `None` where [`filter`](Predicate::filter) rejects
+    /// the row. Facts are in [`columns`](crate::columns), as for `filter`, but there are no row sets.
     fn allocate(&self, rows: usize, row: usize) -> Option<Allocation>;
 }
 

@@ -142,7 +142,7 @@ fn mark_blocks<T: Copy + Default>(patterns: &mut [u8], column: &[T], mark: impl 
     mark_unrolled::<T, BLOCKS_PER_ITERATION>(patterns, column, mark);
 }
 
-/// As [`mark_blocks`], with `BLOCKS` calls of `mark` per loop iteration.
+/// Implements [`mark_blocks`] with `BLOCKS` calls of `mark` per loop iteration.
 #[inline]
 fn mark_unrolled<T: Copy + Default, const BLOCKS: usize>(
     patterns: &mut [u8],

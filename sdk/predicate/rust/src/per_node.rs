@@ -31,7 +31,7 @@ pub trait NodePredicate: Sized + 'static {
     const NAME: &'static str;
     /// One line that says what the predicate rejects.
     const SUMMARY: &'static str;
-    /// The policy's arguments.
+    /// Type that the policy's JSON arguments are deserialized to.
     type Args: DeserializeOwned;
 
     /// Creates the predicate from its arguments.
@@ -101,7 +101,7 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// `metadata.namespace`.
+    /// Returns the namespace, `metadata.namespace`.
     pub fn namespace(&self) -> &str {
         self.namespace.get_or_init(pod_labels::namespace)
     }
@@ -141,7 +141,7 @@ impl Pod {
         self.texts.get(Text::RuntimeClass, "", |_| pod_spec::runtime_class()).1.as_deref()
     }
 
-    /// `spec.hostNetwork`.
+    /// Whether the pod uses the node's network, `spec.hostNetwork`.
     pub fn host_network(&self) -> bool {
         *self.host_network.get_or_init(pod_spec::host_network)
     }
@@ -161,7 +161,7 @@ impl Pod {
         self.node_name.get_or_init(pod_placement::node_name).as_deref()
     }
 
-    /// `spec.tolerations`, in order.
+    /// Returns the tolerations of `spec.tolerations`, in order.
     pub fn tolerations(&self) -> &[Toleration] {
         self.tolerations.get_or_init(pod_tolerations::tolerations)
     }
@@ -189,7 +189,7 @@ pub struct Node<'a> {
 enum Text {
     Label,
     NamespaceLabel,
-    /// Without a key.
+    /// Has no key: the key is empty.
     PriorityClass,
     ServiceAccount,
     RuntimeClass,
@@ -245,7 +245,7 @@ struct Columns {
     reads: Reads,
 }
 
-/// What the running call of the predicate has read of its node.
+/// Facts of the node that the running call of the predicate has read.
 #[derive(Debug, Default)]
 struct Reads {
     /// Whether all of it is in `path`.
@@ -279,7 +279,7 @@ impl Reads {
 }
 
 impl<'a> Node<'a> {
-    /// `metadata.name`.
+    /// Returns the name of the node, `metadata.name`.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.columns.reads.other();
@@ -299,7 +299,7 @@ impl<'a> Node<'a> {
         self.text(Text::Annotation, key, read)
     }
 
-    /// `spec.unschedulable`.
+    /// Whether the node is cordoned, `spec.unschedulable`.
     #[must_use]
     pub fn unschedulable(&self) -> bool {
         let read = |_: &str| {
@@ -309,7 +309,7 @@ impl<'a> Node<'a> {
         self.code(Text::Unschedulable, "", read).0 != 0
     }
 
-    /// `spec.taints`.
+    /// Returns the taints of `spec.taints`, in order.
     #[must_use]
     pub fn taints(&self) -> &'a [Taint] {
         let sets = self.columns.taints.get_or_init(node_taints::sets);
@@ -329,7 +329,7 @@ impl<'a> Node<'a> {
         u8::try_from(self.code(Text::Condition, kind, read).0).unwrap_or(node_conditions::UNKNOWN)
     }
 
-    /// What the node says of itself in a field; none where that is absent or empty.
+    /// Returns a field of the node's `status.nodeInfo`, or its `spec.providerID`; `None` where that is absent or empty.
     #[must_use]
     pub fn info(&self, field: Field) -> Option<&'a str> {
         let read = |_: &str| Coded::of_texts(node_info::column(field), node_info::dictionary(field));
@@ -371,7 +371,8 @@ impl<'a> Node<'a> {
         self.amount(Amount::Free, resource, node_resources::free)
     }
 
-    /// What the node and the pods on it add to a sum of the policy's accounting component; 0 for a name that none declares.
+    /// Returns the value of a sum of the policy's accounting component: the total of what the node and the pods on it add; 0 for a name
+    /// that none declares.
     #[must_use]
     pub fn sum(&self, name: &str) -> i64 {
         self.amount(Amount::Sum, name, node_sums::column)

@@ -106,8 +106,7 @@ fn for_each_counted(codes: &[u32], counts: &[u32], mut f: impl FnMut(usize, u32,
     }
 }
 
-/// As [`sums`], with the number of nodes in each domain. Slower; one entry per code, up to the greatest code of any
-/// row.
+/// Counts the nodes of each domain besides the pods that [`sums`] counts. Slower; one entry per code, up to the greatest code of any row.
 #[must_use]
 pub fn domains(codes: &[u32], counts: &[u32], excluded: &[u8], mask: u8) -> Vec<Domain> {
     let mut domains = vec![Domain::default(); length(codes)];

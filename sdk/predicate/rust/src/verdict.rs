@@ -67,7 +67,7 @@ impl Failure {
         Self { status: Status::Error, reasons: vec![reason.into()] }
     }
 
-    /// Adds another reason.
+    /// Adds another reason to the failure.
     #[must_use]
     pub fn and(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
@@ -317,7 +317,7 @@ impl VerdictBuilder {
         self.codes[row] = code;
     }
 
-    /// The verdict.
+    /// Builds the verdict: `FitsAll` where no row was rejected.
     #[must_use]
     pub fn finish(self) -> Verdict {
         let mut failures: Vec<(Failure, Code)> = self.failures.into_iter().collect();

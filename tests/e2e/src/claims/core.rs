@@ -32,11 +32,11 @@ const TTL_MS: u64 = 3_600_000;
 /// Time until a pod is taken again whose request was not answered.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What came of one attempt.
+/// Outcome of one attempt to place a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     Bound,
-    /// No node fits.
+    /// No node fits the pod.
     NoRoom,
     /// Refused, or not answered.
     Again,
@@ -57,7 +57,7 @@ pub(crate) struct Counts {
     pub(crate) allocated: usize,
 }
 
-/// The core.
+/// A scheduler core with its queue of pods.
 pub(crate) struct Core {
     api: Api,
     /// The claims as the API server has them.
@@ -92,7 +92,7 @@ impl Core {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the counts so far.
     pub(crate) fn counts(&self) -> Counts {
         *lock(&self.counts)
     }

@@ -22,16 +22,16 @@ const ATTEMPTS: usize = 20;
 /// Whether the claims of a pod were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// All of them.
+    /// All claims of the pod were written.
     All,
     /// One of them was not as the sidecar had it. Those before it were written.
     Refused,
 }
 
-/// The claims.
+/// Claims as they were read or written last.
 pub(crate) struct Ledger {
     api: Api,
-    /// As read or written last, by `namespace/name`.
+    /// Claims by `namespace/name`, as they were read or written last.
     known: Mutex<BTreeMap<String, Value>>,
     conflicts: AtomicUsize,
 }

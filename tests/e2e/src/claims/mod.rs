@@ -53,7 +53,7 @@ const EXPLAINED_AT_ONCE: usize = 10;
 const BOUND_AT_LEAST: usize = 250;
 const WAITING_AT_LEAST: usize = 20;
 
-/// The participants.
+/// State of the part: arguments, API client and the running sidecar.
 struct Part<'a> {
     args: &'a Args,
     api: &'a Api,
@@ -61,7 +61,7 @@ struct Part<'a> {
     progress: Progress,
     rng: Rng,
     sidecar: Sidecar,
-    /// What the processes before have printed.
+    /// Output of the sidecar processes that were killed before.
     log: String,
     marks: usize,
 }
@@ -278,7 +278,7 @@ impl Part<'_> {
         self.progress.say(format!("claims: {what}: {counts:?}, {conflicts} conflicts"));
     }
 
-    /// Deletes everything.
+    /// Deletes all pods, claims, slices, classes and nodes.
     async fn clear(&self) -> anyhow::Result<()> {
         let group = "/apis/resource.k8s.io/v1";
         let claims = format!("{group}/namespaces/{NAMESPACE}/resourceclaims");

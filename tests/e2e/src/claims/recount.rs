@@ -1,5 +1,5 @@
-//! What the API server's objects say at the end: who has which device, and whether a pod that waits could have one. Nothing of it is
-//! asked of the sidecar or of the core.
+//! Recount of the API server's objects at the end: who has which device, and whether a pod that waits could have one. Neither the sidecar
+//! nor the core is asked.
 //!
 //! Start at [`check`]. For the pods that wait, the reference implementation says why no node fits.
 
@@ -20,13 +20,13 @@ use super::scene::{BANDWIDTH, CARD_MEMORY, CLASSES, Class, EXTENDED, NAMESPACE, 
 /// The reason of kube-scheduler where devices are missing.
 const NO_DEVICES: &str = "cannot allocate all claims";
 
-/// Driver, pool, device.
+/// Identity of a device: driver, pool and name.
 type Id<'a> = (&'a str, &'a str, &'a str);
 
-/// What was counted.
+/// Numbers of the recounted objects.
 #[derive(Debug, Default)]
 pub(crate) struct Count {
-    /// Pods on nodes.
+    /// Pods that are bound to a node.
     pub(crate) bound: usize,
     /// Pods that have ended.
     pub(crate) ended: usize,
@@ -54,7 +54,7 @@ impl fmt::Display for Count {
 /// A device as its slice has it.
 struct Device<'a> {
     object: &'a Value,
-    /// Empty: all nodes.
+    /// Name of the device's node; empty for all nodes.
     node: &'a str,
 }
 
@@ -215,7 +215,7 @@ fn check_requests(claim: &Value, devices: &BTreeMap<Id<'_>, Device<'_>>) -> anyh
     Ok(())
 }
 
-/// What the allocation says of nodes is true of the nodes of its pods.
+/// Checks that the node selector of the allocation names the node of its pods, and nothing where no device is of a node.
 fn check_selector(claim: &Value, nodes: &[&str]) -> anyhow::Result<()> {
     let has_node = |result: &&Value| text(result, "driver") != "net.example.com";
     let is_of_a_node = list(claim, "status.allocation.devices.results").iter().find(has_node).is_some();

@@ -17,10 +17,10 @@ pub(crate) const EXTENDED: &str = "example.com/gpu";
 /// The attribute that two devices of one claim have in common.
 pub(crate) const NUMA: &str = "gpu.example.com/numa";
 
-/// What a device that claims share has of bandwidth, in G.
+/// Bandwidth of a device that claims share, in G.
 pub(crate) const BANDWIDTH: i64 = 10;
 
-/// What a card has of memory for its partitions.
+/// Value of the counter `memory` of a card, from which its partitions draw.
 pub(crate) const CARD_MEMORY: i64 = 4;
 
 const NODES: usize = 60;
@@ -30,17 +30,17 @@ const NET_DEVICES: usize = 20;
 /// Of how many nodes one has a card.
 const CARD_EVERY: usize = 5;
 
-/// A DeviceClass.
+/// A DeviceClass with its selector, in CEL and in Rust.
 pub(crate) struct Class {
-    /// Its name.
+    /// Name of the DeviceClass.
     pub(crate) name: &'static str,
-    /// Its selector.
+    /// CEL expression of the class's selector.
     expression: &'static str,
-    /// The same, of a driver and a device as it is written in its slice.
+    /// Whether a driver and a device, as it is written in its slice, belong to the class: the expression in Rust.
     pub(crate) has: fn(&str, &Value) -> bool,
 }
 
-/// All classes.
+/// All DeviceClasses of the scene.
 pub(crate) const CLASSES: [Class; 6] = [
     Class {
         name: "gpu",
@@ -75,7 +75,7 @@ pub(crate) const CLASSES: [Class; 6] = [
 pub(crate) struct Scene {
     /// Nodes, ResourceSlices and DeviceClasses.
     pub(crate) cluster: Vec<Value>,
-    /// ResourceClaims.
+    /// ResourceClaims that pods name.
     pub(crate) claims: Vec<Value>,
     /// Pods, none of them bound.
     pub(crate) pods: Vec<Value>,
@@ -123,14 +123,14 @@ pub(crate) fn pod(name: &str, extended: usize, claims: &[String]) -> Value {
     })
 }
 
-/// A ResourceClaim.
+/// Makes a ResourceClaim in the namespace of the run.
 pub(crate) fn claim(name: &str, devices: &Value) -> Value {
     let mut claim = resource("ResourceClaim", name, &json!({"devices": devices}));
     claim["metadata"]["namespace"] = json!(NAMESPACE);
     claim
 }
 
-/// What pods ask for.
+/// Claims of the pods that are made so far.
 #[derive(Debug, Default)]
 struct Demand {
     claims: Vec<Value>,

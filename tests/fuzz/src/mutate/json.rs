@@ -79,7 +79,7 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Of these documents.
+    /// Collects the keys and values of these documents.
     pub(super) fn of(documents: impl Iterator<Item = Value>) -> Self {
         let (mut keys, mut values) = (BTreeSet::new(), BTreeSet::new());
         documents.for_each(|document| collect(&document, &mut keys, &mut values));

@@ -26,7 +26,7 @@ pub enum Form {
     Document,
     /// A line, then JSON.
     Request,
-    /// Lines of JSON.
+    /// Lines that are JSON each.
     JsonLines,
     /// A byte, then a protobuf message.
     Protobuf,

@@ -41,7 +41,7 @@ impl Facts {
     }
 }
 
-/// The component.
+/// Loads the input as a component and calls it.
 pub fn run(input: &[u8]) -> Behaviour {
     called(input)
 }

@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::http::{Api, Response};
 use crate::{Behaviour, magnitude};
 
-/// gRPC's INVALID_ARGUMENT.
+/// Code INVALID_ARGUMENT of gRPC.
 const INVALID: u32 = 3;
 
 /// Codes that tell of a defect of the server: UNKNOWN, INTERNAL, DATA_LOSS.
 const DEFECTS: [u32; 3] = [2, 13, 15];
 
-/// What prost says of a message that nests too deep.
+/// Part of prost's error text for a message that nests too deep.
 const RECURSION: &str = "recursion limit";
 
 /// A call in both protocols.
@@ -185,7 +185,7 @@ fn repeat<Q: Both, A: Both + Timeless>(api: &Api, call: &Call, body: &[u8], resp
     same(call, &answer, response);
 }
 
-/// The same answer in both protocols.
+/// Asserts that the answer is the same in both protocols.
 fn same<A: Both + Timeless>(call: &Call, over_grpc: &Result<A, super::http::GrpcError>, over_http: &Response) {
     let text = String::from_utf8_lossy(&over_http.body);
     let has_outcomes =

@@ -49,7 +49,7 @@ const REASONS: usize = 64 << 10;
 /// The predicate whose search the reference does not end.
 const SEARCHING: &str = "DynamicResources";
 
-/// What an object can have too much for.
+/// Faults that an object can cause by its size.
 const OWN_FAULTS: [FaultKind; 5] =
     [FaultKind::Deadline, FaultKind::Memory, FaultKind::OutputTooLarge, FaultKind::Quarantined, FaultKind::Unsupported];
 
@@ -242,7 +242,7 @@ impl Unit {
         );
     }
 
-    /// What holds at the end.
+    /// Asserts that no predicate was quarantined and that a recount of the cache finds no difference.
     fn finish(&mut self) {
         for predicate in &self.engine.policy().predicates {
             assert_eq!(predicate.breaker.opened(), 0, "{} was quarantined", predicate.name);

@@ -127,7 +127,7 @@ impl Unit {
         );
     }
 
-    /// The same answers from a cache that has seen the objects as they are now, and nothing before.
+    /// Asserts that a cache built anew from the objects as they are now gives the same answers.
     fn rebuild(&mut self) {
         for uid in std::mem::take(&mut self.assumed) {
             self.mirror.writer().forget(&uid);

@@ -24,7 +24,7 @@ const CLUSTER: u64 = 1;
 /// A service over a random cluster. Requests change it, so one unit has it at a time.
 static API: LazyLock<Mutex<Api>> = LazyLock::new(|| Mutex::new(Api::new()));
 
-/// The service.
+/// The service behind its router, without sockets.
 pub(super) struct Api {
     runtime: Runtime,
     router: Router,
@@ -32,7 +32,7 @@ pub(super) struct Api {
     pub(super) nodes: BTreeSet<String>,
 }
 
-/// A response, whole.
+/// A response, read to its end.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) status: StatusCode,
@@ -41,7 +41,7 @@ pub(super) struct Response {
     trailers: HeaderMap,
 }
 
-/// A gRPC status.
+/// A gRPC status other than OK.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GrpcError {
     pub(super) code: u32,
@@ -64,7 +64,7 @@ impl Api {
         API.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Posts JSON.
+    /// Sends a POST request with JSON.
     pub(super) fn post(&self, path: &str, body: &[u8]) -> Response {
         self.send(path, "application/json", body.to_vec())
     }

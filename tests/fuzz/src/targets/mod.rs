@@ -25,10 +25,10 @@ use crate::{Target, nothing};
 /// Time of one unit. A request has 2 s by default, and no input of a few kilobytes should need half of it.
 const TIME: Duration = Duration::from_secs(1);
 
-/// The same for megabytes, which the reference evaluates as well.
+/// Time of one unit of megabytes, which the reference evaluates as well.
 const HEAVY_TIME: Duration = Duration::from_secs(30);
 
-/// All targets.
+/// All targets, by name.
 pub const TARGETS: [Target; 13] = [
     Target {
         name: "component_bytes",

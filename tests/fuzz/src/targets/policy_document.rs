@@ -19,7 +19,7 @@ const LOADED: usize = 16;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(world::runtime);
 
-/// The document.
+/// Reads the input as a policy document and checks the policy or its problems.
 pub fn run(input: &[u8]) -> Behaviour {
     let Ok(text) = std::str::from_utf8(input) else { return Behaviour::of("not UTF-8") };
     let policy = match read(text) {

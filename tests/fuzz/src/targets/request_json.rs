@@ -31,7 +31,7 @@ const PATHS: [&str; 10] = [
     "/extender/preempt",
 ];
 
-/// The request.
+/// Sends the input as a request and checks the response.
 pub fn run(input: &[u8]) -> Behaviour {
     let (path, body) = split_line(input);
     let path = std::str::from_utf8(path).ok().and_then(|path| PATHS.iter().find(|known| **known == path));

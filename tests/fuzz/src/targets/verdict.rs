@@ -111,7 +111,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     }
 }
 
-/// What the host relies on.
+/// Asserts the properties of a checked verdict that the host relies on.
 fn hold(verdict: &Verdict, rows: u32) {
     match verdict {
         Verdict::FitsAll => {}
@@ -141,7 +141,7 @@ fn failure_holds(failure: &nodesift_sandbox::Failure) {
     assert!(reasons.iter().all(|reason| reason.len() <= REASON_BYTES), "a reason is too long: {reasons:?}");
 }
 
-/// Numbers at random.
+/// Generates random bytes, which are read as numbers.
 pub fn generate(random: &mut fastrand::Rng) -> Vec<u8> {
     let mut bytes = vec![0; random.usize(1..400)];
     random.fill(&mut bytes);

@@ -22,7 +22,7 @@ const CALL_TIME: Duration = Duration::from_secs(10);
 
 /// A random cluster, and what answers about it.
 pub(super) struct World {
-    /// The objects.
+    /// Objects of the cluster.
     pub(super) cluster: Cluster,
     pub(super) engine: Arc<Engine>,
     pub(super) writer: SharedWriter,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::state::Amounts;
 use crate::quantity::Quantity;
 
-/// What a request consumes of each capacity of a device: what it asks for, rounded up by the capacity's policy; else the
-/// policy's default, else everything.
+/// Computes the amounts that a request consumes of each capacity of a device: the amount asked for, rounded up by the capacity's policy;
+/// else the policy's default, else everything.
 pub(super) fn consumed(request: &Value, device: &Value) -> Amounts {
     let capacities = entries(device, "capacity").into_iter();
     capacities.map(|(name, capacity)| (name.clone(), consumed_of(asked(request, name), capacity))).collect()

@@ -46,16 +46,16 @@ pub use selectors::Selectors;
 /// The answer for one pod.
 #[derive(Debug)]
 pub struct Decision {
-    /// The verdicts.
+    /// Verdicts of the plugin on all nodes.
     pub outcome: Outcome,
     /// Where the allocator ran and the node fits: per claim to be allocated, what it would get.
     pub allocations: BTreeMap<String, Vec<Value>>,
 }
 
-/// What the answer depends on besides the pod.
+/// Inputs of the answer besides the pod.
 #[derive(Debug)]
 pub struct World<'a> {
-    /// All objects.
+    /// All objects of the cluster.
     pub cluster: &'a Cluster,
     /// ResourceClaims whose allocation the scheduler has decided and not yet written.
     pub in_flight: &'a [Value],

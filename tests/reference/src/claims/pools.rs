@@ -11,7 +11,7 @@ use super::state::Held;
 use crate::quantity::Quantity;
 use crate::selector::{node_selector_errors, node_selector_matches};
 
-/// A pool.
+/// A pool of devices as a node sees it.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
     pub(super) driver: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Pool<'a> {
     pub(super) is_invalid: bool,
     /// The devices that the node may reach, in order: slice and device.
     pub(super) devices: Vec<(&'a Value, &'a Value)>,
-    /// What is left of its counters, by set and name; below zero where more is held than there is.
+    /// Counters of the pool, by set and name; more can be held than there is.
     pub(super) counters: BTreeMap<(String, String), Left>,
 }
 
@@ -203,7 +203,7 @@ fn build<'a>(id: (&'a str, &'a str), here: &[&'a Value], elsewhere: &[&'a Value]
     Some(pool)
 }
 
-/// What a device consumes, by set and name.
+/// Returns the amounts that a device consumes, each with set and name of its counter.
 pub(super) fn consumed_counters(device: &Value) -> Vec<((String, String), Quantity)> {
     let mut consumed = Vec::new();
     for consumption in list(device, "consumesCounters") {

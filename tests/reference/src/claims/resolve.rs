@@ -11,7 +11,7 @@ use crate::selector::node_selector_errors;
 /// The name of a claim that exists in the scheduler's memory only.
 const IN_MEMORY: &str = "<extended-resources>";
 
-/// The pod's claims.
+/// Claims that a pod refers to.
 #[derive(Debug)]
 pub(super) struct Resolved {
     /// In the pod's order; a claim for extended resources comes last.

@@ -1,4 +1,4 @@
-//! What allocated claims hold: in the cluster, and decided but not yet written.
+//! Devices and capacity that allocated claims hold: in the cluster, and decided but not yet written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{DeviceId, World};
 use crate::quantity::Quantity;
 
-/// Capacity by name.
+/// Amounts of capacity by name.
 pub(super) type Amounts = BTreeMap<String, Quantity>;
 
-/// Devices in use.
+/// Devices that claims hold.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// Devices that one claim has for itself.
@@ -55,7 +55,7 @@ pub(super) fn amounts(object: &Value, path: &str) -> Amounts {
     entries(object, path).into_iter().map(read).collect()
 }
 
-/// Adds amounts.
+/// Adds amounts to a sum, by name.
 pub(super) fn add(sum: &mut Amounts, more: &Amounts) {
     for (name, amount) in more {
         let sum = sum.entry(name.clone()).or_insert(Quantity::ZERO);

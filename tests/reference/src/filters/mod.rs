@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 /// A filter: its name in kube-scheduler, and its function.
 #[derive(Debug, Clone, Copy)]
 pub struct Filter {
-    /// The plugin's name.
+    /// Name of kube-scheduler's plugin.
     pub name: &'static str,
     /// Evaluates a pod on every node.
     pub judge: fn(&Cluster, &Value) -> Outcome,

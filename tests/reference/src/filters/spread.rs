@@ -12,7 +12,7 @@ use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::{Selector, pod_selects_node};
 use crate::tolerations::tolerates_node;
 
-/// One hard constraint.
+/// A hard topology spread constraint.
 struct Constraint {
     key: String,
     max_skew: i64,

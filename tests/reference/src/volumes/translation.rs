@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use nodesift_fixtures::json::{annotation, at, is_set, label, list, text};
 use serde_json::{Value, json};
 
-/// A volume type.
+/// An in-tree volume type that a CSI driver replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plugin {
     /// The field of a volume, or of a PersistentVolume's spec, that holds it.

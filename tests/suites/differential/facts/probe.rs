@@ -38,9 +38,9 @@ pub(super) enum Probe {
     Image(&'static str),
     /// When the node was created.
     Created,
-    /// What the pods of the selector use of a resource.
+    /// Amount of a resource that the pods of the selector request.
     Requested(&'static str, bool),
-    /// What the node and its pods add to a sum.
+    /// Sum of what the node and its pods add.
     Sum,
     /// Pods of the same controller.
     Siblings(bool),
@@ -58,7 +58,7 @@ const FIELDS: [&str; 7] = [
 ];
 
 impl Probe {
-    /// All probes.
+    /// Lists all probes with their keys.
     pub(super) fn all() -> Vec<Self> {
         vec![
             Self::Condition("Ready"),
@@ -167,7 +167,7 @@ impl Probe {
         }
     }
 
-    /// The guest.
+    /// Builds the guest that reads the fact and returns it as codes.
     pub(super) fn guest(&self) -> Guest {
         let (imports, key, read, value) = self.code();
         let mut data = Data::default();
@@ -278,7 +278,7 @@ fn field_number(field: &str) -> usize {
     FIELDS.iter().position(|known| *known == field).unwrap()
 }
 
-/// What a node itself adds to the sum: nodes of overlays are not accounted for.
+/// Amount that a node itself adds to the sum: nodes of overlays are not accounted for.
 fn own_sum(plain: &Plain, node: &str) -> u64 {
     let labels = plain.nodes[node]["metadata"]["labels"].as_object().map_or(0, serde_json::Map::len);
     if plain.overlaid.contains(node) { 0 } else { labels as u64 }

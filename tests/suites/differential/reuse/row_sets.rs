@@ -67,7 +67,7 @@ fn policy(rules: &Value, folder: &std::path::Path) -> Policy {
     Policy { predicates: vec![of("BySets", false), of("ByColumns", true)], ..known }
 }
 
-/// What each predicate rejects: reasons and rows.
+/// Rejections of each predicate: reasons and rows.
 fn rejected(answer: &Answer) -> Vec<Vec<(Vec<String>, Vec<u32>)>> {
     let of = |predicate: &nodesift_engine::PredicateAnswer| {
         let failures = predicate.failures.iter();

@@ -13,7 +13,7 @@ use crate::seeds::Seeds;
 /// Limits of the store in bytes: zero, less than one verdict, a few verdicts, the verdicts of some pods.
 const LIMITS: [usize; 4] = [0, 100, 4_000, 100_000];
 
-/// Histories per limit.
+/// Number of histories per limit.
 const HISTORIES: u64 = 4;
 
 /// Events in each history.

@@ -1,6 +1,6 @@
 //! A cluster with a random history, the engine that follows it, and its queries: repeatedly about the pods of a pool, and
-//! about pending pods of the cluster. [`World::compare`] compares answers with the reference. Besides the events of [`History`], pods are assumed and forgotten, and services and
-//! controllers, whose selectors default spread constraints use, are added and removed.
+//! about pending pods of the cluster. [`World::compare`] compares answers with the reference. Besides the events of [`History`], pods are
+//! assumed and forgotten, and services and controllers, whose selectors default spread constraints use, are added and removed.
 
 use std::num::NonZero;
 use std::time::{Duration, Instant};
@@ -198,7 +198,7 @@ impl World {
         Some(comparison::differences(&Answered::new(answer), &explanation, &names, query.depth))
     }
 
-    /// The same, with the pod as an object.
+    /// A query like that of [`World::question`], with its pod as an object.
     pub(super) fn question_about(&mut self) -> (Query, Value) {
         let random = &mut self.random;
         let nodes = match random.u8(0..4) {

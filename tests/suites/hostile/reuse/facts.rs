@@ -1,4 +1,4 @@
-//! What 0.2 has brought about the pod, its namespace, time and ConfigMaps, in random histories: answers with cached verdicts equal
+//! Facts that 0.2 has added about the pod, its namespace, time and ConfigMaps, in random histories: answers with cached verdicts equal
 //! fresh ones, and those of a plain implementation over the objects. What a guest reads next depends on what it has read.
 
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ impl Question {
         }
     }
 
-    /// The same, of the objects.
+    /// Folds the answer to the question into a hash, computed from the objects.
     fn fold(self, state: &State, pod: &Value, hash: &mut Hash) {
         fn text(value: &Value) -> Option<&str> {
             value.as_str().filter(|text| !text.is_empty())
@@ -233,7 +233,7 @@ fn guest(questions: &[Question]) -> Guest {
         ))
 }
 
-/// What the hash begins with: it has the bit that lets the second question be asked.
+/// Initial value of the hash. It has the bit that a guest tests before it asks another question.
 const FIRST: u32 = 2_166_136_261;
 
 /// The objects and the time.

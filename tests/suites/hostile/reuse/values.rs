@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::world::{NODES, World, gold_rows};
 
-/// What a guest reads to learn which rows are gold: the distinct values of all nodes, and a column of codes.
+/// Lists that a guest reads to learn which rows are gold: the distinct values of all nodes, and a column of codes.
 #[derive(Debug, Clone, Copy)]
 enum Listed {
     Dictionary(&'static str),

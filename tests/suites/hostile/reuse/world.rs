@@ -83,7 +83,7 @@ impl World {
         Self { writer, engine, registry }
     }
 
-    /// The same with the usual nodes, none of which is gold.
+    /// A world with the usual nodes, none of which is gold.
     pub(super) fn of_silver(guest: &Guest) -> Self {
         let mut world = Self::new(guest);
         (0..NODES).for_each(|number| world.node(number, "silver"));

@@ -45,7 +45,7 @@ fn pod(name: &str, cpu: &str) -> Value {
            "spec": {"containers": [{"resources": {"requests": {"cpu": cpu}}}]}})
 }
 
-/// The same pod, which is not to share a node with pods of its labels.
+/// A pod with the labels of `pod` that is not to share a node with pods of these labels.
 fn alone(name: &str) -> Value {
     let mut pod = pod(name, "100m");
     pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =

@@ -23,7 +23,7 @@ fn service(predicates: &[&str], names: &[&str]) -> Service {
     service_by(testing::active(predicates), names)
 }
 
-/// The same with a policy.
+/// A service over the same nodes, claims and pods as `service`, with a policy.
 fn service_by((active, runtime): (ActivePolicy, Runtime), names: &[&str]) -> Service {
     let (mut writer, reader) = cache::new();
     let selection = active.selection();

@@ -42,7 +42,7 @@ fn add_node(writer: &mut cache::Writer, name: &str) {
     writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
 }
 
-/// Publishes another generation.
+/// Adds a node and publishes, so that the cache has another generation.
 fn publish(writer: &SharedWriter, node: &str) {
     let mut writer = writer.lock();
     add_node(&mut writer, node);
@@ -181,7 +181,7 @@ async fn minimum_versions_are_waited_for_without_a_slot_wherever_a_body_is_decod
     }
 }
 
-/// POST /v1/filter.
+/// Sends a request to POST /v1/filter.
 async fn post(router: &Router, body: &Value) -> Value {
     let request = Request::post("/v1/filter")
         .header("host", "localhost")

@@ -1,4 +1,5 @@
-//! What the broker sees without being told: another policy, pods and claims that change; and what it shows. Start at [`Broker::look`].
+//! Changes that the broker finds by itself: another policy, pods and claims that change; and its state for operators. Start at
+//! [`Broker::look`].
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};

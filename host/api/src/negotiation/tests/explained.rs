@@ -1,4 +1,4 @@
-//! What `Explain` says of parties: who refuses, who is silent, and since when; nothing where the policy has none.
+//! Parties in `Explain`: who refuses, who is silent, and since when; nothing where the policy has none.
 #![allow(clippy::disallowed_methods, reason = "answers have times of the wall clock")]
 
 use std::time::{Duration, Instant, SystemTime};
@@ -18,7 +18,7 @@ fn told(party: &str, said: &str, reason: &str, nodes: u32) -> Told {
     (party.to_owned(), said.to_owned(), reason.to_owned(), nodes)
 }
 
-/// What parties have said about a pod. Checks that what was said has a time between two moments, and nothing else has one.
+/// Stances of parties about a pod. Checks that every stance has a time between two moments, except `NotAsked`, which has none.
 async fn explained(sidecar: &Sidecar, pod: &str, from: SystemTime) -> Vec<Told> {
     let pods = vec![v1::Pod::from(pod::Pod::Uid(pod.to_owned()))];
     let mut client = NodesiftClient::new(sidecar.channel().await);

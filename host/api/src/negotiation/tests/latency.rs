@@ -1,4 +1,5 @@
-//! What negotiation costs: the messages of one, its time beside a bare exchange over the same socket, and that of `Filter` beside others.
+//! Cost of negotiation: the messages of one, its time beside a bare exchange over the same socket, and that of `Filter` beside
+//! others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What negotiations hold, and whose they are, over a socket and over TCP.
+//! Memory that negotiations hold, and their owners, over a socket and over TCP.
 
 use nodesift_negotiation::OnSilence;
 use nodesift_negotiation::limits::REMOTE_HELD_BYTES;

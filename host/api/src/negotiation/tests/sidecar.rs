@@ -194,7 +194,7 @@ pub(super) fn request(pod: &str) -> v1::NegotiateRequest {
     v1::NegotiateRequest { pod: Some(v1::Pod::from(pod::Pod::Uid(pod.to_owned()))), ..Default::default() }
 }
 
-/// A core.
+/// Client of the calls of a core.
 #[derive(Clone)]
 pub(super) struct Core(NegotiationClient<Channel>);
 
@@ -269,7 +269,7 @@ impl Events {
     }
 }
 
-/// A party's stream.
+/// Client at the other end of a party's stream.
 pub(super) struct Attending {
     say: mpsc::UnboundedSender<v1::PartyMessage>,
     pub(super) calls: Streaming<v1::PartyCall>,
@@ -303,7 +303,7 @@ impl Attending {
         }
     }
 
-    /// The next question.
+    /// Returns the next question, and skips withdrawals.
     pub(super) async fn ask(&mut self) -> v1::Ask {
         loop {
             match self.call().await {

@@ -38,13 +38,13 @@ use nodesift_engine::{
 /// The reason for a node that is not in the cache.
 const UNKNOWN_NODE: &str = "predicates were not run because node was not found in cache";
 
-/// What an extender cannot know, for the log.
+/// Log line about the facts that kube-scheduler does not send to extenders.
 const LIMITS: &str = "called as an extender: kube-scheduler does not tell extenders which pods it has placed and not bound yet, so they \
                       do not count here: keep its own filters on, or call Assume from a plugin's Reserve instead";
 
 static FIRST_CALL: Once = Once::new();
 
-/// POST /extender/filter.
+/// Handles requests to POST /extender/filter.
 pub(crate) async fn filter(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
@@ -104,7 +104,7 @@ impl Call for Filter {
     }
 }
 
-/// `ExtenderArgs`.
+/// Request body: `ExtenderArgs` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug, Default)]
 struct Args<'a> {
     pod: Option<&'a RawValue>,
@@ -125,9 +125,9 @@ struct NodeList<'a> {
 /// How the request names nodes, and so how the reply does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// By name: the extender is registered as `nodeCacheCapable`.
+    /// Names of nodes: the extender is registered as `nodeCacheCapable`.
     Names,
-    /// As whole objects, which go back unchanged.
+    /// Whole node objects, which go back unchanged.
     Objects,
 }
 

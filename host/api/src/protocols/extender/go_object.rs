@@ -11,7 +11,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// An object as Go's `encoding/json` decodes a struct without tags.
 pub(super) trait GoObject<'de>: Default {
-    /// The Go type.
+    /// Name of the Go type, for error messages.
     const NAME: &'static str;
     /// Decodes the value of a known field; false where the name is unknown.
     fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error>;

@@ -47,10 +47,10 @@ pub(crate) async fn preempt(
 /// The call, from body to body.
 enum Preempt {}
 
-/// A checked request.
+/// Checked request of a preemption.
 struct Parsed {
     query: Preemption,
-    /// `NumPDBViolations` by node.
+    /// Field `NumPDBViolations` of the request, by node.
     budget_violations: BTreeMap<String, i64>,
 }
 
@@ -92,7 +92,7 @@ impl Call for Preempt {
 /// Victims by node; Go writes `null` for a pointer to nothing.
 type ByNode<P> = BTreeMap<String, Option<Go<Victims<P>>>>;
 
-/// `ExtenderPreemptionArgs`.
+/// Request body: `ExtenderPreemptionArgs` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug, Default)]
 struct Args<'a> {
     pod: Option<&'a RawValue>,
@@ -100,7 +100,7 @@ struct Args<'a> {
     by_uid: Option<ByNode<Go<MetaPod>>>,
 }
 
-/// `Victims` and `MetaVictims`.
+/// Victims on a node: `Victims` or `MetaVictims` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug)]
 struct Victims<P> {
     pods: Vec<P>,
@@ -113,13 +113,13 @@ impl<P> Default for Victims<P> {
     }
 }
 
-/// `MetaPod`.
+/// Victim by UID: `MetaPod` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug, Default)]
 struct MetaPod {
     uid: String,
 }
 
-/// `ExtenderPreemptionResult`.
+/// Response body: `ExtenderPreemptionResult` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Reply<'a> {

@@ -53,12 +53,12 @@ pub(super) async fn filter_stream(service: Service, max: usize, request: Request
     Ok(frame::replies(answers))
 }
 
-/// What the task needs that reads the requests.
+/// State of the task that reads the requests.
 struct Reader {
     service: Service,
     unsent: Option<Unsent>,
     scope: StreamScope,
-    /// Of the stream.
+    /// Last sign of life of the stream, for the limit on places.
     activity: Activity,
     answers: mpsc::Sender<Answer>,
 }

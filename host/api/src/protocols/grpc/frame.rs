@@ -41,7 +41,7 @@ pub(super) fn framed(message: &[u8], held: Option<Held>) -> Bytes {
     Bytes::from_owner(HeldMessage { framed: finish(framed), _held: held })
 }
 
-/// Refuses compressed messages.
+/// Refuses requests with compressed messages, by the header `grpc-encoding`.
 pub(super) fn check_encoding(request: &Request) -> Result<(), Error> {
     let encoding = request.headers().get(ENCODING);
     if let Some(found) = encoding.filter(|found| found.as_bytes() != b"identity") {
@@ -85,7 +85,7 @@ pub(super) fn reply(framed: Vec<u8>, unsent: Option<&Unsent>) -> Result<Response
     Ok(reply_in(framed, held))
 }
 
-/// The same in room that is held already.
+/// Responds with one message, in memory that is reserved already.
 pub(super) fn reply_in(framed: Vec<u8>, held: Option<Held>) -> Response {
     let mut response = replies(stream::iter([Ok(Bytes::from(framed))]));
     response.extensions_mut().remove::<Endless>();

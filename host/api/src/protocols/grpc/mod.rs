@@ -122,7 +122,7 @@ where
     })
 }
 
-/// What the middleware has put into a request.
+/// Returns the scope that the middleware has added to a request.
 fn scope_of<S: Clone + Send + Sync + 'static>(request: &Request) -> Result<S, Error> {
     request.extensions().get::<S>().cloned().ok_or(Error::Internal)
 }

@@ -71,7 +71,7 @@ fn replies(scope: &RequestScope, events: Events) -> Response {
     frame::replies(events.take_until(closing))
 }
 
-/// A party's stream.
+/// Serves the stream of a party.
 async fn attend(service: Service, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<StreamScope>(&request)?;
     service.readiness().check()?;

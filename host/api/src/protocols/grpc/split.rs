@@ -31,7 +31,7 @@ pub(super) fn messages<Q: Message + Default>(request: Request, max: usize) -> Re
 #[derive(Debug)]
 pub(super) struct Messages<Q> {
     body: Body,
-    /// What has been read of it, and is no message yet or has not been asked for.
+    /// Bytes of the body that have been read, and are no message yet or have not been asked for.
     buffer: BytesMut,
     end: Option<End>,
     max: usize,

@@ -115,7 +115,7 @@ impl ToJson for v1::ReprieveResponse {
     }
 }
 
-/// What follows the pods, without the closing brace.
+/// Writes the fields that follow the pods, without the closing brace.
 fn end(out: &mut Document, next_page_token: &str, answer: &Answer) -> Result<(), Error> {
     out.field("],\"nextPageToken\":", next_page_token)?;
     out.field(",\"unknownNodes\":", &answer.unknown_nodes)

@@ -67,7 +67,7 @@ async fn stage<C: Call<Request: DeserializeOwned>>(
     Ok(stage)
 }
 
-/// POST /v1/assume.
+/// Handles requests to POST /v1/assume.
 pub(crate) async fn assume(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
@@ -79,7 +79,7 @@ pub(crate) async fn assume(
     Ok(unsent::holding(codec::reply(codec::encode(&service.assume(&scope, request).await?)?), held))
 }
 
-/// POST /v1/forget.
+/// Handles requests to POST /v1/forget.
 pub(crate) async fn forget(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,

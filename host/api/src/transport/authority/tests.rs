@@ -140,7 +140,7 @@ fn coded(text: &[u8]) -> Vec<u8> {
     bits.chunks(8).map(|bits| u8::try_from(bits.iter().fold(0, |byte, bit| byte << 1 | bit)).unwrap()).collect()
 }
 
-/// What becomes of such a text.
+/// Huffman code of a text after the replacements in an authority.
 fn recoded(text: &[u8]) -> Vec<u8> {
     let replaced = |byte: &u8| match byte {
         b' ' => b'-',

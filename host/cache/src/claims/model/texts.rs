@@ -1,4 +1,4 @@
-//! What a pod is told of its claims, what can be taken back, and when allocations are given up.
+//! Tests of messages about claims, of claims that can be taken back, of allocations that are given up, and of kept configurations.
 
 use super::*;
 use crate::limits::CONFIGURATION_BYTES;

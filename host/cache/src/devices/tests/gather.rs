@@ -1,4 +1,4 @@
-//! What a node sees, gathered from all slices: slow and obvious.
+//! Reference for the pools that a node sees: gathered from all slices, slow and obvious.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct DeviceView {
     pub(super) consumes: Vec<(u32, i128)>,
 }
 
-/// What a row shows.
+/// Converts the pools of a row to the form of the reference.
 pub(super) fn view_of(seen: &Result<SeenPools, Arc<str>>) -> View {
     let pools = seen.as_ref().map_err(ToString::to_string)?;
     let pool = |pool: &Arc<crate::SeenPool>| PoolView {

@@ -1,4 +1,4 @@
-//! What is wrong with a node selector, in the words of Kubernetes: the texts reach users as errors of kube-scheduler.
+//! Errors of node selectors in the words of Kubernetes: the texts reach users as errors of kube-scheduler.
 //!
 //! Start at [`of_selector`]. Sources: `NewRequirement` in apimachinery's pkg/labels, `IsLabelKey` and `IsLabelValue` in its
 //! pkg/api/validate/content.
@@ -14,17 +14,17 @@ const NAME_BYTES: usize = 63;
 /// The greatest length of the prefix of a label key, in bytes.
 const PREFIX_BYTES: usize = 253;
 
-/// What a label key is made of.
+/// Rule for the name part of a label key, as Kubernetes words it.
 pub(super) const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
      with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/// What a label value is made of.
+/// Rule for label values, as Kubernetes words it.
 pub(super) const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, \
      '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or \
      '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// What the prefix of a label key is made of.
+/// Rule for the prefix of a label key, as Kubernetes words it.
 pub(super) const PREFIX_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
      characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
      validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";

@@ -13,7 +13,7 @@ use nodesift_object::{Pod, ResourceList};
 
 /// The type of the condition of a pending resize.
 const RESIZE_PENDING: &str = "PodResizePending";
-/// Its reason where the resize is impossible on this node.
+/// Reason of a pending resize that is impossible on the pod's node.
 const INFEASIBLE: &str = "Infeasible";
 
 /// Requests by the spec: the sum over containers, or the requests of the pod as a whole, and the overhead.

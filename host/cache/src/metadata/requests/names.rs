@@ -3,13 +3,13 @@
 //! Semantics: `IsScalarResourceName` in pkg/scheduler/util/utils.go and the name rules it calls in
 //! pkg/apis/core/v1/helper/helpers.go and apimachinery's `IsQualifiedName`.
 
-/// What marks a name as one of Kubernetes' own.
+/// Part of a resource name that marks it as one of Kubernetes' own.
 const NATIVE_DOMAIN: &str = "kubernetes.io/";
-/// Under which a quota speaks of requests of another name.
+/// Prefix under which a quota lists requests of another resource name.
 const REQUESTS_PREFIX: &str = "requests.";
-/// Huge pages of one size.
+/// Prefix of huge pages of one size.
 pub(super) const HUGE_PAGES_PREFIX: &str = "hugepages-";
-/// Volumes of one kind that can be attached.
+/// Prefix of attachable volumes of one kind.
 const ATTACHABLE_VOLUMES_PREFIX: &str = "attachable-volumes-";
 
 /// Bytes of the part after the slash, as Kubernetes limits it.

@@ -144,7 +144,7 @@ fn a_pod_to_be_placed_is_read_from_its_spec_alone() {
     assert_eq!(listed(&existing(&pod)), [("cpu", 4000)]);
 }
 
-/// What a bound pod with one container of 1 cpu takes, given its status.
+/// Returns the `cpu` usage in millicores of a bound pod with this status and one container of 1 cpu.
 fn taken(status: Value) -> i64 {
     existing(&pod(json!({"containers": [container(json!({"cpu": "1"}))]}), status)).get(CPU)
 }

@@ -1,4 +1,4 @@
-//! From a storage object to what the cache keeps of it.
+//! Compilation of storage objects into their facts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use nodesift_object::{Quantity, storage as object};
 /// The mode of a volume that names none.
 const DEFAULT_VOLUME_MODE: &str = "Filesystem";
 
-/// What the cache keeps of a storage object.
+/// Compiles the facts of a storage object.
 pub fn storage(object: &StorageObject) -> StorageRecord {
     match object {
         StorageObject::Claim(claim) => StorageRecord::Claim(self::claim(claim)),

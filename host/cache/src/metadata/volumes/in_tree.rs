@@ -71,7 +71,7 @@ pub fn is_migratable(plugin: &str) -> bool {
 /// A volume of an in-tree kind as its CSI driver knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InTreeVolume {
-    /// The in-tree plugin.
+    /// In-tree plugin that the volume is written for.
     pub plugin: Plugin,
     /// The volume handle, or why there is none.
     pub handle: Result<Arc<str>, Arc<str>>,

@@ -71,7 +71,7 @@ impl<'a> ResourcesStrip<'a> {
         self.unadvertised_rows.push(Arc::clone(&self.unadvertised));
     }
 
-    /// The rows.
+    /// Returns the resources of all rows so far.
     pub(crate) fn finish(self) -> Resources {
         let len = self.unadvertised_rows.len();
         let resource = |column: StripColumn<'_>| {

@@ -10,7 +10,7 @@ use crate::metadata::{Labels, NodeFacts, PodRecord};
 use crate::nodes::ports;
 use crate::pods::counts::Counts;
 
-/// Repairing and breaking.
+/// Repair of rows, comparison with nodes, and sizes.
 impl NodeTable {
     /// Recounts a row from what its node advertises and from the pods on it, and repairs what differs. `advertisers` counts
     /// the nodes that advertise a resource.
@@ -80,7 +80,8 @@ impl NodeTable {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
-        // Names, labels, annotations, info and images refer to texts; classes, volumes and devices to lists; the rest are five codes, a flag and five numbers.
+        // Names, labels, annotations, info and images refer to texts; classes, volumes and devices to lists; the rest are five codes, a
+        // flag and five numbers.
         let references =
             size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>() + Devices::ROW_BYTES;
         let row = references

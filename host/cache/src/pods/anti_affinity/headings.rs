@@ -13,12 +13,12 @@ use rustc_hash::FxBuildHasher;
 use crate::limits::TERM_HEADINGS;
 use crate::metadata::{AntiAffinityTerm, Clue, Labels};
 
-/// In which namespaces a term matches.
+/// Namespaces in which a term matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Scope<'a> {
-    /// In the one of this name.
+    /// The namespace of this name.
     Named(&'a str),
-    /// In those whose labels have this.
+    /// Namespaces whose labels have this clue.
     Labelled(Clue<'a>),
 }
 

@@ -10,7 +10,7 @@ use crate::metadata::AntiAffinityTerm;
 /// the list of chunks and one chunk.
 #[derive(Debug, Clone)]
 pub(super) struct TermMap<V> {
-    /// None is empty.
+    /// Chunks in their order; none is empty.
     chunks: Arc<Vec<Chunk<V>>>,
 }
 

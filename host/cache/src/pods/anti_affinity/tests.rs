@@ -206,7 +206,7 @@ fn random_pods_are_matched_as_by_a_walk_over_all_terms_and_older_clones_stay_as_
     }
 }
 
-/// What is held of all rows, and the totals.
+/// Terms held for each row with how many of its terms are this one, and the total of the row.
 type Held = Vec<(Vec<(Arc<AntiAffinityTerm>, u32)>, Option<u32>)>;
 
 fn held(anti_affinity: &AntiAffinity) -> Held {

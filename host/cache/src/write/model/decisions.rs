@@ -7,7 +7,7 @@ use super::*;
 use crate::limits::OVERDUE_NAMED;
 use crate::write::metrics::{Ended, Reason};
 
-/// What is assumed of one pod.
+/// Assumption about one pod in the model.
 #[derive(Clone)]
 pub(super) struct Decision {
     node: String,
@@ -237,7 +237,7 @@ pub(super) struct Follower {
     events: tokio::sync::broadcast::Receiver<AllocationEvent>,
     generation: Generation,
     allocations: BTreeMap<String, String>,
-    /// Those that are only assumed.
+    /// UIDs of pods that are only assumed.
     assumed: BTreeSet<String>,
 }
 

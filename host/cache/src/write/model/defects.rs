@@ -105,14 +105,14 @@ fn change(random: &mut fastrand::Rng, model: &mut Model) -> Box<dyn Fn(&mut Writ
     }
 }
 
-/// What happens between an interrupted change and its retry.
+/// Event between an interrupted change and its retry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meanwhile {
-    /// Nothing.
+    /// No event before the retry.
     Nothing,
-    /// A publication.
+    /// Publication of the interrupted state.
     Published,
-    /// An audit, which does not know of the interruption.
+    /// Audit without the marks of nodes whose change was interrupted.
     Audited,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn random_sums(random: &mut fastrand::Rng) -> Amounts {
     sums.into_iter().collect()
 }
 
-/// What an accounting component could say of a pod; none where it says nothing.
+/// Returns a random account of a pod; none as if the accounting component had none.
 pub(crate) fn random_account(random: &mut fastrand::Rng) -> Option<Arc<Account>> {
     let amounts = |random: &mut fastrand::Rng| {
         let amounts: BTreeMap<Arc<str>, i64> = (0..random.usize(0..4))

@@ -1,4 +1,4 @@
-//! Which resources have columns, and what snapshots show of those that have none.
+//! Tests of the resources that have columns, and of what snapshots show of those that have none.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn pod(name: &str, node: &str, usage: Amounts) -> PodRecord {
     }
 }
 
-/// What is free of a resource, by row; `None` where neither nodes nor pods name it.
+/// Returns the free amounts of a resource by row; `None` where neither nodes nor pods name it.
 fn free(reader: &Reader, resource: &str) -> Option<Vec<i64>> {
     reader.snapshot().resource(resource).map(|resource| resource.free.flat().to_vec())
 }

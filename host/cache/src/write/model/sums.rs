@@ -46,7 +46,7 @@ impl Event {
         }
     }
 
-    /// Of what object it is.
+    /// Returns the number of the object that the event is about.
     fn object(&self) -> usize {
         match self {
             Self::Node(number, _) => *number,
@@ -75,7 +75,7 @@ fn permuted(events: &[Event], random: &mut fastrand::Rng) -> Vec<Event> {
     objects.iter().map(|object| waiting.get_mut(object).unwrap().pop().unwrap().clone()).collect()
 }
 
-/// By node, what sums and resources a snapshot shows; those of a resource are what is free and what is requested.
+/// Sums and resources that a snapshot shows, by node; of a resource the free and the requested amount.
 type Amounted = BTreeMap<String, (BTreeMap<String, i64>, BTreeMap<String, (i64, i64)>)>;
 
 fn shown(snapshot: &Snapshot) -> Amounted {
@@ -90,7 +90,7 @@ fn shown(snapshot: &Snapshot) -> Amounted {
     snapshot.names().iter().map(|name| of(name)).collect()
 }
 
-/// The same, counted from the last state of each object and nothing else.
+/// Counts sums and resources by node from the last state of each object and nothing else.
 fn counted(events: &[Event]) -> Amounted {
     let (mut nodes, mut pods, mut names) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for event in events {

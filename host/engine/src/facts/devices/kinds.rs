@@ -15,16 +15,17 @@ use crate::facts::context::Context;
 use crate::facts::gathered::{Answers, Gathered};
 use crate::facts::lists::number;
 
-/// What a device draws from counters of its pool, by their numbers.
+/// Amounts that a device draws from counters of its pool, by the numbers of the counters.
 type Consumes = [(u32, i128)];
 
-/// What tells kinds apart: the number of the traits, that of the answers, whether the device is for the node, and what it draws.
+/// Identity of a kind: the number of the traits, that of the answers, whether the device is for the node, and the counters that it
+/// draws from.
 type Identity<'a> = (u32, u32, &'a Result<bool, Arc<str>>, &'a Consumes);
 
 /// The kind of the last device about which there is nothing special, with the first two numbers of its identity.
 type Last = Option<((u32, u32), u32)>;
 
-/// Kinds, each once.
+/// Distinct kinds of the devices that a query's rows see, numbered by first appearance.
 pub(super) struct Kinds<'a> {
     /// By list of the query.
     answers: Vec<Arc<Answers>>,

@@ -1,5 +1,5 @@
-//! What there is of devices for each request of the pod's claims, for people who wonder why a pod waits. Counted anew at each
-//! question, and only for explanations.
+//! Counts of devices for each request of the pod's claims, to explain why a pod is pending. Counted anew for each question, and
+//! only for explanations.
 //!
 //! Start at [`Context::requested_devices`].
 
@@ -18,12 +18,12 @@ use crate::facts::context::Context;
 use crate::facts::gathered::{Answers, Gathered, GatheredPool};
 use crate::limits::EXPLAINED_HOLDERS;
 
-/// Pool and name of a device.
+/// Driver, pool and name of a device.
 type Identity<'a> = (&'a str, &'a str, &'a str);
 
 impl Context {
-    /// What there is for each request of the pod's claims, in their order; nothing where expressions are not evaluated, or not in time, or
-    /// the claims cannot be allocated anywhere. Of a claim that is allocated there is one entry, about the nodes that it can be used on.
+    /// Counts devices for each request of the pod's claims, in their order; empty where expressions are not evaluated, or not in
+    /// time, or the claims cannot be allocated anywhere. An allocated claim has one entry, about the nodes that it can be used on.
     pub(crate) fn requested_devices(&self) -> Vec<RequestedDevices> {
         let (Some(_), Ok(Some(resolved))) = (self.selectors(), self.resolved_claims()) else { return Vec::new() };
         let mut found = Vec::new();

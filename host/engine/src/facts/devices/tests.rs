@@ -181,7 +181,7 @@ fn hold(writer: &mut Writer, random: &mut Rng) {
 /// A device as text, but for its values.
 type Written = String;
 
-/// What a row sees, as the columns say it.
+/// Devices that a row sees, as text and values, read from the columns.
 fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Written>, Vec<u32>) {
     let count =
         |situation: &wire::Situation| if let wire::Situation::Pools(count) = situation { *count as usize } else { 0 };
@@ -214,7 +214,7 @@ fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Writte
     (written, columns.values[first * attributes..device * attributes].to_vec())
 }
 
-/// The same from the cache.
+/// Devices that a row sees, as text and values, read from the cache.
 fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>) {
     let (mut written, mut values) = (Vec::new(), Vec::new());
     let pools = context.snapshot().devices().seen_by(row).unwrap();

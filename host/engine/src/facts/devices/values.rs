@@ -16,7 +16,7 @@ pub(super) struct Values<'a> {
     /// By layout of a device, and for the last one, which list.
     by_layout: FxHashMap<(usize, usize), usize>,
     last: Option<((usize, usize), usize)>,
-    /// Per attribute.
+    /// Numbers of the values, one entry per attribute.
     numbers: Vec<Numbers<'a>>,
 }
 

@@ -1,5 +1,4 @@
-//! What a pod's parties say of rows: what is known, what is not, and what `nodeSelector` and `onSilence` make of it.
-//! Start at [`columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach`].
+//! Columns of a pod's parties: known answers, missing ones, and the effect of `nodeSelector` and `onSilence`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

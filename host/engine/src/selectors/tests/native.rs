@@ -42,7 +42,7 @@ impl SelectorDevice for TestDevice {
     }
 }
 
-/// Evaluates natively.
+/// Evaluator that runs the CEL library natively, without wasm.
 #[derive(Debug, Default)]
 pub(super) struct Native(Mutex<State>);
 
@@ -72,7 +72,7 @@ impl Native {
         state.matches.iter().filter(|(text, _)| text == expression).map(|(_, devices)| devices).sum()
     }
 
-    /// Calls so far.
+    /// Calls so far, those that took too long included.
     pub(super) fn calls(&self) -> usize {
         let state = self.0.lock();
         state.paths + state.in_vain + state.matches.len()
@@ -93,7 +93,7 @@ impl Native {
         self.0.lock().slow = Some(devices);
     }
 
-    /// Fails no more.
+    /// Ends the failures that `fail_after` began.
     pub(super) fn recover(&self) {
         self.0.lock().fails = None;
     }

@@ -1,11 +1,11 @@
-//! What has been said and done, in plain maps, and what must follow from it.
+//! Record of all answers and calls in plain maps, and the outcomes that must follow from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::limits::{BACKOFF_FIRST, BACKOFF_JITTER, CANDIDATES_MOST, DEALLOCATION, VALID_MOST};
 
-/// One negotiation.
+/// Record of one negotiation.
 pub(super) struct Log {
     /// Its place among all that have begun.
     number: usize,
@@ -17,14 +17,14 @@ pub(super) struct Log {
     /// Nodes that a party was known to reject when they were evaluated, and has not taken back.
     hidden: BTreeSet<(Arc<str>, Node)>,
     parties: Vec<(Arc<str>, Subject)>,
-    /// What was agreed on.
+    /// Nodes on which the parties agreed.
     viable: Vec<Node>,
     /// Whether parties allocate, and have allocated.
     is_allocating: bool,
     is_allocated: bool,
-    /// What a party has said of a node last, when asked for this negotiation.
+    /// Latest answer of a party about a node to a question of this negotiation: whether it suits.
     said: BTreeMap<(Arc<str>, Node), bool>,
-    /// What has been kept of a party's answers about a node since it began: it may have been taken over.
+    /// Answers of a party about a node that were kept since the negotiation began, any of which may have been taken over.
     kept: BTreeSet<(Arc<str>, Node, bool)>,
     /// The calls to allocate: their party, and the nodes on which all claims that it was asked for can be used.
     allocations: BTreeMap<CallId, (Arc<str>, Option<Vec<Node>>)>,

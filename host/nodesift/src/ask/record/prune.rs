@@ -134,7 +134,7 @@ const CAPACITY: [&str; 4] = ["storageClassName", "nodeTopology", "capacity", "ma
 const SLICE_SPEC: [&str; 8] =
     ["driver", "pool", "nodeName", "allNodes", "nodeSelector", "perDeviceNodeSelection", "devices", "sharedCounters"];
 
-/// What is kept of objects.
+/// Selection of the fields of objects that are kept.
 pub(super) struct Pruning<'a> {
     imports: &'a BTreeSet<Interface>,
     annotation_keys: &'a [String],
@@ -171,7 +171,7 @@ impl<'a> Pruning<'a> {
         self.imports.iter().any(|interface| interface.depends_on_pods_on_nodes())
     }
 
-    /// A node.
+    /// Returns a node with only the fields that can be read.
     pub(super) fn node(&self, node: &Value) -> Value {
         let mut kept = json!({
             "apiVersion": "v1",
@@ -195,7 +195,7 @@ impl<'a> Pruning<'a> {
         kept
     }
 
-    /// A pod.
+    /// Returns a pod with only the fields that can be read.
     pub(super) fn pod(&self, pod: &Value) -> Value {
         let mut spec = picked(&pod["spec"], &POD_SPEC);
         for (list, fields) in [("containers", &CONTAINER[..]), ("initContainers", &CONTAINER), ("volumes", &VOLUME)] {
@@ -291,7 +291,7 @@ fn picked(map: &Value, fields: &[&str]) -> Value {
     Value::Object(fields.iter().filter_map(field).collect::<Map<_, _>>())
 }
 
-/// The same of each map in a list.
+/// Keeps the fields with these names of each map in a list.
 fn each(list: &Value, fields: &[&str]) -> Value {
     let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
     Value::Array(items.iter().map(|item| picked(item, fields)).collect())

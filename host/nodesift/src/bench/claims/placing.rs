@@ -21,13 +21,13 @@ use crate::measure::Times;
 pub(in super::super) struct PlaceJob {
     /// The names of the nodes, by row.
     pub(in super::super) nodes: Vec<String>,
-    /// The pods.
+    /// UIDs of the pods to place.
     pub(in super::super) uids: Vec<String>,
     /// Where the sidecar listens.
     pub(in super::super) unix: PathBuf,
 }
 
-/// What the client measures.
+/// Figures that the client has measured.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in super::super) struct PlaceFigures {
     /// Pods that are placed in each round.
@@ -44,7 +44,7 @@ pub(in super::super) struct PlaceFigures {
 const CLIENTS: usize = 4;
 /// Rounds whose median counts. In each, all pods are placed, and then forgotten.
 const ROUNDS: usize = 5;
-/// The same with `--quick`.
+/// Rounds whose median counts with `--quick`.
 const ROUNDS_QUICK: usize = 1;
 /// Nodes that may be lost to another client between the two calls, for one pod.
 const RETRIES: usize = 16;

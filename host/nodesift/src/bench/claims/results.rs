@@ -42,10 +42,11 @@ pub(in super::super) struct DeviceFigures {
     pub(in super::super) devices: usize,
     /// Devices that claims hold.
     pub(in super::super) held: usize,
-    /// Until it is known what an expression says of every device that was never seen before. It reads attributes of which the
-    /// devices have eight different values together.
+    /// Time until the outcomes of an expression are known for every device, none of which was seen before. It reads attributes of
+    /// which the devices have eight different values together.
     pub(in super::super) new_expression_common_ns: u64,
-    /// The same for one that reads an attribute of which every device has its own value.
+    /// Time until the outcomes of an expression are known for every device, none of which was seen before. It reads an attribute of
+    /// which every device has its own value.
     pub(in super::super) new_expression_distinct_ns: u64,
     /// Pods that are placed in the next two figures.
     pub(in super::super) placed_pods: usize,
@@ -53,6 +54,6 @@ pub(in super::super) struct DeviceFigures {
     pub(in super::super) placed_per_second: u64,
     /// Clients of the next figure.
     pub(in super::super) clients: usize,
-    /// The same for so many clients together.
+    /// Pods that so many clients place in a second together over the Unix socket.
     pub(in super::super) placed_by_clients_per_second: u64,
 }

@@ -1,4 +1,4 @@
-//! What a call of an accounting module costs on this machine. Start at [`bench`].
+//! Cost of a call of an accounting module on this machine. Start at [`bench`].
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::limits::{ACCOUNTING_BENCH_OBJECTS, MODULE_BENCH_TIME};
 use crate::terminal::{self, counted};
 
-/// What was measured.
+/// Results of a benchmark of an accounting module.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Figures {

@@ -27,7 +27,7 @@ use super::super::cases::{Reading, listed, text_of};
 use super::object::PlainObject;
 use crate::exit::Failure;
 
-/// What such a file says in `kind`.
+/// Value of `kind` in a file of cases of accounting modules.
 const KIND: &str = "accounting";
 
 /// The module of a project, as `nodesift module build` names it.
@@ -50,28 +50,28 @@ pub(in super::super) struct Cases {
     pub(super) cases: Vec<Case>,
 }
 
-/// One case.
+/// A case of an accounting module.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: String,
     /// Where it begins in its file.
     pub(super) line: u64,
-    /// A JSON object.
+    /// Arguments of the module, as a JSON object.
     pub(super) args: String,
     pub(super) subject: Subject,
     pub(super) expected: Expected,
 }
 
-/// What the module is asked about.
+/// Object that the module is asked about.
 #[derive(Debug)]
 pub(super) enum Subject {
     Pod(PlainObject),
     Node(PlainObject),
-    /// Nothing but arguments.
+    /// No object: the case is about the arguments alone.
     None,
 }
 
-/// What it is to say.
+/// Expected answer of the module.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Standard,

@@ -30,7 +30,7 @@ const TEXTS: [&str; 12] =
 /// Bytes of the longest texts: as many as all annotations of an object can have.
 const LONG: usize = 256 << 10;
 
-/// What was found.
+/// Results of the checks, with a description of the module.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
@@ -110,7 +110,7 @@ fn shared(objects: &[PlainObject]) -> Vec<Arc<dyn AccountedObject>> {
     objects.iter().map(|object| Arc::new(object.clone()) as Arc<dyn AccountedObject>).collect()
 }
 
-/// What was said of objects.
+/// Answers of a module about pods and nodes.
 struct Answers {
     pods: Vec<Result<Ruling, Fault>>,
     nodes: Vec<Result<Result<Sums, String>, Fault>>,

@@ -1,4 +1,4 @@
-//! What an accounting module is, as a table and as a document. Start at [`Document::of`].
+//! Description of an accounting module, as a table and as a document. Start at [`Document::of`].
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{args_of, load, unusable};
 use crate::cluster;
 use crate::terminal::{Paint, render, table};
 
-/// What a module is.
+/// Description of an accounting module.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Document {
@@ -37,12 +37,12 @@ pub(in super::super) struct Document {
 #[derive(Debug, Serialize)]
 struct Import {
     interface: &'static str,
-    /// What can be read through it.
+    /// Facts that can be read through the interface.
     gives: &'static str,
 }
 
 impl Document {
-    /// What a module says of itself with the arguments of the cases beside it; none for one that is no accounting module.
+    /// Describes a module, with its needs for the arguments of the cases beside it; none for one that is no accounting module.
     ///
     /// # Errors
     ///

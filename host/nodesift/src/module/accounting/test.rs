@@ -14,7 +14,7 @@ use super::object::PlainObject;
 use super::{load, unusable};
 use crate::cluster;
 
-/// What a module has said.
+/// Answer of a module to one case.
 enum Said {
     Pod(Ruling),
     Node(Result<Amounts, String>),
@@ -76,7 +76,7 @@ fn asked(accounting: &Accounting, subject: &Subject) -> Said {
     }
 }
 
-/// Those that are not 0.
+/// Amounts by name, without those that are 0.
 fn some(amounts: &[(Arc<str>, i64)]) -> Amounts {
     amounts.iter().filter(|(_, amount)| *amount != 0).map(|(name, amount)| (name.to_string(), *amount)).collect()
 }
@@ -111,7 +111,7 @@ fn differences(case: &Case, said: &Said) -> Vec<Difference> {
     }
 }
 
-/// Where amounts differ.
+/// Compares a part of an account; `None` where the amounts are equal.
 fn part(name: &str, expected: &Amounts, found: &Amounts) -> Option<Difference> {
     let text = |amounts: &Amounts| format!("{name} {}", listed(amounts));
     (expected != found).then(|| Difference { node: None, expected: text(expected), actual: text(found) })

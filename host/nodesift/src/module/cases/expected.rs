@@ -1,10 +1,10 @@
-//! What a case expects. Start at [`Expected`].
+//! Expectations of a case. Start at [`Expected`].
 
 use std::collections::BTreeMap;
 
 use nodesift_sandbox::Code;
 
-/// What a module is to answer.
+/// Expected answer of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::module) enum Expected {
     /// It refuses its arguments with a text that contains this.
@@ -29,12 +29,12 @@ pub(in crate::module) struct ExpectedFault {
     pub(in crate::module) detail: Option<String>,
 }
 
-/// What is expected of one node.
+/// Expected verdict about one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::module) enum Wanted {
     /// The pod fits it.
     Fits,
-    /// It is rejected.
+    /// The pod is rejected on the node.
     Rejected(Rejection),
 }
 
@@ -43,6 +43,6 @@ pub(in crate::module) enum Wanted {
 pub(in crate::module) struct Rejection {
     /// All reasons, sorted; `None` for any.
     pub(in crate::module) reasons: Option<Vec<String>>,
-    /// `None` for any.
+    /// Status code of kube-scheduler; `None` for any.
     pub(in crate::module) code: Option<Code>,
 }

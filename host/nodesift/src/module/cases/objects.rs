@@ -71,7 +71,7 @@ const SCHEDULER: &str = "default-scheduler";
 /// Pods that a node may run in its short form.
 const POD_LIMIT: u64 = 110;
 
-/// What nodes show of named sums, by node and by name.
+/// Named sums of nodes, by node and by name of the sum.
 pub(in super::super) type NodeSums = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// A field's value and its path.
@@ -81,17 +81,17 @@ type Field<'t> = (Option<&'t At<Tree>>, String);
 pub(in super::super) struct Reading<'r> {
     pub(in super::super) reader: &'r mut Reader,
     pub(in super::super) objects: Vec<Object>,
-    /// What the short forms of nodes say of sums: no object does.
+    /// Sums in the short forms of nodes, which no Kubernetes object has.
     pub(in super::super) sums: NodeSums,
 }
 
 impl<'r> Reading<'r> {
-    /// Nothing is read yet.
+    /// Creates an empty collection of objects.
     pub(in super::super) fn new(reader: &'r mut Reader) -> Self {
         Self { reader, objects: Vec::new(), sums: NodeSums::new() }
     }
 
-    /// `nodes`.
+    /// Reads the field `nodes`.
     pub(super) fn nodes(&mut self, field: Field<'_>) {
         for (at, path) in self.items(field) {
             self.one_node(at, &path);
@@ -107,7 +107,7 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// `pods`.
+    /// Reads the field `pods`.
     pub(super) fn pods(&mut self, field: Field<'_>) {
         for (index, (at, path)) in self.items(field).into_iter().enumerate() {
             if let Some(pod) = self.one_pod(at, &path, &format!("pod-{index}")) {
@@ -116,7 +116,7 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// `namespaces`.
+    /// Reads the field `namespaces`.
     pub(super) fn namespaces(&mut self, field: Field<'_>) {
         for (at, path) in self.items(field) {
             if is_whole(at) {

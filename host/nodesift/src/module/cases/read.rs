@@ -65,7 +65,7 @@ const POD_NAME: &str = "pod";
 /// Why there are no cases.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// What is wrong in the file.
+    /// Errors in the file, each with its line and path.
     Problems(Vec<Problem>),
     /// The policy beside it is invalid.
     Policy(PolicyError),
@@ -147,7 +147,7 @@ fn refuse_repeated_names(reader: &mut Reader, fields: &Fields<'_>) {
     }
 }
 
-/// What a file says of all of its cases.
+/// Fields of a file that apply to all of its cases.
 struct File<'t> {
     folder: &'t Path,
     given: Option<&'t Path>,
@@ -229,7 +229,7 @@ fn moment(reader: &mut Reader, (at, path): (Option<&At<Tree>>, String)) -> Optio
     moment
 }
 
-/// What a case expects.
+/// Reads the expectation of a case.
 fn expected(reader: &mut Reader, at: &At<Tree>, path: &str, fields: &Fields<'_>, nodes: &[String]) -> Option<Expected> {
     let said: Vec<&str> = ["fits", "rejects", "refuses", "fault", "log"]
         .into_iter()
@@ -274,7 +274,7 @@ fn fault(reader: &mut Reader, (at, path): (Option<&At<Tree>>, String)) -> Option
     reader.text(fields.get("kind")).map(|kind| ExpectedFault { kind: kind.value, detail })
 }
 
-/// What is expected of each node.
+/// Reads the expected verdict about each node.
 fn wanted(reader: &mut Reader, fields: &Fields<'_>, nodes: &[String]) -> Option<BTreeMap<String, Wanted>> {
     let all = |wanted: &Wanted| nodes.iter().map(|node| (node.clone(), wanted.clone())).collect();
     let rejected = |reasons: Option<Vec<String>>| Wanted::Rejected(Rejection { reasons, code: None });

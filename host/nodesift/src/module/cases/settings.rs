@@ -1,4 +1,4 @@
-//! What a policy would grant the module of a case: limits, `allow`, annotations and arguments. Start at [`Settings::policy`].
+//! Grants of a policy for the module of a case: limits, `allow`, annotations and arguments. Start at [`Settings::policy`].
 //!
 //! What a file of cases says of it is checked by the reader of policies, as a policy of one predicate.
 
@@ -20,7 +20,7 @@ const PREDICATE: &str = "module";
 /// The file of a project's policy.
 const POLICY_FILE: &str = "policy.yaml";
 
-/// What a file of cases, or a case in it, says.
+/// Policy fields in a file of cases, or in a case of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     pub(super) scheduler_names: Option<At<Value>>,

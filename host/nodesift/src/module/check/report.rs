@@ -11,13 +11,13 @@ use super::super::{Import, allow, table_of as table_of_imports};
 use crate::args::Format;
 use crate::terminal::{Paint, render, table};
 
-/// One check.
+/// Result of one check of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(in super::super) struct Check {
     name: &'static str,
     passed: bool,
     detail: String,
-    /// What to do where it has failed.
+    /// Advice for the author where the check has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<&'static str>,
 }
@@ -38,7 +38,7 @@ impl Check {
     }
 }
 
-/// What was found.
+/// Results of all checks, with a description of the module.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
@@ -54,7 +54,7 @@ pub(super) struct Report {
     pub(super) checks: Vec<Check>,
 }
 
-/// What the module is granted.
+/// Limits and arguments that the policy grants the module.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Limits {

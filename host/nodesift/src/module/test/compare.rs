@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::call::{Answer, Outcome};
 use super::super::cases::{Expected, ExpectedFault, Rejection, Wanted};
 
-/// What is otherwise than a case expects.
+/// Difference between an answer and the expectation of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct Difference {

@@ -9,7 +9,7 @@ use super::compare::line_text;
 use crate::args::Format;
 use crate::terminal::{Paint, counted};
 
-/// What became of the cases of a file.
+/// Results of the cases of a file.
 #[derive(Debug)]
 pub(in super::super) struct Report {
     pub(in super::super) file: String,

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::limits::SOURCE_FILES;
 use crate::terminal;
 
-/// What is tested.
+/// Cases to run, and the module that they are about.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     /// The file of cases.
@@ -27,7 +27,7 @@ const SOURCES: [&str; 10] = ["c", "cjs", "go", "h", "js", "mjs", "py", "rs", "to
 const OTHERS: [&str; 6] = ["build", "dist", "node_modules", "sdk", "target", "tests"];
 
 impl Target {
-    /// What a path means: a folder with cases, a file of cases, or a module beside its cases.
+    /// Resolves a path: a folder with cases, a file of cases, or a module beside its cases.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::limits::WATCH_LOOK;
 use crate::terminal;
 
-/// What a file was when it was looked at; `None` where it is not there.
+/// Modification time and size of a file in bytes; `None` where it is not there.
 type Stamp = Option<(SystemTime, u64)>;
 
 /// Runs the cases now and after every change, for ever.

@@ -1,4 +1,4 @@
-//! What is written into the status, when, and for which object.
+//! Writes of the policy object's status: their content, their times, and the object that they are about.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::time::Duration;

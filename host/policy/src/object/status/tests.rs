@@ -28,7 +28,7 @@ fn report<'a>(replica: &'a str, attempt: &'a Attempt, now: &'a str) -> Report<'a
     Report { object: "default", replica, attempt, at: AT, now, is_due: false }
 }
 
-/// What a server makes of an apply: the entry of the replica is replaced, and the conditions.
+/// Simulates a server-side apply: the entry of the replica is replaced, and the conditions.
 fn apply(object: &mut Value, applied: &Value) {
     let status = &applied["status"];
     let mine = status["replicas"][0].clone();

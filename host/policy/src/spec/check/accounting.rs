@@ -10,7 +10,7 @@ use nodesift_engine::OnAccountError;
 use nodesift_sandbox::accounting::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use nodesift_sandbox::limits::ACCOUNTING_ANNOTATIONS;
 
-/// What counts of a pod of which no account is known, as documents write it.
+/// Values of `onError` of the accounting component, as documents write them.
 const ON_ACCOUNT_ERROR: [(&str, OnAccountError); 3] =
     [("Keep", OnAccountError::Keep), ("Standard", OnAccountError::Standard), ("Refuse", OnAccountError::Refuse)];
 

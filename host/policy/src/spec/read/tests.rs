@@ -30,7 +30,7 @@ fn read(folder: &TempDir) -> Result<Policy, PolicyError> {
     Policy::read_file(folder.path(), BUILTINS)
 }
 
-/// What is refused, with the folder left out.
+/// Returns the message of a refusal, with the folder left out.
 fn refusal(files: &[(&str, &str)]) -> String {
     let folder = folder(files);
     let error = read(&folder).map(|policy| panic!("accepted: {policy:?}")).unwrap_err();

@@ -1,4 +1,5 @@
-//! What fails is retried with backoff, delays no other object, and keeps its version from being observed meanwhile.
+//! Tests of retries: a change that fails is retried with backoff, delays no other object, and keeps its version from being observed
+//! meanwhile.
 
 use super::*;
 

@@ -13,7 +13,7 @@ use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
 #[derive(Debug, Default)]
 pub(super) struct Files(pub(super) Vec<(PathBuf, Option<State>)>);
 
-/// What changes with a file's content: device, inode, time of modification in seconds and nanoseconds, length.
+/// Metadata that changes with a file's content: device, inode, time of modification in seconds and nanoseconds, length.
 pub(super) type State = (u64, u64, i64, i64, u64);
 
 /// Where a pod finds its service account.
@@ -33,7 +33,7 @@ impl Files {
         Self::of(paths)
     }
 
-    /// Those of the service account of a pod.
+    /// Returns the files of a pod's service account: token and CA certificate.
     pub(super) fn of_service_account() -> Self {
         Self::of(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)).into())
     }

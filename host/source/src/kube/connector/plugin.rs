@@ -33,42 +33,42 @@ pub enum PluginError {
         _ => "cannot be started",
     })]
     Start {
-        /// The command.
+        /// Command of the plugin, as in the kubeconfig.
         command: String,
-        /// What the system reports.
+        /// I/O error of starting the process, or of waiting for it.
         source: io::Error,
-        /// What the kubeconfig says of how to install it, behind a semicolon; empty where it says nothing.
+        /// Install hint of the kubeconfig, behind a semicolon; empty where there is none.
         hint: String,
     },
     /// It has not ended in time.
     #[error("the credential plugin {command:?} hangs: it was ended after {} s", time.as_secs())]
     Hangs {
-        /// The command.
+        /// Command of the plugin, as in the kubeconfig.
         command: String,
         /// The time that it was given.
         time: Duration,
     },
-    /// It has failed.
+    /// It has ended with a failure.
     #[error("the credential plugin {command:?} has failed, {status}{said}")]
     Failed {
-        /// The command.
+        /// Command of the plugin, as in the kubeconfig.
         command: String,
         /// How it has ended.
         status: ExitStatus,
         /// The beginning of what it has written to stderr, behind a colon; empty where it has written nothing.
         said: String,
     },
-    /// What it has printed is no credential.
+    /// It has printed no usable `ExecCredential`.
     #[error("the credential plugin {command:?} has printed {what}")]
     Answer {
-        /// The command.
+        /// Command of the plugin, as in the kubeconfig.
         command: String,
-        /// What it has printed, in words: never its text.
+        /// Description of the output, never its text.
         what: &'static str,
     },
 }
 
-/// What a plugin gives.
+/// Credentials that a plugin has printed.
 #[derive(Debug, Default)]
 pub(super) struct Credential {
     pub(super) token: Option<SecretString>,

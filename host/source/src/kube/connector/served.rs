@@ -19,7 +19,7 @@ use super::*;
 /// A name that no resolver knows.
 const NAME: &str = "api.invalid";
 
-/// What a server or a proxy has been asked.
+/// Requests that a server or a proxy has received.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A server with TLS, and the certificates that lead to it.
@@ -73,7 +73,7 @@ impl Served {
         Self { folder, tls, address, asked }
     }
 
-    /// What a client gets that is prepared from a kubeconfig with these fields of the cluster.
+    /// Returns the response, or the error, of a client prepared from a kubeconfig with these fields of the cluster and the user.
     async fn answer(&self, cluster: &Value, user: &Value, environment: Environment) -> Result<String, String> {
         let mut of_cluster = json!({"certificate-authority": "ca"});
         of_cluster.as_object_mut().unwrap().extend(cluster.as_object().unwrap().clone());

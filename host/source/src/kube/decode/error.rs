@@ -14,7 +14,7 @@ pub enum Error {
     OtherKind {
         /// The kind, and its group where that is not the core one.
         expected: String,
-        /// What it says that it is.
+        /// `apiVersion` and `kind` of the response, as far as it states them.
         found: String,
     },
     /// It does not say at which resourceVersion it is, so it cannot be told from one of another time.

@@ -16,7 +16,7 @@ use nodesift_object::decode::{decode, without_position};
 /// An event of a watch. An `ERROR` event is a [`Failure`].
 #[derive(Debug)]
 pub(crate) enum WatchEvent {
-    /// `ADDED` or `MODIFIED`.
+    /// `ADDED` or `MODIFIED`, with the object.
     Applied(Compiled),
     /// `DELETED`; the version is that of the deletion.
     Deleted(Identity),

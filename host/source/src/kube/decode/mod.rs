@@ -1,4 +1,4 @@
-//! What an API server sends, decoded and compiled: pages of lists, events of watches, statuses.
+//! Responses of an API server, decoded and compiled: pages of lists, events of watches, statuses.
 //!
 //! | file | holds |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `status` | `Status`, for `Failure` to classify |
 //! | `error` | [`Error`]: why a page cannot be used |
 //!
-//! Bytes are read once. One object that does not decode is set aside with its place and reason, and the rest is read. Pure
-//! functions: no I/O. Start at [`page`].
+//! Bytes are read once. One object that does not decode is set aside with its place and reason, and the rest is read. Pure functions: no
+//! I/O. Start at [`page`].
 
 mod error;
 mod event;

@@ -104,7 +104,7 @@ fn page_one_by_one(kind: Kind, text: &str, compiler: &Compiler) -> Result<Page, 
     Ok(page)
 }
 
-/// What a list says of itself.
+/// Kind, version and metadata of a list, as far as they have been read.
 #[derive(Debug, Default)]
 struct Seen {
     kind: Option<String>,
@@ -165,7 +165,7 @@ enum ListField {
     Other,
 }
 
-/// Decodes a list.
+/// Deserializes a list, and compiles its items.
 struct List<'a> {
     kind: Kind,
     compiler: &'a Compiler,

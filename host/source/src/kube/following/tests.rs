@@ -12,7 +12,7 @@ use crate::change::{Change, Record};
 use crate::kube::failure::Failure;
 use crate::kube::reflector::script::{Answer, Do, Script, bookmark, event, page, seconds};
 
-/// What follows a scripted server, and what it has delivered, in words.
+/// Follower of a scripted server, and the changes that it has delivered, in words.
 struct Bench {
     following: Following,
     server: Arc<Script>,
@@ -42,7 +42,7 @@ impl Bench {
         sleep(time).await;
     }
 
-    /// What was delivered since the last call.
+    /// Takes the changes that were delivered since the last call.
     fn told(&self) -> Vec<String> {
         std::mem::take(&mut *self.told.lock())
     }

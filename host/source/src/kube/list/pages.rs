@@ -27,7 +27,7 @@ impl Pages {
         Self { kind, compiler, decoding: VecDeque::new(), objects: Vec::new(), unreadable: Vec::new() }
     }
 
-    /// What compiles the objects.
+    /// Returns the compiler of the objects.
     pub(in crate::kube) fn compiler(&self) -> &Compiler {
         &self.compiler
     }
@@ -59,7 +59,7 @@ impl Pages {
         Ok((std::mem::take(&mut self.objects), std::mem::take(&mut self.unreadable)))
     }
 
-    /// Drops all pages.
+    /// Drops all pages, so that the list can begin again.
     pub(in crate::kube) fn clear(&mut self) {
         *self = Self::new(self.kind, self.compiler.clone());
     }

@@ -1,4 +1,4 @@
-//! What the objects of a kind are compiled with beyond what every policy reads, such as annotations. It changes only with a
+//! Selection with which the objects of a kind are compiled, beyond what every policy reads, such as annotations. It changes only with a
 //! list: so what is held of a kind always has the same. Start at [`Keys`].
 
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use tokio::sync::watch;
 use crate::change::Compiler;
 use nodesift_object::Kind;
 
-/// What one kind is compiled with.
+/// Compiler of one kind's objects, and the selection that policies want.
 #[derive(Debug)]
 pub(in crate::kube) struct Keys {
     kind: Kind,
-    /// What policies read. `None` for a kind of which all read the same.
+    /// Selection of all policies; `None` for a kind of which all read the same.
     wanted: Option<watch::Receiver<Arc<Selection>>>,
     /// Of the newest list that was delivered; before the first, of what was wanted at the beginning.
     compiler: Mutex<Compiler>,
@@ -64,7 +64,7 @@ pub(in crate::kube) fn has_annotations(kind: Kind) -> bool {
     matches!(kind, Kind::Node | Kind::Pod)
 }
 
-/// What of a selection matters to a kind.
+/// Returns the part of a selection that is about a kind.
 pub(in crate::kube) fn selection_of(kind: Kind, selection: &Selection) -> Selection {
     match kind {
         Kind::Pod => selection.of_pods(),

@@ -21,25 +21,25 @@ use crate::kube::kinds::Resource;
 use crate::kube::metrics::Metrics;
 use crate::limits::NAMED_LIST_BYTES;
 
-/// What is known of an object.
+/// Last known state of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// The server does not serve its kind.
     NotServed,
     /// There is no object of this name.
     Absent,
-    /// It is there.
+    /// The object exists, as the server has written it.
     Present(NamedObject),
 }
 
 /// An object as the server has written it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedObject {
-    /// `metadata.uid`.
+    /// UID of the object, `metadata.uid`.
     pub uid: Arc<str>,
     /// `metadata.generation`: it rises with each change that is not one of the status.
     pub generation: i64,
-    /// The whole object.
+    /// The whole object, as JSON text.
     pub json: Arc<str>,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::kube) struct Named<D> {
     deliver: Arc<D>,
     health: Health,
     metrics: Metrics,
-    /// What the pages of the list in progress hold of it.
+    /// The object, if a page of the list in progress has it.
     listed: Option<NamedObject>,
 }
 
@@ -96,7 +96,7 @@ fn read(json: &RawValue) -> Result<(NamedObject, Metadata<'_>), Failure> {
 }
 
 impl<D: Fn(Seen) + Send + Sync> Named<D> {
-    /// What one line of a watch says: a resourceVersion, and what it makes known.
+    /// Decodes one line of a watch; returns its resourceVersion, and the state of the object that it shows, if any.
     fn event(&self, line: &[u8]) -> Result<(Arc<str>, Option<Seen>), Failure> {
         let line = Line::read(line)?;
         let (found, metadata) = read(line.object)?;

@@ -1,5 +1,4 @@
-//! What becomes of the objects of a kind that a reflector reads: they are decoded, compiled, and delivered as [`Change`]s. Start
-//! at [`Objects`].
+//! Sink for the objects of a kind that a reflector reads: they are decoded, compiled, and delivered as [`Change`]s. Start at [`Objects`].
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use nodesift_object::Kind;
 /// Takes changes that arrived together. It must not block.
 pub type Deliver = Arc<dyn Fn(Vec<Change>) + Send + Sync>;
 
-/// What the reflector of one kind says to others.
+/// Outputs of the reflector of one kind: changes, freshness and health.
 pub(in crate::kube) struct Outlet {
     kind: Kind,
     deliver: Deliver,

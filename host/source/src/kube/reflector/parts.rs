@@ -48,14 +48,14 @@ struct State {
     is_counted: bool,
 }
 
-/// One object.
+/// State of one object that is followed, or was.
 #[derive(Default)]
 struct Followed {
     /// None where it is not wanted any more.
     task: Option<AbortHandle>,
     /// Whether it has been listed since it is wanted.
     is_listed: bool,
-    /// What has been said of it; none where it does not exist.
+    /// The object as it was last read; `None` where it does not exist.
     object: Option<Compiled>,
     version: Arc<str>,
     /// The resourceVersion of what was said last: of the object, of its deletion, or of a list without it.
@@ -69,7 +69,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// What a list says.
+    /// Notes the result of a list: the object, or that it does not exist.
     fn list(&mut self, object: Option<Compiled>, version: &Arc<str>) {
         self.said = Arc::clone(object.as_ref().map_or(version, |object| &object.identity.version));
         (self.object, self.version, self.is_listed) = (object, Arc::clone(version), true);
@@ -81,7 +81,7 @@ impl State {
         self.objects.values().filter(|followed| followed.task.is_some())
     }
 
-    /// Those that are wanted and of which freshness and health speak: all, as long as no active policy reads the kind.
+    /// Iterates over the wanted objects that freshness and health depend on: all, as long as no active policy reads the kind.
     fn heeded(&self) -> impl Iterator<Item = &Followed> {
         let is_counted = self.is_counted;
         self.wanted().filter(move |followed| followed.is_counted || !is_counted)
@@ -137,7 +137,7 @@ impl Parts {
         names.iter().find_map(|name| state.objects.get(name.as_str())?.failure.clone())
     }
 
-    /// Ends all tasks.
+    /// Ends the tasks of all objects.
     pub(in crate::kube) fn abort(&self) {
         self.state
             .lock()
@@ -169,7 +169,7 @@ impl Parts {
         (state.is_delivered, state.is_complete) = (true, true);
     }
 
-    /// What has been read of one object.
+    /// Handles the changes that were read of one object.
     fn take(&self, name: &Arc<str>, changes: Vec<Change>) {
         let mut state = self.state.lock();
         let (is_delivered, kind, mut restored) = (state.is_delivered, self.kind, None);

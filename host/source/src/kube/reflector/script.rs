@@ -144,7 +144,7 @@ impl Stream for Chunks {
     }
 }
 
-/// What a reflector did in a run.
+/// Record of what a reflector did in a run.
 pub(in crate::kube) struct Seen {
     /// Every request, with the time since the beginning.
     pub(in crate::kube) asked: Vec<(Duration, String)>,

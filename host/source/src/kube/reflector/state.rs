@@ -28,7 +28,7 @@ use crate::limits::{
 };
 use nodesift_object::version;
 
-/// What a reflector does next.
+/// Next request or wait of a reflector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
     /// Read a page of a list.
@@ -42,7 +42,7 @@ pub(super) enum State {
     Waiting {
         /// When the wait ends.
         until: Instant,
-        /// What follows; never another wait.
+        /// State after the wait; never another wait.
         then: Box<State>,
     },
 }
@@ -61,7 +61,7 @@ pub(super) enum Outcome {
     NoPage(Failure),
     /// A watch has ended.
     WatchEnded {
-        /// How it ended.
+        /// The way in which it ended.
         end: End,
         /// The time since it was requested.
         lasted: Duration,
@@ -82,7 +82,7 @@ pub(super) enum Outcome {
 pub(in crate::kube) enum End {
     /// The server ended it between two events.
     Orderly,
-    /// The connection broke.
+    /// The connection broke, with the reason.
     Cut(String),
     /// It was still open when it should long have ended, so the connection is dead.
     Silent,
@@ -92,16 +92,16 @@ pub(in crate::kube) enum End {
     Lagging,
 }
 
-/// What to do with an outcome before the next request.
+/// Effect of an outcome, to be carried out before the next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Nothing.
+    /// There is nothing to do.
     None,
     /// Keep the page: more follow.
     Keep,
     /// The page was the last one: the list is complete.
     Whole {
-        /// Its resourceVersion.
+        /// `metadata.resourceVersion` of the list.
         version: Arc<str>,
         /// The newest resourceVersion seen before, where the cluster was restored from a backup and does not know it.
         void: Option<Arc<str>>,
@@ -168,7 +168,7 @@ pub(super) struct Reflector {
     newest: Arc<str>,
     /// Lists that were older than that, without one between them, or an event, that was not.
     lagging: Option<Lag>,
-    /// What the list in progress makes void; see [`Effect::Whole`].
+    /// Newest resourceVersion seen before, which the list in progress makes void; see [`Effect::Whole`].
     void: Option<Arc<str>>,
     /// The resourceVersion of the list in progress: that of its first page, so that a watch from there misses nothing.
     list_version: Arc<str>,
@@ -214,7 +214,7 @@ impl Reflector {
         Self { name: Some(Arc::clone(name)), unserved: UNSERVED_NAME_PERIOD, ..self }
     }
 
-    /// What to do next.
+    /// Returns the next request or wait.
     pub(super) fn state(&self) -> &State {
         &self.state
     }

@@ -24,7 +24,7 @@ use crate::kube::server::Server;
 use crate::limits::{PROBE_AFTER, PROBE_TIME, RETRY_FIRST, RETRY_MOST, WATCH_LEAST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::version::{is_newer, is_number};
 
-/// What a sink wants of its reflector beside what the server's answers decide.
+/// Request of a sink to its reflector, beside what the server's answers decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kube) enum Turn {
     /// A list from its beginning; with the reason where none is in progress.
@@ -38,10 +38,11 @@ pub(in crate::kube) trait Sink: Send {
     /// Waits until [`Self::turn`] may want something; for ever where that cannot happen.
     fn changed(&self) -> BoxFuture<'static, ()>;
 
-    /// What is wanted now, while a list is in progress or not.
+    /// Returns the sink's request to its reflector, if it has one. `is_listing`: whether a list is in progress, or waits for its next
+    /// attempt.
     fn turn(&mut self, is_listing: bool) -> Option<Turn>;
 
-    /// A list begins.
+    /// Prepares for a list, before its first page.
     fn begin(&mut self);
 
     /// Adds a page to the list in progress.

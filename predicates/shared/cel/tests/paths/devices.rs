@@ -8,10 +8,10 @@ use crate::expressions::{ATTRIBUTES, CAPACITIES, DOMAINS};
 /// Names in a change that makes a device large.
 const MANY: usize = 30;
 
-/// What the names of devices are made of: what expressions read, and more.
+/// Names for random devices: those that expressions read, and more.
 pub(crate) struct Vocabulary {
     drivers: Vec<String>,
-    /// Domain and name.
+    /// Domain and name of each attribute.
     attributes: Vec<(String, String)>,
     capacities: Vec<(String, String)>,
 }
@@ -49,7 +49,7 @@ impl Vocabulary {
         all
     }
 
-    /// A device.
+    /// Makes a random device with names of the vocabulary.
     pub(crate) fn device(&self, rng: &mut Rng) -> Device {
         let mut device = Device {
             driver: rng.pick(&self.drivers).clone(),

@@ -1,4 +1,4 @@
-//! What expressions read of a device, and the keys made of it.
+//! Paths that expressions read of a device, and the keys made of them.
 //!
 //! Here: which expressions have paths, and which. `random` compares the outcomes of devices with equal keys; `time` measures.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]

@@ -19,7 +19,7 @@ const EXPRESSIONS: u64 = 8_000;
 const PAIRS: usize = 6;
 const PAIRS_OF_DOCUMENTS: usize = 40;
 
-/// What a run has at least, so that nothing degenerates unnoticed.
+/// Minimum counts of a run, so that nothing degenerates unnoticed.
 const LEAST: Counts = Counts {
     triples: 40_000,
     with_paths: 25_000,
@@ -46,7 +46,7 @@ struct Counts {
     yes: usize,
     no: usize,
     errors: usize,
-    /// Different outcomes.
+    /// Pairs of devices with different outcomes.
     apart: usize,
 }
 

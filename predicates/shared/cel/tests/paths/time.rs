@@ -20,7 +20,7 @@ const OF_ALL_BY_PATTERN: &str = "device.attributes['gpu.example.com'].uuid.match
 const WITH_ERRORS: &str = "device.attributes['gpu.example.com'].none == device.attributes['gpu.example.com'].model";
 const WITHOUT_PATHS: &str = "device.attributes['gpu.example.com'].exists(k, v, k == 'numa' && v == 1)";
 
-/// What a program does per cluster.
+/// Measurements of one expression over all devices.
 struct Measured {
     took: Duration,
     evaluated: usize,
@@ -76,7 +76,8 @@ fn measure(text: &str, devices: &[Device], faults: &[Option<String>]) -> Measure
     Measured { took: began.elapsed(), evaluated, matching }
 }
 
-/// As drivers of GPUs publish them: ten attributes, two capacities. Two models, four NUMA nodes; the rest is of one kind.
+/// Makes a device as drivers of GPUs publish them: ten attributes, two capacities. There are two models and four NUMA nodes; each device
+/// has a UUID of its own.
 fn device(at: usize) -> Device {
     let text = |text: &str| Attribute::String(text.to_owned());
     let model = if at.is_multiple_of(2) { "h100" } else { "l4" };

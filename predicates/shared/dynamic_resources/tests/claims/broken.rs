@@ -16,7 +16,7 @@ use crate::project::{Nodes, Projected};
 /// Clusters whose facts are damaged.
 const CLUSTERS: u64 = 60;
 
-/// Damages per pod.
+/// Damaged variants of the facts of each pod.
 const DAMAGES: usize = 12;
 
 fn numa() -> Option<ConstraintKind> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::found::{Verdicts, ask, differences, up_to_cel};
 use crate::project::Nodes;
 
-/// What is in the data, asserted so that no case is lost unnoticed.
+/// Counts of the data, asserted so that no case is lost unnoticed.
 const CLEAN: Counts = Counts { documents: 43, pods: 1030, verdicts: 12_532, allocations: 3_691, devices: 7_436 };
 const CORRECTED: Counts = Counts { documents: 20, pods: 52, verdicts: 604, allocations: 124, devices: 228 };
 
@@ -31,7 +31,7 @@ struct Counts {
     devices: usize,
 }
 
-/// What searching took.
+/// Work of the searches for all pods.
 #[derive(Debug, Default)]
 struct Work {
     /// Per pod that was searched for, the steps on its worst node.

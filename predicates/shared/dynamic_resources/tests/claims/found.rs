@@ -1,4 +1,4 @@
-//! What the predicate answers for a pod, in the form of the reference: verdicts by node, and devices as JSON.
+//! Answers of the predicate for a pod, in the form of the reference: verdicts by node, and devices as JSON.
 
 use std::collections::BTreeMap;
 

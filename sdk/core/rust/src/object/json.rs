@@ -3,7 +3,7 @@
 use pbjson_types::value::Kind;
 use pbjson_types::{Struct, Value};
 
-/// Writes JSON text.
+/// JSON text of an object, built by appending.
 #[derive(Debug)]
 pub(super) struct JsonWriter(pub(super) String);
 

@@ -48,7 +48,7 @@ fn text_and_message_are_equal() {
     }
 }
 
-/// A length-delimited field.
+/// Encodes a length-delimited field of the protobuf wire format.
 fn field(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag << 3 | 2];
     prost::encoding::encode_varint(content.len() as u64, &mut bytes);

@@ -52,7 +52,7 @@ impl<'a> EntryText<'a> {
     }
 }
 
-/// A `Value`.
+/// A `google.protobuf.Value`, whose JSON text begins at `start`.
 #[derive(Debug)]
 struct ValueText<'a> {
     text: &'a mut JsonWriter,
@@ -81,7 +81,7 @@ enum Items {
     Entries,
 }
 
-/// What every message here does besides being decoded: nothing.
+/// Methods of [`prost::Message`] that decoding does not call; they do nothing.
 macro_rules! decoded_only {
     () => {
         fn encode_raw(&self, _: &mut impl BufMut) {}

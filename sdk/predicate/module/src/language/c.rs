@@ -17,7 +17,7 @@ const CLANGS: [&str; 10] = [
     "clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14",
 ];
 
-/// What to install.
+/// Command that installs the tools on Debian or Ubuntu, for error messages.
 const INSTALL: &str = "apt-get install clang lld make";
 
 pub(super) struct C;

@@ -10,7 +10,7 @@ use crate::model::{Model, doc_lines};
 
 const MADE: &str = "// Made from the contract by the test `bindings` of nodesift-module; not to be edited.\n";
 
-/// Types and functions.
+/// Generates `nodesift_contract.h`: every type and function of the contract.
 pub(crate) fn header(model: &Model) -> String {
     let mut text = format!(
         "{MADE}//\n// Every type and function of the contract. What `nodesift.h` has is easier to use. Lists and texts that a function\n\

@@ -244,7 +244,7 @@ fn results(model: &Model, function: &Function) -> String {
     }
 }
 
-/// What an option holds.
+/// Returns the type inside an `option`; `None` for any other type.
 fn option<'a>(model: &'a Model, kind: &Type) -> Option<&'a Type> {
     let Type::Id(id) = kind else { return None };
     match model.kind(*id) {

@@ -10,9 +10,9 @@ use wit_parser::{
 pub(crate) struct Model {
     pub(crate) resolve: Resolve,
     sizes: SizeAlign,
-    /// What can be imported, in the order of the world.
+    /// Interfaces that a predicate can import, in the order of the world.
     pub(crate) imports: Vec<InterfaceId>,
-    /// What a predicate exports.
+    /// Interfaces that a predicate exports, in the order of the world.
     pub(crate) exports: Vec<InterfaceId>,
 }
 
@@ -38,12 +38,12 @@ impl Model {
         &self.resolve.interfaces[id]
     }
 
-    /// As `node-labels`.
+    /// Returns the name of an interface, for example `node-labels`.
     pub(crate) fn name(&self, id: InterfaceId) -> &str {
         self.interface(id).name.as_deref().unwrap()
     }
 
-    /// As `nodesift:predicate/node-labels@0.2.0`.
+    /// Returns the full name of an interface, for example `nodesift:predicate/node-labels@0.2.0`.
     pub(crate) fn full_name(&self, id: InterfaceId) -> String {
         self.resolve.id_of(id).unwrap()
     }
@@ -99,7 +99,7 @@ pub(crate) fn doc_lines(docs: &Docs) -> Vec<&str> {
     docs.contents.as_deref().map(|text| text.trim().lines().map(str::trim_end).collect()).unwrap_or_default()
 }
 
-/// `rows-in` as `RowsIn`.
+/// Converts a name from kebab case to upper camel case: `rows-in` becomes `RowsIn`.
 pub(crate) fn camel(name: &str) -> String {
     name.split('-').map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
 }

@@ -30,7 +30,7 @@ impl<A: Accounting> Instance<A> {
         Ok(exports::Needs { annotations: needs.annotations, sums: needs.sums })
     }
 
-    /// What it says of the object as a pod.
+    /// Calls the module for the object as a pod, and sorts the amounts by name.
     pub fn pod(&self, object: &Object) -> exports::Ruling {
         // The host always configures first.
         let Some(accounting) = self.0.get() else { return exports::Ruling::Broken(String::from("not configured")) };
@@ -46,7 +46,7 @@ impl<A: Accounting> Instance<A> {
         }
     }
 
-    /// What it says of the object as a node.
+    /// Calls the module for the object as a node, and returns what it adds to sums.
     ///
     /// # Errors
     ///

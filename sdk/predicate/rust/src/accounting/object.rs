@@ -1,18 +1,18 @@
-//! What can be read of the object of a call. In a component each method is an import, and one that is not called is none; elsewhere
-//! the object is made of plain values.
+//! Facts of the object of a call. In a component each method is an import, and a method that is not called is not imported; elsewhere the
+//! object is made of plain values.
 
 use super::Amounts;
 
 /// An owner of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// `apiVersion`.
+    /// `apiVersion` of the owner, for example `apps/v1`.
     pub api_version: String,
-    /// `kind`.
+    /// `kind` of the owner, for example `ReplicaSet`.
     pub kind: String,
-    /// `name`.
+    /// Name of the owner.
     pub name: String,
-    /// `uid`.
+    /// UID of the owner.
     pub uid: String,
     /// Whether it manages the object; at most one does.
     pub controller: bool,
@@ -79,7 +79,7 @@ mod plain {
 
     use super::{Amounts, Object, Owner};
 
-    /// What the object of a test has.
+    /// Plain values behind the object of a test.
     #[derive(Debug, Clone, Default)]
     pub(super) struct Plain {
         annotations: BTreeMap<String, String>,
@@ -120,7 +120,7 @@ mod plain {
             self.plain.containers.clone()
         }
 
-        /// With an annotation.
+        /// Sets an annotation of the object.
         #[must_use]
         pub fn with_annotation(mut self, key: &str, value: &str) -> Self {
             self.plain.annotations.insert(key.into(), value.into());

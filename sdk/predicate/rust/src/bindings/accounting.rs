@@ -1,4 +1,4 @@
-//! The same for the contract of accounting modules, `wit/accounting`.
+//! Code that wit-bindgen generates from the contract of accounting modules, `wit/accounting`. Nothing here is written by hand.
 
 wit_bindgen::generate!({
     world: "accounting-guest",

@@ -1,4 +1,5 @@
-//! The same for the world `allocating`: an export that only some predicates have. Its types of facts are those of the other world.
+//! Code that wit-bindgen generates from the world `allocating`: an export that only some predicates have. Its types of facts are those of
+//! the world `guest`.
 
 wit_bindgen::generate!({
     world: "allocating",

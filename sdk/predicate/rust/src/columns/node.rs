@@ -196,8 +196,8 @@ pub mod node_features {
 
 /// Sums by name, which the policy's accounting component makes of nodes and of the pods on them.
 pub mod node_sums {
-    /// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
-    /// accounting component of the policy declares.
+    /// Returns the values of a sum: the total of what the node and the pods on it add; one entry per row of the batch. 0 in every row for a
+    /// name that no accounting component of the policy declares.
     #[must_use]
     pub fn column(name: &str) -> Vec<i64> {
         ask!(node_sums::column(name) or node_sums_column)
@@ -222,7 +222,8 @@ pub mod node_conditions {
     }
 }
 
-/// What the nodes of the batch say of themselves, in the form of [`node_labels`]. Code 0 means that the field is absent or empty.
+/// Fields of `status.nodeInfo` and the provider ID of the nodes of the batch, in the form of [`node_labels`]. Code 0 means that the field
+/// is absent or empty.
 ///
 /// As for labels, a verdict must depend only on the dictionary entries of the codes of the batch's rows.
 pub mod node_info {
@@ -286,7 +287,7 @@ pub mod node_devices {
     }
 }
 
-/// What external parties say of the nodes of the batch, for the pod being filtered.
+/// Answers of external parties about the nodes of the batch, for the pod being filtered.
 pub mod node_parties {
     pub use crate::bindings::nodesift::predicate::node_parties::PartyColumn;
 

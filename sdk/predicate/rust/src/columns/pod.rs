@@ -2,7 +2,7 @@
 
 /// The pod's namespace and labels.
 pub mod pod_labels {
-    /// `metadata.namespace`.
+    /// Returns the namespace of the pod, `metadata.namespace`.
     #[must_use]
     pub fn namespace() -> String {
         ask!(pod_labels::namespace() or pod_labels_namespace)
@@ -50,7 +50,7 @@ pub mod pod_spec {
         ask!(pod_spec::runtime_class() or pod_spec_runtime_class)
     }
 
-    /// `spec.hostNetwork`.
+    /// Whether the pod uses the node's network, `spec.hostNetwork`.
     #[must_use]
     pub fn host_network() -> bool {
         ask!(pod_spec::host_network() or pod_spec_host_network)
@@ -62,7 +62,7 @@ pub mod pod_spec {
         ask!(pod_spec::images() or pod_spec_images)
     }
 
-    /// `spec.schedulerName`.
+    /// Returns the name of the pod's scheduler, `spec.schedulerName`.
     #[must_use]
     pub fn scheduler_name() -> String {
         ask!(pod_spec::scheduler_name() or pod_spec_scheduler_name)
@@ -157,11 +157,11 @@ pub mod pod_placement {
     }
 }
 
-/// The pod's tolerations.
+/// The pod's tolerations of node taints.
 pub mod pod_tolerations {
     pub use crate::bindings::nodesift::predicate::pod_tolerations::{Effect, Operator, Toleration};
 
-    /// `spec.tolerations`, in order.
+    /// Returns the tolerations of `spec.tolerations`, in order.
     #[must_use]
     pub fn tolerations() -> Vec<Toleration> {
         ask!(pod_tolerations::tolerations() or pod_tolerations_tolerations)
@@ -187,7 +187,7 @@ pub mod pod_spread {
 
     use crate::bindings::nodesift::predicate::selectors::LabelSelector;
 
-    /// `spec.topologySpreadConstraints`, in order.
+    /// Returns the constraints of `spec.topologySpreadConstraints`, in order.
     #[must_use]
     pub fn constraints() -> Vec<Constraint> {
         ask!(pod_spread::constraints() or pod_spread_constraints)

@@ -28,7 +28,7 @@ mod portable {
         }
     }
 
-    /// As [`mark_short`], in the rows whose pattern has a bit of `among`.
+    /// Sets `bit` in the rows whose pattern has a bit of `among` and where `amount` is greater than the entry of the column.
     #[inline]
     pub(in super::super) fn mark_short_among(
         patterns: &mut Block,

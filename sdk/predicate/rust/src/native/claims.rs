@@ -68,7 +68,8 @@ pub(super) fn extended(pod: &Pod, rows: &[usize]) -> Option<ExtendedResources> {
     Some(extended)
 }
 
-/// `pod-claims.claim-name`
+/// Implements `pod-claims.claim-name`: the name of a claim by its number; the claim for extended resources follows the last. Empty for any
+/// other number.
 pub(super) fn claim_name(pod: &Pod, claim: u32) -> String {
     let named = pod.claims.iter().map(|(name, _)| name);
     let mut names = named.chain(pod.extended.iter().map(|(name, _)| name));

@@ -31,7 +31,7 @@ impl Cluster {
         Self { pod, ..Self::default() }
     }
 
-    /// Adds a node.
+    /// Adds a node to the cluster.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);

@@ -59,28 +59,28 @@ impl Node {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Adds a label.
+    /// Sets a label of the node.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
         self
     }
 
-    /// Adds an annotation.
+    /// Sets an annotation of the node.
     #[must_use]
     pub fn annotation(mut self, key: &str, value: &str) -> Self {
         self.annotations.insert(key.into(), value.into());
         self
     }
 
-    /// Sets `spec.unschedulable`.
+    /// Sets `spec.unschedulable` to true, which cordons the node.
     #[must_use]
     pub fn unschedulable(mut self) -> Self {
         self.unschedulable = true;
         self
     }
 
-    /// Adds a taint.
+    /// Adds a taint to `spec.taints`.
     #[must_use]
     pub fn taint(mut self, key: &str, value: &str, effect: Effect) -> Self {
         self.taints.push(Taint { key: key.into(), value: value.into(), effect });

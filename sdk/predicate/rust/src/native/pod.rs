@@ -41,9 +41,9 @@ pub struct Pod {
     pub(super) host_network: bool,
     pub(super) images: BTreeSet<String>,
     pub(super) scheduler_name: String,
-    /// With its UID.
+    /// Controller of the pod, and its UID.
     pub(super) controller: Option<(Owner, String)>,
-    /// With their names.
+    /// Claims of the pod, each with its name.
     pub(super) claims: Vec<(String, Claim)>,
     pub(super) claims_obstacle: Option<Obstacle>,
     /// With the name of its claim.
@@ -57,21 +57,21 @@ impl Pod {
         Self { namespace: namespace.into(), scheduler_name: "default-scheduler".into(), ..Self::default() }
     }
 
-    /// Adds a label.
+    /// Sets a label of the pod.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.into(), value.into());
         self
     }
 
-    /// Adds an annotation.
+    /// Sets an annotation of the pod.
     #[must_use]
     pub fn annotation(mut self, key: &str, value: &str) -> Self {
         self.annotations.insert(key.into(), value.into());
         self
     }
 
-    /// Sets `spec.nodeName`.
+    /// Sets `spec.nodeName` of the pod.
     #[must_use]
     pub fn node_name(mut self, name: &str) -> Self {
         self.node_name = Some(name.into());
@@ -177,21 +177,21 @@ impl Pod {
         self
     }
 
-    /// Sets `spec.serviceAccountName`.
+    /// Sets `spec.serviceAccountName` of the pod.
     #[must_use]
     pub fn service_account(mut self, name: &str) -> Self {
         self.service_account = Some(name.into());
         self
     }
 
-    /// Sets `spec.runtimeClassName`.
+    /// Sets `spec.runtimeClassName` of the pod.
     #[must_use]
     pub fn runtime_class(mut self, name: &str) -> Self {
         self.runtime_class = Some(name.into());
         self
     }
 
-    /// Sets `spec.hostNetwork`.
+    /// Sets `spec.hostNetwork` to true.
     #[must_use]
     pub fn host_network(mut self) -> Self {
         self.host_network = true;
@@ -205,7 +205,7 @@ impl Pod {
         self
     }
 
-    /// Sets `spec.schedulerName`.
+    /// Sets `spec.schedulerName` of the pod.
     #[must_use]
     pub fn scheduler_name(mut self, name: &str) -> Self {
         self.scheduler_name = name.into();

@@ -10,9 +10,9 @@ use crate::columns::cluster_storage::{BindingMode, Capacity, Claim, Class, Exact
 pub struct Storage {
     /// PersistentVolumeClaims in the pod's namespace.
     pub claims: Vec<Claim>,
-    /// PersistentVolumes.
+    /// PersistentVolumes of the cluster.
     pub volumes: Vec<Volume>,
-    /// StorageClasses.
+    /// StorageClasses of the cluster.
     pub classes: Vec<Class>,
     /// The name of the default StorageClass.
     pub default_class: Option<String>,
@@ -24,7 +24,7 @@ pub struct Storage {
     pub exact_sizes: BTreeMap<String, i128>,
     /// The volumes that the pod would attach to a node with a CSINode, or why they cannot be counted.
     pub wanted: Result<Vec<Attachment>, Obstacle>,
-    /// The same for a node without a CSINode.
+    /// Volumes that the pod would attach to a node without a CSINode, or why they cannot be counted.
     pub wanted_unregistered: Result<Vec<Attachment>, Obstacle>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) enum Test {
 pub(crate) enum FieldTest {
     /// Whether the node has this name.
     Name { name: String, wanted: bool },
-    /// The same result for all nodes: Kubernetes treats an unsupported field as empty.
+    /// Has a result that does not depend on the node: Kubernetes treats an unsupported field as empty.
     Constant(bool),
 }
 

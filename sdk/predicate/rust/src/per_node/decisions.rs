@@ -1,4 +1,4 @@
-//! What a predicate per node has decided, by what it has read: a node for which it would read the same is decided without calling it.
+//! Decisions of a predicate per node, by the facts that it has read: a node for which it would read equal facts is decided without a call.
 //!
 //! Most predicates read labels, annotations, taints or cordons, of which many nodes share few values. Their columns hold a code per
 //! row, so a decision is a tree: each branch is a column, with an entry per code. The tree grows with each call of the predicate, by
@@ -18,7 +18,7 @@ const ROWS_PER_VALUE: usize = 4;
 /// Values that a column may have in any case.
 const FEW_VALUES: usize = 16;
 
-/// What is known about the rows that reach one place of the tree.
+/// Decision about the rows that reach one place of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     /// No call has come here yet.
@@ -55,7 +55,7 @@ impl<'c> Decisions<'c> {
         Self { columns, rows, branches: Vec::new(), entries: vec![Decision::Unknown] }
     }
 
-    /// What is known about a row: anything but a branch.
+    /// Returns the decision about a row: anything but a branch.
     #[inline]
     pub(super) fn of(&self, row: usize) -> Decision {
         let mut decision = self.entries[0];

@@ -15,7 +15,7 @@ struct Sets {
 }
 
 thread_local! {
-    /// Those of the running calls, the innermost last.
+    /// Sets of the running calls, the innermost last.
     static SETS: RefCell<Vec<Sets>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! What external parties say: which verdicts cease to be valid where it changes, and which do not.
+//! Answers of external parties as facts: which verdicts cease to be valid where an answer changes, and which do not.
 
 use nodesift_negotiation::{Subject, Suitability};
 

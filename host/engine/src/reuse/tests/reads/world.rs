@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-/// Everything.
+/// Selection with every optional fact of pods and nodes that predicates read.
 pub(super) fn selection() -> Selection {
     Selection {
         annotation_keys: ["tier".to_owned()].into(),

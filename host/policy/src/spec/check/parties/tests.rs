@@ -1,4 +1,4 @@
-//! What `parties` of a document mean, and the message for every way in which one can be wrong.
+//! Tests of what `parties` of a document mean, and of the message for every way in which one can be wrong.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::Path;

@@ -27,7 +27,7 @@ fn thing(name: &str, version: u32, generation: i64) -> String {
     )
 }
 
-/// What became known of `a` on a server, with the time, and the requests.
+/// Follows `a` on a server for a time; returns its states, each with the time, and the requests.
 async fn seen(script: Script, time: Duration) -> (Vec<(Duration, String)>, Vec<String>) {
     let (began, script) = (Instant::now(), Arc::new(script));
     let told: Arc<Mutex<Vec<(Duration, String)>>> = Arc::default();

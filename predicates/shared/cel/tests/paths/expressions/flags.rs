@@ -1,4 +1,4 @@
-//! Conditions.
+//! Random conditions, which are expressions of type bool.
 
 use super::{Kind, Maker};
 
@@ -244,7 +244,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What may read anything of a domain or of all.
+    /// Makes a condition that may read anything of one domain or of all domains.
     fn opaque(&mut self, depth: usize) -> String {
         let kind = self.kind();
         match self.rng.below(8) {

@@ -52,7 +52,7 @@ pub(crate) const FORMS: [&str; 84] = [
     "names in a list", "names in a map", "device by dyn", "capacity",
 ];
 
-/// A random expression.
+/// Makes a random expression that compiles.
 pub(crate) fn expression(rng: &mut Rng) -> Expression {
     loop {
         let mut maker = Maker { rng, forms: BTreeSet::new(), names: Vec::new(), ints: Vec::new() };

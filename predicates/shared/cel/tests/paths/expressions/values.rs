@@ -175,7 +175,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An optional number.
+    /// Makes an expression of an optional number.
     pub(super) fn optional(&mut self, depth: usize) -> String {
         let Some(depth) = depth.checked_sub(1) else {
             self.form("none");

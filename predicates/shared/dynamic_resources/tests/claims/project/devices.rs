@@ -1,4 +1,4 @@
-//! What nodes see of devices, as facts.
+//! Devices that nodes see, as facts.
 
 use std::collections::BTreeMap;
 

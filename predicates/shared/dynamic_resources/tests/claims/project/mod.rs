@@ -15,7 +15,7 @@ use nodesift_reference::claims::{Selectors, World, seen_by};
 use nodesift_reference::quantity::Quantity;
 use serde_json::Value;
 
-/// What all pods of a cluster share.
+/// Inputs that all pods of a cluster share: the objects, the nodes, and the pools that each node sees.
 pub struct Nodes<'a> {
     pub world: &'a World<'a>,
     pub selectors: &'a Selectors,

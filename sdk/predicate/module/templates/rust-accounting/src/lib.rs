@@ -13,7 +13,7 @@ pub struct Args {
     pub resource: String,
 }
 
-/// The module.
+/// Adds the count in a pod's annotation to the pod's standard amounts.
 #[derive(Debug)]
 pub struct {{type}}(Args);
 

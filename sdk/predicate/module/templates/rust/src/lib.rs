@@ -13,7 +13,7 @@ pub struct Args {
     pub label: String,
 }
 
-/// The predicate.
+/// Rejects nodes that belong to another team than the pod.
 #[derive(Debug)]
 pub struct {{type}} {
     label: String,
