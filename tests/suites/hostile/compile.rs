@@ -114,6 +114,8 @@ fn p99_until(over: &AtomicBool) -> Duration {
         let (outcome, time) = timed(|| call(&module));
         assert_eq!(outcome, Ok(odd_rows_rejected(ROWS)));
         times.push(time);
+        // As a core calls: without this, the calls alone would keep a processor busy, and the compilation would wait for it.
+        thread::park_timeout(Duration::from_millis(1));
     }
     times.sort_unstable();
     times[times.len() * 99 / 100]
