@@ -29,6 +29,11 @@ pub fn number(name: &str, value: f64, aim: f64) {
     record(name, value, aim, "-");
 }
 
+/// Rounds of a test that measures: `most` where figures are recorded, `few` where only what is counted decides.
+pub fn rounds(few: usize, most: usize) -> usize {
+    if std::env::var_os(FIGURES).is_some() { most } else { few }
+}
+
 #[expect(clippy::print_stdout, reason = "what a test prints is shown where it fails or with --nocapture")]
 fn record(name: &str, value: f64, aim: f64, unit: &str) {
     println!("figure: {name}: {value:.6} {unit}, aim {aim:.6}");

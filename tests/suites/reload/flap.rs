@@ -254,7 +254,7 @@ fn asked_until(reloading: &Reloading, mut is_enough: impl FnMut(u64) -> bool) {
 
 #[test]
 fn from_a_written_file_to_the_new_generation_it_takes_little_more_than_the_quiet_time() {
-    const ROUNDS: usize = 9;
+    let rounds = timing::rounds(3, 9);
     let _beside = beside_others();
     let folder = Folder::new();
     folder.put("own.wasm", large(0));
@@ -263,7 +263,7 @@ fn from_a_written_file_to_the_new_generation_it_takes_little_more_than_the_quiet
     assert!((100_000..200_000).contains(&large(0).len()));
     let run = |file: &dyn Fn(usize) -> File| {
         let (mut times, mut swaps) = (Vec::new(), Vec::new());
-        for round in 1..=ROUNDS {
+        for round in 1..=rounds {
             let file = file(round);
             times.push(time_of(&reloading, &file).saturating_sub(RELOAD_QUIET));
             let noted = reloading.when("the reload is noted", |status| {
@@ -273,7 +273,7 @@ fn from_a_written_file_to_the_new_generation_it_takes_little_more_than_the_quiet
         }
         times.sort_unstable();
         swaps.sort_unstable();
-        (times[ROUNDS / 2], times[ROUNDS - 1], swaps[ROUNDS / 2], swaps[ROUNDS - 1])
+        (times[rounds / 2], times[rounds - 1], swaps[rounds / 2], swaps[rounds - 1])
     };
     // Not the modules of another run: those are in the cache of compiled code.
     let seed = usize::try_from(std::process::id()).unwrap();
@@ -296,7 +296,7 @@ fn from_a_written_file_to_the_new_generation_it_takes_little_more_than_the_quiet
 /// still takes what the scheduler of the system gives it.
 #[test]
 fn a_module_that_is_compiled_meanwhile_fails_no_request_and_hardly_delays_any() {
-    const ROUNDS: usize = 6;
+    let rounds = timing::rounds(2, 6);
     let _beside = beside_others();
     let folder = Folder::new();
     folder.put("own.wasm", large(0));
@@ -308,7 +308,7 @@ fn a_module_that_is_compiled_meanwhile_fails_no_request_and_hardly_delays_any() 
         let ask = || ask_until(&unix, "/v1/filter", &request(), || ends.load(Ordering::Relaxed));
         let client = scope.spawn(ask);
         let mut windows = Vec::new();
-        for round in 1..=ROUNDS {
+        for round in 1..=rounds {
             let file = ("own.wasm", large(seed * 100 + 50 + round));
             let steady = Instant::now();
             // The new generation is waited for in the same way, so that both parts differ by the compilation alone.
@@ -339,7 +339,7 @@ fn a_module_that_is_compiled_meanwhile_fails_no_request_and_hardly_delays_any() 
     );
     println!("two halves of the steady part differ by {noise:.2}");
     assert!(
-        windows.len() == ROUNDS && meanwhile.len() > ROUNDS,
+        windows.len() == rounds && meanwhile.len() > rounds,
         "{} answers while a module is compiled",
         meanwhile.len()
     );

@@ -319,8 +319,8 @@ fn three_good_calls_end_a_quarantine_and_nothing_that_the_failure_policy_said_is
 #[test]
 fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is_quarantined_not_at_all() {
     const CLIENTS: usize = 8;
-    const ROUNDS: usize = 30;
     const WINDOW: Duration = Duration::from_millis(300);
+    let rounds = timing::rounds(6, 30);
     let _beside = beside_others();
     let hog = |round: usize| with(&format!("phases: [reserve], args: {{round: {round}}}"));
     let folder = Folder::new();
@@ -347,7 +347,7 @@ fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is
             assert_eq!(answer.status, 200, "{}", answer.body);
             fault(&answer.json()["pods"][0]).map(str::to_owned)
         };
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             if round > 0 {
                 // A predicate with other arguments has a new breaker.
                 let before = reloading.generation();
