@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures pods with claims on one cluster with devices, in turns: `nodesift bench`, and kube-scheduler's own plugin.
+"""Measures pods with claims on one cluster with devices, in turns: `nodesift-dev bench`, and kube-scheduler's own plugin.
 
 The figures of the plugin are PreFilter and Filter of DynamicResources over all nodes, on one thread; those of nodesift are whole answers of
 the default policy. Medians of the rounds. Fails where the two do not say that as many nodes fit.
@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 
-# The figures of nodesift, as `nodesift bench -o jsonl` names them, with their columns.
+# The figures of nodesift, as `nodesift-dev bench -o jsonl` names them, with their columns.
 OURS = {"cold_ns": "cold", "allocated_ns": "claim allocated", "warm_ns": "warm"}
 
 
@@ -29,7 +29,7 @@ def measure(arguments, nodes, devices):
     feasible, times = {}, {}
     for turn in range(arguments.rounds):
         print(f"{nodes} nodes: round {turn + 1} of {arguments.rounds}", file=sys.stderr)
-        bench = [arguments.nodesift, "bench", "--devices", f"{nodes}x{devices}", "-o", "jsonl"]
+        bench = [arguments.nodesift_dev, "bench", "--devices", f"{nodes}x{devices}", "-o", "jsonl"]
         for line in (line for line in lines(bench) if "pod" in line):
             feasible[line["pod"]] = line["feasible"]
             for figure in OURS:
@@ -44,7 +44,7 @@ def measure(arguments, nodes, devices):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("nodesift", help="the sidecar, built for release")
+    parser.add_argument("nodesift_dev", help="nodesift-dev, built for release")
     parser.add_argument("device_cluster", help="the program that prints the cluster")
     parser.add_argument("plugin", help="the program that measures kube-scheduler's plugin")
     parser.add_argument("--devices", default="500x10,5000x8", help="clusters, as NODESxDEVICES")

@@ -20,12 +20,7 @@ const NOTHING: &str = r#"{"apiVersion": "v1", "kind": "List", "items": []}"#;
 ///
 /// If the folder cannot be made, or the binary does not load its default policy.
 pub fn folder(binary: &Path, cache: &Path) -> PathBuf {
-    static COMPILED: OnceLock<()> = OnceLock::new();
-    COMPILED.get_or_init(|| {
-        // What is in it is executed, so it must be this user's alone.
-        DirBuilder::new().recursive(true).mode(0o700).create(cache).expect("a folder for compiled code");
-        let one_at_a_time = File::create(cache.join("compiling.lock")).expect("a lock's file");
-        one_at_a_time.lock().expect("the lock");
+    once(cache, || {
         let nothing = cache.join("nothing.json");
         std::fs::write(&nothing, NOTHING).expect("a cluster's file");
         let mut command = sidecar::plain(binary, cache);
@@ -33,4 +28,38 @@ pub fn folder(binary: &Path, cache: &Path) -> PathBuf {
         assert_eq!(output.code, Some(0), "the default policy does not load: {}", output.stderr);
     });
     cache.join("nodesift/modules")
+}
+
+/// Compiles these components, each with its name, into the folder that `nodesift-dev` at `program` uses with `cache` as its
+/// `XDG_CACHE_HOME`. Only the first call of a test program compiles.
+///
+/// # Panics
+///
+/// If a file cannot be written, or the program does not compile one of them.
+pub fn ahead<'c>(program: &Path, cache: &Path, components: impl IntoIterator<Item = (&'c str, &'c [u8])>) {
+    once(cache, || {
+        let folder = cache.join("components");
+        std::fs::create_dir_all(&folder).expect("a folder for components");
+        let mut command = sidecar::plain(program, cache);
+        command.args(["module", "compile"]);
+        for (name, bytes) in components {
+            let file = folder.join(name).with_extension("wasm");
+            std::fs::write(&file, bytes).expect("a component's file");
+            command.arg(file);
+        }
+        let output = sidecar::run(&mut command);
+        assert_eq!(output.code, Some(0), "the components do not compile: {}", output.stderr);
+    });
+}
+
+/// Calls `compile` in the first call of this process, while no other process compiles into the same folder.
+fn once(cache: &Path, compile: impl FnOnce()) {
+    static COMPILED: OnceLock<()> = OnceLock::new();
+    COMPILED.get_or_init(|| {
+        // What is in it is executed, so it must be this user's alone.
+        DirBuilder::new().recursive(true).mode(0o700).create(cache).expect("a folder for compiled code");
+        let one_at_a_time = File::create(cache.join("compiling.lock")).expect("a lock's file");
+        one_at_a_time.lock().expect("the lock");
+        compile();
+    });
 }

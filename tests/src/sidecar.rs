@@ -50,6 +50,18 @@ pub fn plain(program: &Path, cache: &Path) -> Command {
     command
 }
 
+/// The path of another program of this workspace, which is in the folder of the binary that cargo has built for the test. Cargo builds only
+/// the binary of the test's own package for it.
+///
+/// # Panics
+///
+/// If it is not built.
+pub fn beside(binary: &Path, program: &str) -> PathBuf {
+    let path = binary.with_file_name(program);
+    assert!(path.is_file(), "{} is not built: run `cargo build -p {program}`, or all tests", path.display());
+    path
+}
+
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the binary runs");

@@ -1,13 +1,12 @@
-//! The commands and their options, with their help: those of `serve` in [`serve`], of `policy` in [`policy`], of `module` in
-//! [`module`] and [`registry`]. Types of single values are in [`value`].
+//! The commands and their options, with their help: those of `serve` in `serve`, of `policy` in `policy`, of `party` in `party`.
+//! Types of single values are in `value`, commands that are another program's in `moved`.
 //!
-//! It parses and checks what is typed; what depends on files or on the machine is checked by the commands. Start at
-//! [`Args`].
+//! It parses and checks what is typed; what depends on files or on the machine is checked by the commands. Public is what the
+//! commands of `nodesift-dev` take as well. Start at `Args`.
 
-mod module;
+mod moved;
 mod party;
 mod policy;
-mod registry;
 mod serve;
 mod value;
 
@@ -17,23 +16,20 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand};
 
 use crate::exit;
-pub(crate) use module::{
-    ModuleBenchArgs, ModuleBuildArgs, ModuleCheckArgs, ModuleCommand, ModuleCompileArgs, ModuleInspectArgs,
-    ModuleNewArgs, ModuleTestArgs,
-};
+pub(crate) use moved::moved;
 use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_policy::API_VERSION;
 pub(crate) use party::PartyArgs;
 pub(crate) use policy::{
     PolicyCheckArgs, PolicyCommand, PolicyDiffArgs, PolicyImportArgs, PolicyShadowArgs, PolicyStatusArgs, SidecarArgs,
 };
-pub(crate) use registry::{ModulePullArgs, ModulePushArgs, RegistryArgs};
 pub(crate) use serve::{HealthArgs, ServeArgs};
-pub(crate) use value::{DeviceSize, Format, LogFormat, PhaseArg, PodKey};
+pub(crate) use value::LogFormat;
+pub use value::{Format, PhaseArg, PodKey};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
 #[derive(Debug, Parser)]
-#[command(name = "nodesift", version, long_version = LONG_VERSION.as_str(), after_help = format!("{EXAMPLES}\n\n{}", exit::HELP), max_term_width = 120)]
+#[command(name = "nodesift", version, long_version = LONG_VERSION.as_str(), after_help = after_help(), max_term_width = 120)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) log: LogArgs,
@@ -41,8 +37,8 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// Output of `--version`; `-V` prints the version alone.
-static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+/// The text of `--version`: version and revision of the build, and the versions of what it speaks. `-V` prints the version alone.
+pub static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{}\nrevision: {}\npredicate contract: {}\nAPI: nodesift.v1\npolicies: {API_VERSION}",
         env!("CARGO_PKG_VERSION"),
@@ -58,9 +54,17 @@ const EXAMPLES: &str = "Examples:
   nodesift serve --sample                      serve a built-in sample cluster
   nodesift serve --kube                        serve your kubeconfig's cluster";
 
-/// Options of every command.
+/// Where to look for what is not here, in `--help`.
+const DEVELOPERS: &str = "Predicates are written, built, tested and measured with another program: nodesift-dev.";
+
+/// Text of `--help` below the options.
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{DEVELOPERS}\n\n{}", exit::help("runtime error"))
+}
+
+/// Logging options, which every command has. [`log::start`](crate::log::start) takes them.
 #[derive(Debug, clap::Args)]
-pub(crate) struct LogArgs {
+pub struct LogArgs {
     /// Log level on stderr: error, warn, info, debug or trace; or a filter such as nodesift=debug,h2=warn [default: info
     /// for serve, else warn]
     #[arg(long, value_name = "LEVEL", env = "NODESIFT_LOG", global = true, help_heading = "Logging")]
@@ -79,24 +83,16 @@ pub(crate) enum Command {
     Filter(AskArgs),
     /// Evaluate every predicate on its own, and print which nodes it rejects and why
     #[command(override_usage = usage("explain"))]
-    Explain(ExplainArgs),
-    /// Measure evaluation speed on this machine
-    Bench(BenchArgs),
+    Explain(AskArgs),
     /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
     Health(HealthArgs),
     /// Check, compare or import policies, or show that of a running sidecar
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Write, build, push, pull and look at predicate modules
-    #[command(subcommand)]
-    Module(ModuleCommand),
     /// Attend as a party that answers as a script says, for tests and demonstrations
     Party(PartyArgs),
     /// Print which program this is: its version, what it speaks and what it was built with
     Version(VersionArgs),
-    /// Generate synthetic clusters as files
-    #[command(subcommand)]
-    Cluster(ClusterCommand),
     /// Compile the module on standard input within limits. The sidecar starts itself so for each module by path
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArgs),
@@ -109,11 +105,13 @@ pub(crate) struct VersionArgs {
     pub(crate) output: Format,
 }
 
-/// The name of the command that compiles a module.
-pub(crate) const COMPILE: &str = "compile-module";
+/// The hidden command by which a process compiles a module for another one: see [`compile_module`](crate::compile_module). A program
+/// that calls [`cluster::runtime`](crate::cluster::runtime) must have it, since its sandbox starts the program itself so.
+pub const COMPILE: &str = "compile-module";
 
+/// Arguments of the command [`COMPILE`].
 #[derive(Debug, clap::Args)]
-pub(crate) struct CompileArgs {
+pub struct CompileArgs {
     /// Limit on its processor time
     #[arg(value_name = "SECONDS")]
     pub(crate) seconds: u64,
@@ -127,123 +125,65 @@ fn usage(command: &str) -> String {
     format!("nodesift {command} [OPTIONS] --cluster <FILE>...\n       nodesift {command} [OPTIONS] --server <URL>")
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ClusterCommand {
-    /// Write a synthetic cluster, shaped like a busy cloud cluster
-    Synth(SynthArgs),
-}
-
+/// The option `--cluster`: files with the cluster's objects.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SynthArgs {
-    /// Number of nodes in the cluster
-    #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) nodes: u32,
-    /// Number of pods bound to each node
-    #[arg(long, value_name = "COUNT", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=1_000))]
-    pub(crate) pods_per_node: u32,
-    /// Random seed: the same seed gives the same cluster
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Output file, gzipped if its name ends in .gz; - is stdout
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) out: PathBuf,
-    /// Write the four pods to place to this file [default: into --out, as pending pods]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pods: Option<PathBuf>,
-}
-
-/// The cluster's objects in files.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ClusterArgs {
+pub struct ClusterArgs {
     /// Read the cluster from files as written by `kubectl get nodes,pods,namespaces -A -o json` (or -o yaml), plain or
     /// gzipped; - is stdin
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Cluster")]
-    pub(crate) cluster: Vec<PathBuf>,
+    pub cluster: Vec<PathBuf>,
 }
 
-/// The predicates to run. The default is every built-in predicate of kube-scheduler's default profile.
+/// The options `--policy` and `--predicates`: which predicates run. The default is every built-in predicate of kube-scheduler's default profile.
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct PolicyArgs {
     /// Policy file, or a folder whose .yaml files make one document in the order of their names; serve follows its changes [default:
     /// kube-scheduler's default predicates, in its order]
     #[arg(long, value_name = "FILE", group = "followed", help_heading = "Policy")]
-    pub(crate) policy: Option<PathBuf>,
+    pub policy: Option<PathBuf>,
     /// Run only these built-in predicates, in this order
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1.., help_heading = "Policy")]
     pub(crate) predicates: Vec<String>,
+}
+
+/// Options of a question about pods: the cluster, the policy, the pods, the nodes, and the format of the answer.
+#[derive(Debug, clap::Args)]
+pub struct QuestionArgs {
+    /// The cluster; none for a question to a sidecar.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Hold the allocations of the ResourceClaims in these files: those that a scheduler has decided and not yet written
+    #[arg(long = "inflight", value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
+    pub(crate) in_flight: Vec<PathBuf>,
+    /// Policy that answers the question.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Evaluate the pods in these files, as if they were not bound [default: the cluster's pending pods]
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Pods and nodes")]
+    pub pods: Vec<PathBuf>,
+    /// Evaluate only these pods
+    #[arg(long, value_name = "NAMESPACE/NAME", num_args = 1.., help_heading = "Pods and nodes")]
+    pub pod: Vec<PodKey>,
+    /// Evaluate only these nodes
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Pods and nodes")]
+    pub node: Vec<String>,
+    /// Scheduling phase: which of the policy's predicates run
+    #[arg(long, value_name = "PHASE", value_enum, default_value_t, help_heading = "Policy")]
+    pub phase: PhaseArg,
+    /// Format of the output
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
 }
 
 /// Options of `filter` and `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AskArgs {
     #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
-    /// Hold the allocations of the ResourceClaims in these files: those that a scheduler has decided and not yet written
-    #[arg(long = "inflight", value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
-    pub(crate) in_flight: Vec<PathBuf>,
+    pub(crate) question: QuestionArgs,
     /// Send the request to a running sidecar: unix:PATH or http://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates"], help_heading = "Cluster")]
     pub(crate) server: Option<String>,
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-    /// Evaluate the pods in these files, as if they were not bound [default: the cluster's pending pods]
-    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Pods and nodes")]
-    pub(crate) pods: Vec<PathBuf>,
-    /// Evaluate only these pods
-    #[arg(long, value_name = "NAMESPACE/NAME", num_args = 1.., help_heading = "Pods and nodes")]
-    pub(crate) pod: Vec<PodKey>,
-    /// Evaluate only these nodes
-    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Pods and nodes")]
-    pub(crate) node: Vec<String>,
-    /// Scheduling phase: which of the policy's predicates run
-    #[arg(long, value_name = "PHASE", value_enum, default_value_t, help_heading = "Policy")]
-    pub(crate) phase: PhaseArg,
-    /// Format of the output
-    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
-    pub(crate) output: Format,
-}
-
-/// Options of the command `explain`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ExplainArgs {
-    #[command(flatten)]
-    pub(crate) ask: AskArgs,
-    /// Write the questions, with what the policy's own modules have answered, as cases into this new file: `nodesift module test
-    /// FILE` runs them. With --cluster only: a sidecar's answer does not have the objects
-    #[arg(long, value_name = "FILE", conflicts_with = "server")]
-    pub(crate) record: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BenchArgs {
-    /// Sizes of the synthetic clusters in nodes, measured in this order [default: 5000,100000; with --quick: 5000; none with --devices]
-    #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Cluster")]
-    pub(crate) nodes: Vec<u32>,
-    /// Pods on each node: one number, or one for each size [default: 30, and 10 from 50,000 nodes on]
-    #[arg(long, value_name = "COUNT", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(0..=1_000), help_heading = "Cluster")]
-    pub(crate) pods_per_node: Vec<u32>,
-    /// Sizes of the synthetic clusters with devices, to measure pods with claims [default: 500x10,5000x8; with --quick: 500x10; none
-    /// with --nodes]
-    #[arg(long, value_name = "NODESxDEVICES", value_delimiter = ',', num_args = 1.., conflicts_with = "cluster", help_heading = "Cluster")]
-    pub(crate) devices: Vec<DeviceSize>,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterArgs,
-    /// Measure the pods in these files, as if they were not bound [default: pods a to d of the synthetic clusters]
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
-    pub(crate) pods: Vec<PathBuf>,
-    /// Measure fewer rounds: figures are less exact
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Program that runs the same predicates as native code [default: nodesift-native beside this program]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) native: Option<PathBuf>,
-    /// Format of the output
-    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
-    pub(crate) output: Format,
-    /// Run as the client of another `nodesift bench`, which says on stdin what to measure
-    #[arg(long, hide = true)]
-    pub(crate) client: bool,
 }
 
 #[cfg(test)]

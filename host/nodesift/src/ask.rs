@@ -4,27 +4,22 @@
 //! local    the engine in this process, over cluster files
 //! remote   a running sidecar, over gRPC
 //! pods     pods given in files
-//! record   questions and answers as cases of a module
 //! ```
 //!
-//! Both give answers as the sidecar's protobuf messages, so that [`report`](crate::report) has one input. Start at
-//! [`filter`].
+//! Both give answers as the sidecar's protobuf messages, so that [`report`](crate::report) has one input. Start at `filter`; for an
+//! engine over files, and answers of it, at [`Local`] and [`explain_by`].
 
 mod local;
-mod pods;
-mod record;
+pub mod pods;
 mod remote;
 
-use std::path::Path;
-
-use nodesift_engine::Clock;
 use nodesift_proto::v1;
 
-use crate::args::{AskArgs, ExplainArgs};
+use crate::args::{AskArgs, QuestionArgs};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::{Report, Reported};
-use local::Local;
+pub use local::Local;
 pub(crate) use local::pods_to_evaluate;
 use remote::Remote;
 
@@ -42,8 +37,17 @@ pub(crate) fn filter(args: &AskArgs) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// As [`filter`].
-pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<()> {
-    run_recording::<v1::PodExplanation>(&args.ask, args.record.as_deref())
+pub(crate) fn explain(args: &AskArgs) -> anyhow::Result<()> {
+    run::<v1::PodExplanation>(args)
+}
+
+/// Prints what `nodesift explain` prints about a question, answered by an engine that has read the question's cluster and policy.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if a named pod or node does not exist, and the error of a write to stdout.
+pub fn explain_by(local: &Local, question: &QuestionArgs) -> anyhow::Result<()> {
+    answer_by::<v1::PodExplanation>(local, question)
 }
 
 /// An answer about one pod that an engine and a sidecar can give, and that can be printed.
@@ -53,44 +57,36 @@ impl Answer for v1::PodAnswer {}
 impl Answer for v1::PodExplanation {}
 
 fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
-    run_recording::<A>(args, None)
-}
-
-/// Answers, and writes the questions into a file where there is one.
-fn run_recording<A: Answer>(args: &AskArgs, file: Option<&Path>) -> anyhow::Result<()> {
-    let mut report = Report::<A>::new(args.output);
-    match &args.server {
-        Some(url) => {
-            let mut remote = Remote::connect(url)?;
-            let batches = remote::batches(args)?;
-            let mut progress = Progress::new(batches.iter().map(remote::Batch::len).sum(), "pods");
-            for batch in batches {
-                let pods = batch.len();
-                remote.answer(batch, |answers| report.add(answers))?;
-                progress.advance(pods);
-            }
-        }
-        None if args.cluster.cluster.is_empty() => {
+    let question = &args.question;
+    let Some(url) = &args.server else {
+        if question.cluster.cluster.is_empty() {
             let text = "no cluster given: use --cluster FILE for its objects, or --server unix:PATH or --server \
                         http://HOST:PORT for a running sidecar";
             return Err(Failure::Usage(text.to_owned()).into());
         }
-        None => {
-            let mut local = Local::open(args)?;
-            // First: what is refused has no answer either.
-            if let Some(file) = file {
-                let now = Clock::default().now();
-                local = local.at(now);
-                record::record(local.engine(), now, args, file)?;
-            }
-            let batches = local.batches(args)?;
-            let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
-            for batch in batches {
-                let pods = batch.len();
-                report.add(local.answer(batch, args)?)?;
-                progress.advance(pods);
-            }
-        }
+        return answer_by::<A>(&Local::open(question)?, question);
+    };
+    let mut report = Report::<A>::new(question.output);
+    let mut remote = Remote::connect(url)?;
+    let batches = remote::batches(question)?;
+    let mut progress = Progress::new(batches.iter().map(remote::Batch::len).sum(), "pods");
+    for batch in batches {
+        let pods = batch.len();
+        remote.answer(batch, |answers| report.add(answers))?;
+        progress.advance(pods);
+    }
+    report.finish()
+}
+
+/// Answers by an engine in this process.
+fn answer_by<A: Answer>(local: &Local, question: &QuestionArgs) -> anyhow::Result<()> {
+    let mut report = Report::<A>::new(question.output);
+    let batches = local.batches(question)?;
+    let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
+    for batch in batches {
+        let pods = batch.len();
+        report.add(local.answer(batch, question)?)?;
+        progress.advance(pods);
     }
     report.finish()
 }

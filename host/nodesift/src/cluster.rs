@@ -81,8 +81,9 @@ pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> an
     open_with(origin, |reader| recalled(reader, &policy, document))
 }
 
-/// Compiles objects for a cache in which predicates of a policy read, and which counts by its accounting component.
-pub(crate) fn compiler_of(policy: &ActivePolicy, writer: &mut cache::Writer) -> Compiler {
+/// The compiler of objects for a cache that serves this policy: with the facts that its predicates read, and counting by its accounting
+/// component, which the writer gets here.
+pub fn compiler_of(policy: &ActivePolicy, writer: &mut cache::Writer) -> Compiler {
     writer.set_accountant(policy.accountant());
     Compiler::new(&policy.scheduler_names).selecting(&policy.selection()).accounting_by(writer.accountant())
 }
@@ -128,22 +129,23 @@ pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
     Ok(Engine::new(reader, active, runtime))
 }
 
-/// The sandbox, with the cache of compiled modules.
+/// The sandbox, with the user's cache of compiled modules. It compiles in a process of its own: this program, run as
+/// [`COMPILE`](args::COMPILE).
 ///
 /// # Errors
 ///
 /// If the sandbox does not start.
-pub(crate) fn runtime() -> anyhow::Result<Runtime> {
+pub fn runtime() -> anyhow::Result<Runtime> {
     runtime_in(compiled_modules_folder().as_deref())
 }
 
-/// The sandbox with its compiled modules in another folder, or nowhere. What it compiles is compiled by a process of its own first, as
-/// that of a sidecar.
+/// The sandbox with its compiled modules in this folder, or nowhere. It compiles in a process of its own, as [`runtime`]: what a module
+/// costs is then what it costs a sidecar.
 ///
 /// # Errors
 ///
 /// If the sandbox does not start.
-pub(crate) fn runtime_in(folder: Option<&Path>) -> anyhow::Result<Runtime> {
+pub fn runtime_in(folder: Option<&Path>) -> anyhow::Result<Runtime> {
     Ok(Runtime::start(folder)?.compiling_apart(compiler()))
 }
 
@@ -190,7 +192,7 @@ fn recalled(reader: Reader, policy: &Policy, document: String) -> anyhow::Result
 }
 
 /// The names of the built-in predicates.
-pub(crate) fn builtins() -> Vec<&'static str> {
+pub fn builtins() -> Vec<&'static str> {
     nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect()
 }
 
@@ -243,8 +245,8 @@ fn compiler() -> CompilerProgram {
     }
 }
 
-/// Prints on stderr what files hold beside the cluster: the number of objects of each kind, in one line.
-pub(crate) fn note_summary(summary: &Summary) {
+/// Prints on stderr what files of a cluster hold that is not taken as it is, or not at all: the number of objects of each kind.
+pub fn note_summary(summary: &Summary) {
     let counts = |kinds: &mut dyn Iterator<Item = (String, usize)>| {
         let counts: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
         counts.join(", ")

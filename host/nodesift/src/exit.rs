@@ -4,31 +4,35 @@
 
 use std::io;
 
-/// Success, whatever the verdicts are.
-pub(crate) const OK: u8 = 0;
-/// A runtime error: an address in use, a failed write, requests cut off at shutdown.
-pub(crate) const FAILED: u8 = 1;
-/// Invalid arguments or an invalid policy (`EX_USAGE`).
-pub(crate) const USAGE: u8 = 64;
-/// Invalid objects, or an unknown pod or node (`EX_DATAERR`).
-pub(crate) const DATA: u8 = 65;
-/// A file does not exist or cannot be read (`EX_NOINPUT`).
-pub(crate) const NO_INPUT: u8 = 66;
-/// The sidecar cannot be reached or does not answer (`EX_UNAVAILABLE`).
-pub(crate) const UNAVAILABLE: u8 = 69;
+/// Exit code of a success, whatever the verdicts are.
+pub const OK: u8 = 0;
+/// Exit code of a runtime error: an address in use, a failed write, requests cut off at shutdown.
+pub const FAILED: u8 = 1;
+/// Exit code for invalid arguments or an invalid policy (`EX_USAGE`).
+pub const USAGE: u8 = 64;
+/// Exit code for invalid objects, or an unknown pod or node (`EX_DATAERR`).
+pub const DATA: u8 = 65;
+/// Exit code for a file that does not exist or cannot be read (`EX_NOINPUT`).
+pub const NO_INPUT: u8 = 66;
+/// Exit code for a sidecar that cannot be reached or does not answer (`EX_UNAVAILABLE`).
+pub const UNAVAILABLE: u8 = 69;
 
-/// The exit codes as `--help` lists them.
-pub(crate) const HELP: &str = "Exit codes:
+/// The list of exit codes for `--help`. `failed` says what ends with [`FAILED`]: programs have commands of their own that fail.
+pub fn help(failed: &str) -> String {
+    format!(
+        "Exit codes:
    0  success, whatever the verdicts are
-   1  runtime error, or a case or check of a module that fails
+   1  {failed}
   64  invalid arguments or policy
   65  invalid objects, or an unknown pod or node
   66  a file does not exist or cannot be read
-  69  the sidecar cannot be reached or does not answer";
+  69  the sidecar cannot be reached or does not answer"
+    )
+}
 
 /// An error with an exit code of its own. Any other error exits with [`FAILED`].
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The arguments contradict each other, or one is missing.
     #[error("{0}")]
     Usage(String),
@@ -53,12 +57,12 @@ pub(crate) enum Failure {
 }
 
 /// Takes the value of a step, or keeps its error to report it with those of other steps.
-pub(crate) fn collect<T>(errors: &mut Vec<anyhow::Error>, outcome: Result<T, impl Into<anyhow::Error>>) -> Option<T> {
+pub fn collect<T>(errors: &mut Vec<anyhow::Error>, outcome: Result<T, impl Into<anyhow::Error>>) -> Option<T> {
     outcome.map_err(|error| errors.push(error.into())).ok()
 }
 
 /// All errors of several steps as one; none where there is none.
-pub(crate) fn all(mut errors: Vec<anyhow::Error>) -> Option<anyhow::Error> {
+pub fn all(mut errors: Vec<anyhow::Error>) -> Option<anyhow::Error> {
     match errors.len() {
         0 | 1 => errors.pop(),
         _ => Some(Failure::Several(errors).into()),
@@ -66,7 +70,7 @@ pub(crate) fn all(mut errors: Vec<anyhow::Error>) -> Option<anyhow::Error> {
 }
 
 /// The error chain as one line. A cause that its wrapper quotes already is left out.
-pub(crate) fn text(error: &anyhow::Error) -> String {
+pub fn text(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -79,12 +83,12 @@ pub(crate) fn text(error: &anyhow::Error) -> String {
 }
 
 /// Whether the chain contains [`Failure::StdoutClosed`].
-pub(crate) fn is_stdout_closed(error: &anyhow::Error) -> bool {
+pub fn is_stdout_closed(error: &anyhow::Error) -> bool {
     matches!(failure(error), Some(Failure::StdoutClosed))
 }
 
 /// The exit code of an error.
-pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+pub fn code_of(error: &anyhow::Error) -> u8 {
     match failure(error) {
         Some(Failure::Usage(_)) => USAGE,
         Some(Failure::Policy(inner) | Failure::Files(inner)) => unreadable(inner).unwrap_or(USAGE),
@@ -151,7 +155,10 @@ mod tests {
     #[test]
     fn help_lists_every_code() {
         for code in [OK, FAILED, USAGE, DATA, NO_INPUT, UNAVAILABLE] {
-            assert!(HELP.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))), "{code}");
+            assert!(
+                help("runtime error").lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
+                "{code}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `bench`, `policy`, `module`, `party` and `cluster
-//! synth`.
+//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `policy` and `party`; and what the command line of authors and
+//! developers, `nodesift-dev`, has in common with it.
 //!
 //! ```text
 //! commands
@@ -7,14 +7,10 @@
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
-//!   module    predicate modules: projects started, built and tested, and what a module is
-//!   bench     what `nodesift bench` runs and prints
 //!   party     a party that answers as a script says
-//!   synth     synthetic clusters as files
 //! shared by commands
 //!   cluster   cluster files and a policy → an engine
 //!   client    one request to a running sidecar
-//!   measure   what is measured and how, for `bench` and for the benchmarks of the workspace
 //!   report    answers → table, JSON, JSON lines, YAML
 //!   args      commands and options, with their help
 //! leaves
@@ -24,26 +20,23 @@
 //! ```
 //!
 //! stdout carries the answer and nothing else; notes, logs and errors go to stderr. The evaluation itself is in
-//! `nodesift-engine`, the API of the sidecar in `nodesift-api`. Start at [`main`].
+//! `nodesift-engine`, the API of the sidecar in `nodesift-api`. Public modules are what both programs need: nothing here depends on
+//! `nodesift-dev`. Start at [`main`]; for another program, at [`refuse`] and [`end`].
 
-mod args;
-mod ask;
-mod bench;
+pub mod args;
+pub mod ask;
 mod client;
 pub mod cluster;
-mod exit;
+pub mod exit;
 mod health;
-mod limits;
-mod log;
-pub mod measure;
-mod module;
+pub mod limits;
+pub mod log;
 mod party;
 mod policy;
-mod progress;
-mod report;
+pub mod progress;
+pub mod report;
 mod serve;
-mod synth;
-mod terminal;
+pub mod terminal;
 mod version;
 
 use std::ffi::OsString;
@@ -54,17 +47,18 @@ use std::time::Duration;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, ClusterCommand, Command, CompileArgs, ModuleCommand, PolicyCommand};
+use args::{Args, Command, CompileArgs, PolicyCommand};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => {
-            // clap reports help and version as errors too; they go to stdout and end with success.
-            let requested = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            let _closed = error.print();
-            return ExitCode::from(if requested { exit::OK } else { exit::USAGE });
+            if let Some(text) = args::moved(&error) {
+                terminal::fail(&text);
+                return ExitCode::from(exit::USAGE);
+            }
+            return refuse(&error);
         }
     };
     // The sidecar logs failed requests to the API server itself, with what it does next; the lines of kube, and of the verifier of
@@ -72,11 +66,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let serving = "warn,kube_client=off,rustls_platform_verifier=off,nodesift=info";
     let default_log = if matches!(args.command, Command::Serve(_)) { serving } else { "warn" };
     log::start(&args.log, default_log);
-    let outcome = match args.command {
+    end(match args.command {
         Command::Serve(serve) => serve::run(&serve),
         Command::Filter(filter) => ask::filter(&filter),
         Command::Explain(explain) => ask::explain(&explain),
-        Command::Bench(bench) => bench::run(&bench),
         Command::Health(health) => health::run(&health),
         Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),
         Command::Policy(PolicyCommand::Status(status)) => policy::status(&status),
@@ -84,20 +77,23 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Import(import)) => policy::import(&import),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Policy(PolicyCommand::Shadow(shadow)) => policy::shadow(&shadow),
-        Command::Module(ModuleCommand::New(new)) => module::new(&new),
-        Command::Module(ModuleCommand::Build(build)) => module::build(&build),
-        Command::Module(ModuleCommand::Test(test)) => module::test(&test),
-        Command::Module(ModuleCommand::Check(check)) => module::check(&check),
-        Command::Module(ModuleCommand::Bench(bench)) => module::bench(&bench),
-        Command::Module(ModuleCommand::Compile(compile)) => module::compile(&compile),
-        Command::Module(ModuleCommand::Inspect(inspect)) => module::inspect(&inspect),
-        Command::Module(ModuleCommand::Push(push)) => module::push(&push),
-        Command::Module(ModuleCommand::Pull(pull)) => module::pull(&pull),
         Command::Party(party) => party::run(&party),
         Command::Version(version) => version::run(&version),
-        Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return compile_module(&compile),
-    };
+    })
+}
+
+/// Prints why arguments do not parse, or the help or version that they ask for. Returns the exit code.
+pub fn refuse(error: &clap::Error) -> ExitCode {
+    // clap reports help and version as errors too; they go to stdout and end with success.
+    let requested = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let _closed = error.print();
+    ExitCode::from(if requested { exit::OK } else { exit::USAGE })
+}
+
+/// Ends a command: prints its error on stderr, if it has one. Returns the exit code, which is that of a success where the reader of
+/// stdout has closed the pipe.
+pub fn end(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) if exit::is_stdout_closed(&error) => ExitCode::from(exit::OK),
@@ -108,9 +104,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Compiles the module on standard input for the process that started this one.
+/// Runs the command [`COMPILE`](args::COMPILE): compiles the module on standard input for the process that started this one.
 /// What is wrong goes to stderr as it is: that process reports it.
-fn compile_module(args: &CompileArgs) -> ExitCode {
+pub fn compile_module(args: &CompileArgs) -> ExitCode {
     let processor_time = Duration::from_secs(args.seconds);
     match nodesift_sandbox::compile_apart(std::io::stdin().lock(), processor_time, args.cache.as_deref()) {
         Ok(()) => ExitCode::from(exit::OK),

@@ -11,7 +11,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
 pub(crate) const VERDICT_CACHE_BYTES_MIN: usize = 1 << 20;
 
 /// Time for evaluations that are still running after the drain. The process then ends without them.
-pub(crate) const DRAIN_ABANDON: Duration = Duration::from_millis(500);
+pub const DRAIN_ABANDON: Duration = Duration::from_millis(500);
 
 /// Pods per request to a sidecar. It keeps a request below
 /// [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) for up to 100,000 nodes.
@@ -22,10 +22,10 @@ pub(crate) const CLIENT_PODS: usize = 16;
 pub(crate) const CLIENT_ANSWER_BYTES: usize = 256 * 1024 * 1024;
 
 /// Timeout for connecting to a sidecar, which normally runs on the same machine.
-pub(crate) const CLIENT_CONNECT: Duration = Duration::from_secs(3);
+pub const CLIENT_CONNECT: Duration = Duration::from_secs(3);
 
 /// Timeout for one answer from a sidecar.
-pub(crate) const CLIENT_ANSWER: Duration = Duration::from_secs(60);
+pub const CLIENT_ANSWER: Duration = Duration::from_secs(60);
 
 /// Time in which `health` must have its answer: kubelet gives an exec probe one second unless configured otherwise.
 pub(crate) const HEALTH: Duration = Duration::from_millis(900);
@@ -71,15 +71,6 @@ pub(crate) const WATCHDOG_LOOKS: u32 = 70;
 /// Time after which a progress bar appears. For shorter work it would only flicker.
 pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
-/// Pods that one benchmark run accepts. Each is measured several thousand times and has 64 replicas in the cache.
-pub(crate) const BENCH_TEMPLATES: usize = 32;
-
-/// Nodes of a cluster with devices that is measured: as many as the largest clusters have.
-pub(crate) const BENCH_DEVICE_NODES: u32 = 100_000;
-
-/// Devices of each of its nodes: as many as the API server accepts in one ResourceSlice.
-pub(crate) const BENCH_DEVICES_PER_NODE: u32 = 128;
-
 /// Time for which a start waits until anything is known of the policy's object. After it the process is live and not ready, until
 /// more is known.
 pub(crate) const POLICY_OBJECT_TIME: Duration = Duration::from_secs(3);
@@ -103,39 +94,6 @@ pub(crate) const STATUS_END_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of the name of a field manager, as API servers limit it. Names of pods may be longer.
 pub(crate) const FIELD_MANAGER_BYTES: usize = 128;
-
-/// Bytes of a file of cases: thousands of nodes as whole objects.
-pub(crate) const CASES_BYTES: u64 = 16 << 20;
-
-/// Nodes in one recorded case. More are no case that somebody reads.
-pub(crate) const RECORD_NODES: usize = 1_000;
-
-/// Bytes that recorded cases may take together, so that they can be read again.
-pub(crate) const RECORD_BYTES: usize = 8 << 20;
-
-/// Nodes over which `module check` has a module called: the largest cluster that this program is made for.
-pub(crate) const CHECK_NODES: u32 = 100_000;
-
-/// Rounds of one measurement of `module bench`: enough that the median does not move by a stray round.
-pub(crate) const MODULE_BENCH_ROUNDS: usize = 50;
-
-/// Rounds before them that are not counted: they build columns of the snapshot and touch the pages of the code.
-pub(crate) const MODULE_BENCH_WARM_UP: usize = 3;
-
-/// Objects in a round of a benchmark of an accounting module: pods or nodes of a large cluster, within a tenth of a second.
-pub(crate) const ACCOUNTING_BENCH_OBJECTS: usize = 10_000;
-
-/// Time that `module bench` waits for a spare instance: an interpreter on a busy machine takes a hundredth of it.
-pub(crate) const MODULE_BENCH_SPARE_WAIT: Duration = Duration::from_secs(10);
-
-/// Time after which `module bench` measures no further rounds of one size: a slow module is measured by fewer.
-pub(crate) const MODULE_BENCH_TIME: Duration = Duration::from_secs(5);
-
-/// Interval at which `module test --watch` looks at its files: short against the time in which a module is built.
-pub(crate) const WATCH_LOOK: Duration = Duration::from_millis(300);
-
-/// Files of a project that are looked at to tell whether its module is older than they are.
-pub(crate) const SOURCE_FILES: usize = 2_000;
 
 /// Time after which `party` attends again when its stream has ended.
 pub(crate) const PARTY_RETRY: Duration = Duration::from_millis(500);

@@ -18,7 +18,7 @@ pub(crate) fn is_json() -> bool {
 }
 
 /// Starts logging. An invalid filter is replaced by `warn`, with a warning.
-pub(crate) fn start(args: &LogArgs, default: &str) {
+pub fn start(args: &LogArgs, default: &str) {
     let requested = args.log.as_deref().unwrap_or(default);
     let (filter, invalid) = match EnvFilter::try_new(requested) {
         Ok(filter) => (filter, None),

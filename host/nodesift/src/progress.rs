@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::limits;
 
 /// Counts finished items. The bar appears only on a terminal, and is removed on drop.
-pub(crate) struct Progress {
+pub struct Progress {
     bar: ProgressBar,
     started: Instant,
     shown: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// A bar for `total` items; `unit` is their name in the plural.
-    pub(crate) fn new(total: usize, unit: &str) -> Self {
+    pub fn new(total: usize, unit: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(&format!("{{wide_bar}} {{pos}}/{{len}} {unit}, {{eta}} left")) {
             bar.set_style(style);
@@ -24,7 +24,7 @@ impl Progress {
     }
 
     /// A bar for bytes that are read; their number may be known later.
-    pub(crate) fn of_bytes() -> Self {
+    pub fn of_bytes() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {bytes} read, {elapsed}") {
             bar.set_style(style);
@@ -33,7 +33,7 @@ impl Progress {
     }
 
     /// Sets how many bytes have been read, of how many.
-    pub(crate) fn set(&mut self, bytes: u64, total: Option<u64>) {
+    pub fn set(&mut self, bytes: u64, total: Option<u64>) {
         if let Some(total) = total
             && self.bar.length().is_none()
         {
@@ -47,13 +47,13 @@ impl Progress {
     }
 
     /// Counts `done` more items.
-    pub(crate) fn advance(&mut self, done: usize) {
+    pub fn advance(&mut self, done: usize) {
         self.bar.inc(done as u64);
         self.show();
     }
 
     /// How long the work has taken, where that is so long that it is worth a word.
-    pub(crate) fn long(&self) -> Option<Duration> {
+    pub fn long(&self) -> Option<Duration> {
         Some(self.started.elapsed()).filter(|elapsed| *elapsed > limits::PROGRESS_AFTER)
     }
 

@@ -1,4 +1,5 @@
-//! Answers → stdout: JSON lines as they come; a table, JSON or YAML at the end.
+//! Answers → stdout: JSON lines as they come; a table, JSON or YAML at the end. Documents of other commands are in the same formats:
+//! see [`written`].
 //!
 //! ```text
 //! document  the structure of JSON, JSON lines and YAML
@@ -18,11 +19,26 @@ use std::io::{self, BufWriter, Stdout, Write as _};
 
 use anyhow::Context as _;
 use nodesift_proto::v1;
+use serde::Serialize;
 
 use crate::args::Format;
 use crate::terminal::{Paint, write_error};
 use document::Document;
 use table::Tabular;
+
+/// A document in a format, with its line break. `table` is called only where a table is wanted.
+///
+/// # Errors
+///
+/// If the document does not encode.
+pub fn written(format: Format, document: &impl Serialize, table: impl FnOnce() -> String) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Table => table(),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(document)?),
+        Format::Jsonl => format!("{}\n", serde_json::to_string(document)?),
+        Format::Yaml => serde_saphyr::to_string(document)?,
+    })
+}
 
 /// An answer about one pod that can be printed in every format.
 pub(crate) trait Reported: Document + Tabular {}

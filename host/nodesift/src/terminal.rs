@@ -11,24 +11,34 @@ mod paint;
 mod table;
 
 use std::io::{self, Write as _};
+use std::sync::OnceLock;
 
 use crate::exit::Failure;
 use crate::log;
-pub(crate) use paint::Paint;
-pub(crate) use table::{render, table};
+pub use paint::Paint;
+pub use table::{render, table};
+
+/// The name that [`note`] begins with.
+static PROGRAM: OnceLock<&str> = OnceLock::new();
+
+/// Names the program that notes and errors are of; `nodesift` where nothing does. Call it once, before anything is printed.
+pub fn speak_as(program: &'static str) {
+    // Only the first call counts.
+    let _named = PROGRAM.set(program);
+}
 
 /// Prints a complete answer on stdout.
 ///
 /// # Errors
 ///
 /// [`Failure::StdoutClosed`] if the reader has closed the pipe, else the I/O error.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(write_error)
 }
 
 /// A failed write to stdout. A closed pipe has a kind of its own, because it is no failure of the command.
-pub(crate) fn write_error(error: io::Error) -> anyhow::Error {
+pub fn write_error(error: io::Error) -> anyhow::Error {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Failure::StdoutClosed.into();
     }
@@ -36,16 +46,17 @@ pub(crate) fn write_error(error: io::Error) -> anyhow::Error {
 }
 
 /// Prints a note on stderr, with control characters escaped; a log event where those are JSON. A closed stderr is ignored.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     if log::is_json() {
         tracing::warn!("{text}");
         return;
     }
-    let _closed = writeln!(io::stderr(), "nodesift: {}", escaped(text));
+    let program = PROGRAM.get().unwrap_or(&"nodesift");
+    let _closed = writeln!(io::stderr(), "{program}: {}", escaped(text));
 }
 
 /// Prints why the command fails, as [`note`] does.
-pub(crate) fn fail(text: &str) {
+pub fn fail(text: &str) {
     if log::is_json() {
         tracing::error!("{text}");
     } else {
@@ -54,7 +65,7 @@ pub(crate) fn fail(text: &str) {
 }
 
 /// Text from outside, safe for a terminal: control and bidirectional characters are escaped. Line breaks stay.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let unsafe_char =
         |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut safe = String::with_capacity(text.len());
@@ -65,7 +76,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// `1 pod`, `2 pods`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

@@ -7,7 +7,7 @@ use nodesift_policy::API_VERSION;
 use serde::Serialize;
 
 use crate::args::VersionArgs;
-use crate::module::written;
+use crate::report::written;
 use crate::terminal;
 
 /// Prints it.

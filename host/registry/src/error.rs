@@ -144,7 +144,7 @@ pub enum RegistryError {
     },
     /// Neither the artifact's manifest nor its component has the digest that was requested.
     #[error(
-        "neither the manifest of {reference} nor its component has the digest {expected}: the tag has moved on, or the digest is mistyped; `nodesift module inspect oci://{reference}` prints what is there"
+        "neither the manifest of {reference} nor its component has the digest {expected}: the tag has moved on, or the digest is mistyped; `nodesift-dev module inspect oci://{reference}` prints what is there"
     )]
     Digest {
         /// Reference of the artifact, `REGISTRY/REPOSITORY:TAG`.

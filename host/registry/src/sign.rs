@@ -34,7 +34,7 @@ const TYPE: &str = "cosign container image signature";
 pub enum VerifyError {
     /// Nobody has signed it.
     #[error(
-        "it is not signed: neither the tag {0} nor a bundle among its referrers is there; sign it with `nodesift module push --sign KEY` or `cosign sign --key KEY`"
+        "it is not signed: neither the tag {0} nor a bundle among its referrers is there; sign it with `nodesift-dev module push --sign KEY` or `cosign sign --key KEY`"
     )]
     Unsigned(String),
     /// All signatures are by keys that are not trusted; with their number.

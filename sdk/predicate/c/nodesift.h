@@ -1,6 +1,6 @@
 // The SDK for predicates in C: functions of a pod and nodes that say which nodes cannot run the pod, and why.
 //
-// A predicate is a constant, which NODESIFT_PREDICATE defines. `nodesift module build` makes a component of it, which imports what the
+// A predicate is a constant, which NODESIFT_PREDICATE defines. `nodesift-dev module build` makes a component of it, which imports what the
 // code calls and nothing else; so a policy can allow no more than that. `nodesift_test.h` runs it on plain pods and nodes.
 //
 // There is no C library in a component. Memory comes from `ns_alloc`, and is gone with the call; texts have a length and no zero at

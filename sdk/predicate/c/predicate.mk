@@ -1,7 +1,7 @@
 # Rules for the makefile of a predicate, which sets SDK (this folder), SOURCES and TESTS:
 #   make test     compiles the predicate and its tests for this machine, and runs them; with CFLAGS='-g -fsanitize=address,undefined'
 #                 memory and undefined behaviour are checked
-#   make module   compiles it for wasm32, into MODULE; `nodesift module build` runs this and makes a component of it
+#   make module   compiles it for wasm32, into MODULE; `nodesift-dev module build` runs this and makes a component of it
 
 CC ?= cc
 CLANG ?= clang

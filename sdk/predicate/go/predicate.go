@@ -8,7 +8,7 @@
 //
 //	func main() {}
 //
-// `nodesift module build` makes a component of it, which imports what the code calls and nothing else; so a policy can allow no more than
+// `nodesift-dev module build` makes a component of it, which imports what the code calls and nothing else; so a policy can allow no more than
 // that. The package nodesifttest runs it on plain pods and nodes. Start at [Predicate] and [NodePredicate].
 package nodesift
 

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nodesift::cluster;
-use nodesift::measure::events::{FullNode, VICTIMS};
-use nodesift::measure::pods::question;
-use nodesift::measure::{Testbed, timed};
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{self as cache, OverlayBuilder};
+use nodesift_dev::measure::events::{FullNode, VICTIMS};
+use nodesift_dev::measure::pods::question;
+use nodesift_dev::measure::{Testbed, timed};
 use nodesift_engine::{NodeVictims, PodRef, Reprieve, ReprieveOutcome};
 use nodesift_fixtures::synthetic::Shape;
 

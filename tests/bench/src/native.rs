@@ -96,8 +96,8 @@ fn failure(failure: nodesift_sdk::Failure) -> sandbox::Failure {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use nodesift::cluster;
-    use nodesift::measure::{Testbed, pods};
     use nodesift_cache as cache;
+    use nodesift_dev::measure::{Testbed, pods};
     use nodesift_engine::{PodAnswer, Reuse};
     use nodesift_fixtures::synthetic::Shape;
 

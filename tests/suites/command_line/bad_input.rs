@@ -1,8 +1,9 @@
 //! Invalid input: one error text that names the place, the documented exit code, no answer.
 
+use nodesift_tests::workshop::three_nodes;
 use serde_json::json;
 
-use crate::workshop::{Workshop, three_nodes};
+use crate::new_workshop;
 
 const USAGE: i32 = 64;
 const DATA: i32 = 65;
@@ -19,7 +20,7 @@ fn with<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 /// The exact texts: each states the place, the error, and what is valid.
 #[test]
 fn what_is_wrong_is_said_in_these_words() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let mut quantity = three_nodes();
     quantity["items"][1]["status"]["allocatable"]["cpu"] = json!("4x");
     workshop.write("quantity.json", quantity.to_string());
@@ -91,7 +92,7 @@ fn what_is_wrong_is_said_in_these_words() {
 
 #[test]
 fn without_a_cluster_it_says_what_to_give() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     for command in ["filter", "explain"] {
         workshop.fails_naming(USAGE, &[command], &["--cluster", "--server"]);
     }
@@ -99,7 +100,7 @@ fn without_a_cluster_it_says_what_to_give() {
 
 #[test]
 fn arguments_that_are_none_are_usage() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     for arguments in [
         vec!["explian"],
         vec!["explain", "--clutser", "x"],
@@ -117,7 +118,7 @@ fn arguments_that_are_none_are_usage() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.fails_naming(NO_INPUT, &["explain", "--cluster", "nowhere.json"], &["nowhere.json", "No such file"]);
     workshop.fails_naming(NO_INPUT, &with(&["--pods", "nowhere.json"]), &["nowhere.json", "No such file"]);
     workshop.fails_naming(NO_INPUT, &with(&["--policy", "nowhere.yaml"]), &["nowhere.yaml", "No such file"]);
@@ -126,7 +127,7 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn broken_json_names_file_and_line() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("cluster.json", "{\n  \"kind\": \"List\",\n  \"items\": [}\n");
     workshop.fails_naming(DATA, &EXPLAIN, &["cluster.json", "line 3"]);
 
@@ -137,14 +138,14 @@ fn broken_json_names_file_and_line() {
 
 #[test]
 fn broken_yaml_names_file_and_line() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("cluster.json", "apiVersion: v1\nkind: Node\nmetadata: {name: n0\nspec: {}\n");
     workshop.fails_naming(DATA, &EXPLAIN, &["cluster.json", "line "]);
 }
 
 #[test]
 fn an_empty_file_is_named() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     for nothing in ["", "\n\n"] {
         workshop.write("cluster.json", nothing);
         workshop.fails_naming(DATA, &EXPLAIN, &["cluster.json", "empty"]);
@@ -153,7 +154,7 @@ fn an_empty_file_is_named() {
 
 #[test]
 fn gzip_that_is_cut_is_named() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let whole = std::fs::read(nodesift_tests::data::document("001").cluster()).unwrap();
     workshop.write("cluster.json", whole.get(..whole.len() / 2).unwrap());
     workshop.fails_naming(DATA, &EXPLAIN, &["cluster.json"]);
@@ -161,7 +162,7 @@ fn gzip_that_is_cut_is_named() {
 
 #[test]
 fn a_quantity_that_is_none_names_object_and_field() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let mut cluster = three_nodes();
     cluster["items"][1]["status"]["allocatable"]["cpu"] = json!("4x");
     workshop.write("cluster.json", cluster.to_string());
@@ -176,7 +177,7 @@ fn a_quantity_that_is_none_names_object_and_field() {
 
 #[test]
 fn a_field_of_another_type_names_object_and_field() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let mut cluster = three_nodes();
     cluster["items"][2]["spec"]["taints"] = json!("none");
     workshop.write("cluster.json", cluster.to_string());
@@ -185,7 +186,7 @@ fn a_field_of_another_type_names_object_and_field() {
 
 #[test]
 fn two_nodes_of_one_name_are_both_named() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let mut cluster = three_nodes();
     cluster["items"][2]["metadata"]["name"] = json!("n0");
     workshop.write("twice.json", cluster.to_string());
@@ -196,7 +197,7 @@ fn two_nodes_of_one_name_are_both_named() {
 
 #[test]
 fn unknown_kinds_are_skipped_with_a_count() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let mut cluster = three_nodes();
     let items = cluster["items"].as_array_mut().unwrap();
     for name in ["a", "b"] {
@@ -212,7 +213,7 @@ fn unknown_kinds_are_skipped_with_a_count() {
 
 #[test]
 fn an_unknown_pod_or_node_is_named() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.fails_naming(DATA, &with(&["--pod", "default/nobody"]), &["default/nobody"]);
     workshop.fails_naming(DATA, &with(&["--node", "n9"]), &["n9"]);
     let pods = with(&["--pods", "cluster.json", "--pod", "default/nobody"]);
@@ -221,7 +222,7 @@ fn an_unknown_pod_or_node_is_named() {
 
 #[test]
 fn a_socket_that_cannot_be_had_is_named() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     for path in ["/nonexistent/folder/nodesift.sock", "cluster.json"] {
         let arguments = ["serve", "--cluster", "cluster.json", "--no-tcp", "--socket", path];
         let output = workshop.run(&arguments);
@@ -234,7 +235,7 @@ fn a_socket_that_cannot_be_had_is_named() {
 
 #[test]
 fn a_sidecar_that_is_not_there_is_unavailable() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "unix:/nonexistent/s.sock"], &["/nonexistent/s.sock"]);
     // Nothing listens on port 1.
     workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "http://127.0.0.1:1"], &["127.0.0.1:1"]);
@@ -242,7 +243,7 @@ fn a_sidecar_that_is_not_there_is_unavailable() {
 
 #[test]
 fn an_address_for_strangers_is_refused() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     for address in ["0.0.0.0:0", "192.0.2.1:10270", "[::]:0"] {
         workshop.fails_naming(USAGE, &["serve", "--cluster", "cluster.json", "--listen", address], &["TLS"]);
     }
@@ -250,7 +251,7 @@ fn an_address_for_strangers_is_refused() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let cluster = nodesift_tests::data::sample_cluster();
     let arguments = ["explain", "-o", "jsonl", "--cluster", cluster.to_str().unwrap()];
     let mut child = workshop
@@ -266,7 +267,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn help_lists_the_exit_codes() {
-    let help = Workshop::new().answer(&["--help"]);
+    let help = new_workshop().answer(&["--help"]);
     for code in [0, 1, USAGE, DATA, NO_INPUT, UNAVAILABLE] {
         assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))), "{code}: {help}");
     }

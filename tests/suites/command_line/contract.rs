@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use nodesift_tests::data::read_gzip_bytes;
+use nodesift_tests::workshop::{Workshop, lines};
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, lines};
+use crate::new_workshop;
 
 /// Nodes of the cluster.
 const NODES: u32 = 60;
@@ -55,7 +56,7 @@ fn verdicts(workshop: &Workshop, module: &str) -> Vec<Value> {
 
 #[test]
 fn components_built_for_earlier_versions_of_the_contract_give_the_same_verdicts() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("cluster.json", teams().to_string());
     let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     workshop.write("now.wasm", example.bytes);
@@ -67,22 +68,5 @@ fn components_built_for_earlier_versions_of_the_contract_give_the_same_verdicts(
     for version in ["0.1.0", "0.1.1"] {
         workshop.write("earlier.wasm", kept(version));
         assert_eq!(verdicts(&workshop, "earlier.wasm"), expected, "{version}");
-    }
-}
-
-#[test]
-fn an_inspection_names_the_contract_that_a_module_was_built_for() {
-    let workshop = Workshop::new();
-    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
-    for (version, bytes) in
-        [("0.1.0", kept("0.1.0")), ("0.1.1", kept("0.1.1")), (nodesift_sandbox::VERSION, example.bytes.to_vec())]
-    {
-        workshop.write("own.wasm", bytes);
-        let document: Value =
-            serde_json::from_str(&workshop.answer(&["module", "inspect", "own.wasm", "-o", "json"])).unwrap();
-        assert_eq!(document["contract"], json!(version));
-        assert_eq!(document["imports"][0]["interface"], "pod-labels");
-        let text = workshop.answer(&["module", "inspect", "own.wasm"]);
-        assert!(text.contains(&format!("contract   nodesift:predicate {version}")), "{text}");
     }
 }

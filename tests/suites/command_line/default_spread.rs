@@ -1,8 +1,9 @@
 //! Default spread constraints of a policy: their selector is that of the services and controllers that own the pod.
 
+use nodesift_tests::workshop::lines;
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, lines};
+use crate::new_workshop;
 
 const POLICY: &str = "apiVersion: nodesift.dev/v1alpha1
 kind: PredicatePolicy
@@ -50,7 +51,7 @@ fn replica_set(app: &str) -> Value {
 fn feasible(owner: Option<(&str, &str)>, owners: &[Value]) -> Value {
     let mut items = vec![node("a"), node("b"), pod("running", None, Some("a")), pod("pending", owner, None)];
     items.extend_from_slice(owners);
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("cluster.json", json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
     workshop.write("policy.yaml", POLICY);
     let explain = ["explain", "-o", "jsonl", "--cluster", "cluster.json", "--policy", "policy.yaml"];

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nodesift_tests::data;
 use nodesift_tests::guest::{Guest, ODD_ROW};
+use nodesift_tests::workshop::{Workshop, lines};
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, lines};
+use crate::new_workshop;
 
 const USAGE: i32 = 64;
 const DATA: i32 = 65;
@@ -63,7 +64,7 @@ fn changes(list: &Value) -> BTreeMap<String, (String, Vec<String>)> {
 
 #[test]
 fn differences_on_the_sample_cluster_are_those_of_two_explanations() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("own.wasm", Guest::healthy().component());
     let own = "{name: Own, module: {path: own.wasm}}";
     let before =
@@ -145,7 +146,7 @@ fn differences_on_the_sample_cluster_are_those_of_two_explanations() {
 
 #[test]
 fn a_difference_is_told_in_a_table_and_as_a_document() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("own.wasm", Guest::healthy().component());
     workshop.write("before.yaml", policy(&["name: TaintToleration"]));
     workshop.write("after.yaml", policy(&["{name: Own, module: {path: own.wasm}}", "name: NodeResourcesFit"]));
@@ -176,7 +177,7 @@ fn a_difference_is_told_in_a_table_and_as_a_document() {
 /// Foreign pods and annotations are decided when objects are read, so the cluster is read for each policy.
 #[test]
 fn policies_that_read_the_cluster_differently_are_compared_too() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("before.yaml", policy(&["name: NodeResourcesFit"]));
     workshop.write("after.yaml", policy(&["name: TaintToleration"]).replace("default-scheduler", "yunikorn"));
     let diff = ["policy", "diff", "before.yaml", "after.yaml", "--cluster", "cluster.json", "-o", "json"];
@@ -191,7 +192,7 @@ fn policies_that_read_the_cluster_differently_are_compared_too() {
 
 #[test]
 fn what_cannot_be_compared_has_its_exit_code() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("good.yaml", policy(&["name: NodeName"]));
     workshop.write("bad.yaml", policy(&["name: NodeNmae"]));
     workshop.write("broken.json", "{");

@@ -6,9 +6,10 @@ use std::process::Stdio;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use nodesift_tests::data;
+use nodesift_tests::workshop::{lines, predicates, three_nodes};
 use serde_json::Value;
 
-use crate::workshop::{Workshop, lines, predicates, three_nodes};
+use crate::new_workshop;
 
 const JSONL: [&str; 4] = ["explain", "-o", "jsonl", "--cluster"];
 
@@ -53,7 +54,7 @@ fn yaml(value: &Value, depth: usize, out: &mut String) {
 
 #[test]
 fn every_form_of_a_cluster_means_the_same() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let cluster = three_nodes();
     let items = cluster["items"].as_array().unwrap();
     let expected = workshop.answer(&jsonl(&["cluster.json"]));
@@ -91,7 +92,7 @@ fn every_form_of_a_cluster_means_the_same() {
 
 #[test]
 fn every_form_of_an_answer_says_the_same() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let explain = |form| workshop.answer(&["explain", "--cluster", "cluster.json", "-o", form]);
     let json: Value = serde_json::from_str(&explain("json")).unwrap();
     let pod = &json.as_array().unwrap()[0];
@@ -116,7 +117,7 @@ fn every_form_of_an_answer_says_the_same() {
 
 #[test]
 fn filter_names_the_first_predicate_that_rejects() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let answer = workshop.answer(&["filter", "--cluster", "cluster.json", "-o", "jsonl"]);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(
@@ -136,7 +137,7 @@ fn filter_names_the_first_predicate_that_rejects() {
 
 #[test]
 fn pods_nodes_phases_and_predicates_can_be_chosen() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let pod = workshop.answer(&jsonl(&["cluster.json", "--pod", "default/web"]));
     assert!(lines(&pod).iter().all(|line| line["pod"] == "default/web"), "{pod}");
 
@@ -158,7 +159,7 @@ fn pods_nodes_phases_and_predicates_can_be_chosen() {
 
 #[test]
 fn the_sample_cluster_explains_every_pending_pod() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let cluster = data::sample_cluster();
     let cluster = cluster.to_str().unwrap();
     let together = lines(&workshop.answer(&jsonl(&[cluster])));
@@ -170,7 +171,7 @@ fn the_sample_cluster_explains_every_pending_pod() {
 
 #[test]
 fn manifests_that_no_api_server_has_seen_are_filled_in_with_a_note() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let manifests = r#"
 apiVersion: v1
 kind: Node
@@ -216,7 +217,7 @@ spec:
 
 #[test]
 fn the_version_names_the_allocator_in_every_form() {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     let document: Value = serde_json::from_str(&workshop.answer(&["version", "-o", "json"])).unwrap();
     let allocator = if cfg!(feature = "jemalloc") { "jemalloc" } else { "system" };
     assert_eq!(document["allocator"], allocator, "{document}");

@@ -1,9 +1,10 @@
 //! Files that are no plain list of what a server has given: lists inside a list, a claim that nobody has completed, devices of an earlier
 //! version, what a server answers where it refuses, a workload. Each is in `tests/data/inputs`.
 
+use nodesift_tests::workshop::lines;
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, lines};
+use crate::new_workshop;
 
 const LISTS: &str = include_str!("../../data/inputs/list-inside-list.json");
 const CLAIM: &str = include_str!("../../data/inputs/claim-without-mode.json");
@@ -24,7 +25,7 @@ fn claim(list: &mut Value) -> &mut Value {
 
 /// The lines of `explain` about the pending pod of a cluster, and what it notes on stderr.
 fn explained(cluster: &str) -> (Vec<Value>, String) {
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("cluster.json", cluster);
     let output = workshop.run(&["explain", "-o", "jsonl", "--cluster", "cluster.json"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
@@ -46,7 +47,7 @@ fn lists_inside_a_list_are_one_cluster() {
     let nested = parsed(LISTS);
     let [namespace, nodes, pods] = nested["items"].as_array().unwrap().as_slice() else { panic!("three items") };
     let [node, running, pending] = [&nodes["items"][0], &pods["items"][0], &pods["items"][1]];
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("nested.json", LISTS);
     workshop.write("slurped.json", json!([namespace, nodes, pods]).to_string());
     workshop.write("flat.json", json!([namespace, node, running, pending]).to_string());
@@ -106,7 +107,7 @@ fn classes_slices_and_claims_of_v1beta1_are_read() {
 
 #[test]
 fn a_status_in_the_place_of_objects_is_an_error_with_its_message() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("status.json", STATUS);
     let text = "nodesift: status.json: document 1: a Status and no object: what wrote it has failed: Unauthorized\n";
     for arguments in [
@@ -122,7 +123,7 @@ fn a_status_in_the_place_of_objects_is_an_error_with_its_message() {
 
 #[test]
 fn a_workload_in_the_place_of_pods_is_refused_by_its_kind() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("deployment.yaml", DEPLOYMENT);
     let cluster = "holds only Deployment: a cluster consists of nodes and pods, as `kubectl get nodes,pods -A -o json` \
          writes them; pods of a template are there once it is applied";

@@ -2,9 +2,10 @@
 
 use nodesift_tests::guest::Guest;
 use nodesift_tests::timeout;
+use nodesift_tests::workshop::{Workshop, lines, predicates, three_nodes};
 use serde_json::{Value, json};
 
-use crate::workshop::{Workshop, lines, predicates, three_nodes};
+use crate::new_workshop;
 
 const USAGE: i32 = 64;
 const NO_INPUT: i32 = 66;
@@ -22,7 +23,7 @@ fn policy(predicates: &[&str]) -> String {
 
 /// A workshop with a cluster, that policy, and a guest in `guest.wasm`; also returns the guest's digest.
 fn with_guest(guest: &Guest, predicates: impl Fn(&str) -> Vec<String>) -> Workshop {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let component = guest.component();
     workshop.write("guest.wasm", &component);
     let predicates = predicates(&nodesift_tests::data::digest(&component));
@@ -32,14 +33,14 @@ fn with_guest(guest: &Guest, predicates: impl Fn(&str) -> Vec<String>) -> Worksh
 }
 
 fn refused(document: &str, named: &[&str]) {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("policy.yaml", document);
     workshop.fails_naming(USAGE, &EXPLAIN, named);
 }
 
 #[test]
 fn a_policy_chooses_predicates_and_their_order() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write("policy.yaml", policy(&["name: TaintToleration", "name: NodeUnschedulable"]));
     let answer = workshop.answer(&EXPLAIN);
     assert_eq!(predicates(&answer), ["TaintToleration", "NodeUnschedulable", "*"]);
@@ -48,7 +49,7 @@ fn a_policy_chooses_predicates_and_their_order() {
 
 #[test]
 fn arguments_reach_the_predicate() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let mut cluster = three_nodes();
     let requests = &mut cluster["items"][4]["spec"]["containers"][0]["resources"]["requests"];
     requests["example.com/soft"] = json!("1");
@@ -64,7 +65,7 @@ fn arguments_reach_the_predicate() {
 
 #[test]
 fn pods_of_other_schedulers_take_room_too() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let theirs = policy(&["name: NodeResourcesFit"]).replace("[default-scheduler]", "[yunikorn]");
     workshop.write("policy.yaml", theirs);
     let arguments = [EXPLAIN.as_slice(), &["--pod", "default/new"]].concat();
@@ -153,7 +154,7 @@ fn the_errors_of_all_modules_are_reported_at_once_with_their_places() {
 
 #[test]
 fn errors_of_modules_are_reported_beside_those_of_the_document() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     workshop.write(
         "policy.yaml",
         policy(&["{name: NodeName, pases: [allocate]}", "{name: Absent, module: {path: other.wasm}}", "name: 5"]),
@@ -288,7 +289,7 @@ fn the_output_that_a_policy_grants_binds() {
 
 #[test]
 fn a_module_comes_from_an_oci_layout_and_its_digest_is_enforced() {
-    let workshop = Workshop::with_cluster();
+    let workshop = new_workshop().with_cluster();
     let component = Guest::healthy().component();
     let blob = |bytes: &[u8]| {
         let digest = nodesift_tests::data::digest(bytes);
@@ -330,7 +331,7 @@ fn a_module_comes_from_an_oci_layout_and_its_digest_is_enforced() {
 
 #[test]
 fn the_schema_that_is_printed_is_the_one_in_the_repository() {
-    let printed: Value = serde_json::from_str(&Workshop::new().answer(&["policy", "schema"])).unwrap();
+    let printed: Value = serde_json::from_str(&new_workshop().answer(&["policy", "schema"])).unwrap();
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/policy.schema.json");
     assert_eq!(printed, serde_json::from_str::<Value>(&std::fs::read_to_string(file).unwrap()).unwrap());
 }
@@ -338,7 +339,7 @@ fn the_schema_that_is_printed_is_the_one_in_the_repository() {
 #[test]
 fn the_example_runs_beside_the_built_ins() {
     let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
-    let workshop = Workshop::new();
+    let workshop = new_workshop();
     workshop.write("team.wasm", example.bytes);
     let mut cluster = three_nodes();
     cluster["items"][0]["metadata"]["labels"]["example.com/team"] = json!("blue");

@@ -1,13 +1,21 @@
-//! `nodesift cluster synth`: its files can be read by the other commands.
+//! `nodesift-dev cluster synth`: its files can be read by the other commands.
 
-use crate::workshop::{Workshop, lines};
+use nodesift_tests::sidecar::{Output, run};
+use nodesift_tests::workshop::{Workshop, lines};
+
+use crate::{developer, new_workshop};
 
 const SHAPE: [&str; 6] = ["cluster", "synth", "--nodes", "50", "--pods-per-node", "3"];
 
+/// Writes it in the folder of the workshop.
+fn synth(shop: &Workshop, more: &[&str]) -> Output {
+    run(developer().current_dir(shop.path("")).args(SHAPE).args(more))
+}
+
 #[test]
 fn a_synthetic_cluster_can_be_asked_about() {
-    let shop = Workshop::new();
-    let synth = |more: &[&str]| shop.run(&[&SHAPE[..], more].concat());
+    let shop = new_workshop();
+    let synth = |more: &[&str]| synth(&shop, more);
     let written = synth(&["--out", "cluster.json.gz", "--pods", "pods.json"]);
     assert_eq!((written.code, written.stdout.as_str()), (Some(0), ""), "{}", written.stderr);
     assert!(written.stderr.contains("50 nodes and 150 pods written"), "{}", written.stderr);
@@ -23,8 +31,8 @@ fn a_synthetic_cluster_can_be_asked_about() {
 
 #[test]
 fn a_synthetic_cluster_that_cannot_be_written_names_the_file() {
-    let shop = Workshop::new();
-    let failed = shop.run(&[&SHAPE[..], &["--out", "no/such/folder.json"]].concat());
+    let shop = new_workshop();
+    let failed = synth(&shop, &["--out", "no/such/folder.json"]);
     assert_eq!(failed.code, Some(1));
     assert!(failed.stderr.contains("no/such/folder.json"), "{}", failed.stderr);
 }

@@ -1,4 +1,4 @@
-//! `nodesift module push`, `pull` and `inspect`.
+//! `nodesift-dev module push`, `pull` and `inspect`.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use nodesift_tests::guest::Guest;
 use nodesift_tests::sidecar::{Output, run};
 use serde_json::Value;
 
-use crate::server::{Keys, Registry, USER, command};
+use crate::server::{Keys, Registry, USER, developer};
 
 #[test]
 fn what_is_pushed_is_pulled_with_the_same_bytes_and_digest() {
@@ -21,11 +21,12 @@ fn what_is_pushed_is_pulled_with_the_same_bytes_and_digest() {
     assert_eq!(registry.push(&file, "team/own:1.0", None), pushed);
     for reference in ["team/own:1.0".to_owned(), format!("team/own@{pushed}")] {
         let reference = format!("oci://{}", registry.reference(&reference));
-        let Output { code, stdout, stderr } = run(command().args(["module", "pull", &reference]).current_dir(&folder));
+        let Output { code, stdout, stderr } =
+            run(developer().args(["module", "pull", &reference]).current_dir(&folder));
         assert_eq!(code, Some(0), "{stderr}");
         assert!(stdout.contains(&pushed) && stdout.contains("in a policy"), "{stdout}");
         assert_eq!(fs::read(folder.path().join("own.wasm")).unwrap(), component);
-        let inspected = run(command().args(["module", "inspect", "-o", "json", &reference]));
+        let inspected = run(developer().args(["module", "inspect", "-o", "json", &reference]));
         let inspected: Value = serde_json::from_str(&inspected.stdout).unwrap();
         assert_eq!(inspected["artifact"]["manifest"], *pushed);
         assert_eq!(inspected["artifact"]["signatures"], 0);
@@ -43,7 +44,7 @@ fn signatures_are_added_verified_and_missed() {
     let reference = format!("oci://{}", registry.reference("team/own:1.0"));
     let out = folder.path().join("pulled.wasm");
     let pull = |keys: &[&Keys]| {
-        let mut pull = command();
+        let mut pull = developer();
         pull.args(["module", "pull", &reference, "-o"]).arg(&out);
         for keys in keys {
             pull.arg("--verify").arg(&keys.public);
@@ -64,7 +65,7 @@ fn signatures_are_added_verified_and_missed() {
     let refused = pull(&[&stranger]);
     assert!(refused.code == Some(65) && refused.stderr.contains("none of its 2 signatures"), "{refused:?}");
     assert!(!out.exists());
-    let wrong = run(command().args(["module", "pull", &reference, "--verify"]).arg(&first.private));
+    let wrong = run(developer().args(["module", "pull", &reference, "--verify"]).arg(&first.private));
     assert!(wrong.code == Some(64) && wrong.stderr.contains("must stay secret"), "{wrong:?}");
 }
 
@@ -111,7 +112,7 @@ fn a_registry_that_asks_gets_dockers_credentials_and_a_refusal_says_how() {
     fs::write(&file, Guest::healthy().component()).unwrap();
     let reference = format!("oci://{}", registry.reference("team/own:1.0"));
     let push = |config: Option<Value>| {
-        let mut push = command();
+        let mut push = developer();
         push.args(["module", "push"]).arg(&file).arg(&reference);
         if let Some(config) = config {
             fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
@@ -153,7 +154,7 @@ fn what_cannot_be_pushed_or_pulled_is_refused_with_words() {
         (&["pull", "oci://"], 64, "REGISTRY/REPOSITORY:TAG"),
         (&["inspect", "oci://127.0.0.1:1/a:1"], 69, "127.0.0.1:1 cannot be reached"),
     ] {
-        let output = run(command().arg("module").args(arguments));
+        let output = run(developer().arg("module").args(arguments));
         assert!(output.code == Some(code) && output.stderr.contains(words), "{arguments:?}: {output:?}");
     }
 }

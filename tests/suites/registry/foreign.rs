@@ -14,7 +14,7 @@ use nodesift_tests::sidecar::run;
 use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::server::command;
+use crate::server::{command, developer};
 use crate::sidecar::{Folders, policy};
 
 /// The secret of the registry, as a header has it: `robot:s3cr3t`.
@@ -78,7 +78,7 @@ fn pulled(registry: SocketAddr, entry: &serde_json::Value) -> String {
     let config = json!({"auths": {registry.to_string(): entry}});
     fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
     let to = folder.path().join("own.wasm");
-    let mut command = command();
+    let mut command = developer();
     command.env("DOCKER_CONFIG", folder.path());
     command.args(["module", "pull", &format!("oci://{registry}/team/own:1.0"), "-o", to.to_str().unwrap()]);
     let output = run(&mut command);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use nodesift_tests::data::digest;
 use nodesift_tests::guest::Guest;
@@ -10,7 +11,7 @@ use nodesift_tests::sidecar::run;
 use nodesift_tests::timeout;
 use serde_json::json;
 
-use crate::server::{Keys, Registry, USER, command};
+use crate::server::{Keys, Registry, USER, command, developer};
 use crate::sidecar::{Folders, PLAIN, policy};
 
 /// Writes a component into a file of the folder.
@@ -99,13 +100,12 @@ fn a_registry_that_asks_is_given_credentials_by_sidecar_and_check() {
     let [user, password] = USER;
     let entry = json!({"auths": {registry.address.to_string(): {"username": user, "password": password}}});
     fs::write(config.path().join("config.json"), entry.to_string()).unwrap();
-    let known = || {
-        let mut command = command();
+    let knowing = |mut command: Command| {
         command.env("DOCKER_CONFIG", config.path());
         command
     };
     let reference = registry.reference("team/own:1.0");
-    let pushed = run(known().args(["module", "push"]).arg(&file).arg(format!("oci://{reference}")));
+    let pushed = run(knowing(developer()).args(["module", "push"]).arg(&file).arg(format!("oci://{reference}")));
     assert_eq!(pushed.code, Some(0), "{pushed:?}");
     let document = policy(&reference, &digest(&bytes), &[]);
     folders.put("policy.yaml", &document);
@@ -116,7 +116,7 @@ fn a_registry_that_asks_is_given_credentials_by_sidecar_and_check() {
     assert!(refused.code == Some(64) && refused.stderr.contains("docker login"), "{refused:?}");
     let checked = run(check.env("DOCKER_CONFIG", config.path()));
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    let serving = folders.serve_with(known());
+    let serving = folders.serve_with(knowing(command()));
     assert_eq!(serving.status()["document"], document);
     let text = |path: &PathBuf| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
     assert!(folders.pulled().iter().all(|path| !text(path).contains(password)));

@@ -79,7 +79,7 @@ impl Registry {
     /// Pushes a file. Returns the digest of the manifest.
     pub(crate) fn push(&self, file: &Path, name: &str, key: Option<&Path>) -> String {
         let reference = format!("oci://{}", self.reference(name));
-        let mut push = command();
+        let mut push = developer();
         push.args(["module", "push", "--format", "json"]).arg(file).arg(reference);
         if let Some(key) = key {
             push.arg("--sign").arg(key);
@@ -113,10 +113,21 @@ impl Stopped {
     }
 }
 
+/// Path of the program `nodesift`.
+const BINARY: &str = env!("CARGO_BIN_EXE_nodesift");
+
 /// The binary, without docker's configuration of whoever runs the tests.
 pub(crate) fn command() -> Command {
-    let mut command =
-        sidecar::command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    unconfigured(sidecar::command(Path::new(BINARY), Path::new(env!("CARGO_TARGET_TMPDIR"))))
+}
+
+/// The program of authors, which pushes, pulls and inspects, as [`command`].
+pub(crate) fn developer() -> Command {
+    let program = sidecar::beside(Path::new(BINARY), "nodesift-dev");
+    unconfigured(sidecar::plain(&program, Path::new(env!("CARGO_TARGET_TMPDIR"))))
+}
+
+fn unconfigured(mut command: Command) -> Command {
     command.env("DOCKER_CONFIG", "/nonexistent");
     command
 }

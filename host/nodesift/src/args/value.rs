@@ -6,7 +6,6 @@ use clap::ValueEnum;
 
 use crate::limits;
 use nodesift_engine as engine;
-use nodesift_module::Sdk;
 
 /// Format of log lines, as in `--log-format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -18,9 +17,9 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Phase of scheduling, as in `--phase`.
+/// The value of `--phase`: which predicates of a policy run. It converts into [`engine::Phase`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PhaseArg {
+pub enum PhaseArg {
     /// Predicates that decide whether a pod can be placed
     #[default]
     Allocate,
@@ -37,9 +36,9 @@ impl From<PhaseArg> for engine::Phase {
     }
 }
 
-/// Format of the output, as in `--output`.
+/// The value of `--output`: the form in which a command prints its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// Human-readable tables and text
     #[default]
     Table,
@@ -51,44 +50,13 @@ pub(crate) enum Format {
     Yaml,
 }
 
-/// `--sdk`: two words, or a path.
-pub(super) fn sdk(text: &str) -> Result<Sdk, std::convert::Infallible> {
-    Ok(match text {
-        "carried" => Sdk::Carried,
-        "registry" => Sdk::Registry,
-        path => Sdk::Path(path.into()),
-    })
-}
-
-/// The size of a cluster with devices, as `NODESxDEVICES`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DeviceSize {
-    pub(crate) nodes: u32,
-    /// Devices of each node, at most [`limits::BENCH_DEVICES_PER_NODE`].
-    pub(crate) devices_per_node: u32,
-}
-
-impl std::str::FromStr for DeviceSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
-        let parts = text.split_once('x').and_then(|(nodes, devices)| Some((number(nodes)?, number(devices)?)));
-        let (most_nodes, most) = (limits::BENCH_DEVICE_NODES, limits::BENCH_DEVICES_PER_NODE);
-        match parts {
-            Some((nodes, devices_per_node)) if nodes <= most_nodes && devices_per_node <= most => {
-                Ok(Self { nodes, devices_per_node })
-            }
-            _ => Err(format!("expected NODESxDEVICES, at most {most_nodes}x{most}")),
-        }
-    }
-}
-
 /// A pod as `namespace/name`, or as `name` in the namespace `default`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PodKey {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
+pub struct PodKey {
+    /// The part before the slash; `default` without one.
+    pub namespace: String,
+    /// The part after the slash.
+    pub name: String,
 }
 
 impl std::str::FromStr for PodKey {

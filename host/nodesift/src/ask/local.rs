@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use super::pods;
-use crate::args::{AskArgs, PodKey};
+use crate::args::{PodKey, QuestionArgs};
 use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::report::Answers;
@@ -46,18 +46,18 @@ impl Evaluate for v1::PodExplanation {
     }
 }
 
-/// An engine over the cluster of the files.
-pub(super) struct Local {
+/// An engine in this process, over the cluster of files, with the policy of the command line.
+pub struct Local {
     engine: Engine,
 }
 
 impl Local {
-    /// Reads the files and compiles the policy.
+    /// Reads the files of the question and compiles its policy.
     ///
     /// # Errors
     ///
-    /// As [`cluster::open`].
-    pub(super) fn open(args: &AskArgs) -> anyhow::Result<Self> {
+    /// [`Failure::Policy`] if the policy is invalid, [`Failure::Data`] if the objects are.
+    pub fn open(args: &QuestionArgs) -> anyhow::Result<Self> {
         let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
         cluster::note_summary(&opened.summary);
         if !args.in_flight.is_empty() {
@@ -67,12 +67,12 @@ impl Local {
     }
 
     /// Fixes the engine's clock at one moment, in seconds since 1970, however long it takes to answer.
-    pub(super) fn at(self, now: i64) -> Self {
+    pub fn at(self, now: i64) -> Self {
         Self { engine: self.engine.timed_by(Clock::new(move || now)) }
     }
 
-    /// Returns the engine over the cluster files.
-    pub(super) fn engine(&self) -> &Engine {
+    /// The engine that answers.
+    pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
@@ -81,7 +81,7 @@ impl Local {
     /// # Errors
     ///
     /// As [`pods::read`].
-    pub(super) fn batches(&self, args: &AskArgs) -> anyhow::Result<Vec<Vec<PodRef>>> {
+    pub(super) fn batches(&self, args: &QuestionArgs) -> anyhow::Result<Vec<Vec<PodRef>>> {
         pods_to_evaluate(&self.engine, &args.pods, &args.pod)
     }
 
@@ -90,7 +90,7 @@ impl Local {
     /// # Errors
     ///
     /// [`Failure::Data`] if a named pod or node does not exist.
-    pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &AskArgs) -> anyhow::Result<Answers<A>> {
+    pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &QuestionArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
         let question =
             Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH, deadline: None, skip: Vec::new() };

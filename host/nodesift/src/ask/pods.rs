@@ -9,13 +9,13 @@ use crate::exit::Failure;
 use nodesift_object::Pod;
 use nodesift_source::files;
 
-/// A pod from a file.
+/// A pod of a file, as the engine reads it and as it was written.
 #[derive(Debug)]
-pub(super) struct FilePod {
+pub struct FilePod {
     /// The fields that predicates read.
-    pub(super) pod: Box<Pod>,
+    pub pod: Box<Pod>,
     /// The whole object as JSON text, as it is sent to a sidecar.
-    pub(super) json: String,
+    pub json: String,
 }
 
 /// Reads pods in the order of the files. If `named` is not empty, only pods in it are kept.
@@ -23,7 +23,7 @@ pub(super) struct FilePod {
 /// # Errors
 ///
 /// [`Failure::Data`] if a file cannot be read, or a named pod is in none of them.
-pub(super) fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure> {
+pub fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure> {
     let (pods, summary) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
     cluster::note_summary(&summary);
     let pods: Vec<FilePod> = pods.into_iter().map(|(pod, json)| FilePod { pod, json }).collect();

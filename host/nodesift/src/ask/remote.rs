@@ -10,7 +10,7 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 use super::pods;
-use crate::args::{AskArgs, PhaseArg};
+use crate::args::{PhaseArg, QuestionArgs};
 use crate::exit::Failure;
 use crate::report::Answers;
 use crate::{client, limits};
@@ -94,7 +94,7 @@ impl Fetch for v1::PodExplanation {
 /// # Errors
 ///
 /// As [`pods::read`].
-pub(super) fn batches(args: &AskArgs) -> Result<Vec<Batch>, Failure> {
+pub(super) fn batches(args: &QuestionArgs) -> Result<Vec<Batch>, Failure> {
     let nodes = (!args.node.is_empty()).then(|| v1::NodeSubset { names: args.node.clone() });
     let phase = match args.phase {
         PhaseArg::Allocate => v1::Phase::Allocate,

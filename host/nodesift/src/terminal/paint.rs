@@ -6,14 +6,14 @@ use comfy_table::{Cell, Color};
 
 /// Adds colour to text, or leaves the text as it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint {
+pub struct Paint {
     colour: bool,
     terminal: bool,
 }
 
 impl Paint {
     /// Colour if stdout is a terminal that supports it.
-    pub(crate) fn for_stdout() -> Self {
+    pub fn for_stdout() -> Self {
         let terminal = std::io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -21,32 +21,35 @@ impl Paint {
     }
 
     /// No colour and no line width, as in a pipe.
-    #[cfg(test)]
-    pub(crate) const PLAIN: Self = Self { colour: false, terminal: false };
+    pub const PLAIN: Self = Self { colour: false, terminal: false };
 
     /// Whether stdout is a terminal, so that lines must fit its width.
-    pub(crate) fn is_terminal(self) -> bool {
+    pub fn is_terminal(self) -> bool {
         self.terminal
     }
 
-    pub(crate) fn bold(self, text: &str) -> String {
+    /// The text between escapes for bold, where colours are shown.
+    pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    pub(crate) fn dim(self, text: &str) -> String {
+    /// Text in less contrast, for what is beside the point.
+    pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
-    pub(crate) fn good(self, text: &str) -> String {
+    /// Text in the colour of what is as it should be.
+    pub fn good(self, text: &str) -> String {
         self.with("32", text)
     }
 
-    pub(crate) fn bad(self, text: &str) -> String {
+    /// Text in the colour of what is wrong.
+    pub fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
     /// A cell in a colour.
-    pub(crate) fn cell(self, text: impl std::fmt::Display, colour: Color) -> Cell {
+    pub fn cell(self, text: impl std::fmt::Display, colour: Color) -> Cell {
         let cell = Cell::new(text);
         if self.colour { cell.fg(colour) } else { cell }
     }

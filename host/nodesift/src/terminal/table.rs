@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use super::paint::Paint;
 
 /// An empty table with a header and a rule below it. `numbers` are the indices of the right-aligned columns.
-pub(crate) fn table(paint: Paint, header: &[&str], numbers: &[usize]) -> Table {
+pub fn table(paint: Paint, header: &[&str], numbers: &[usize]) -> Table {
     let rule = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(rule));
@@ -26,6 +26,6 @@ pub(crate) fn table(paint: Paint, header: &[&str], numbers: &[usize]) -> Table {
 }
 
 /// The table as text, without trailing blanks and without a final line break.
-pub(crate) fn render(table: &Table) -> String {
+pub fn render(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

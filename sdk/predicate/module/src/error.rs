@@ -10,7 +10,7 @@ pub enum DetectError {
     /// The folder has no file by which a language is recognised.
     #[error(
         "{folder} is no project of a predicate: it has none of Cargo.toml, go.mod, package.json, pyproject.toml and Makefile; \
-         start one with `nodesift module new --lang LANGUAGE NAME`"
+         start one with `nodesift-dev module new --lang LANGUAGE NAME`"
     )]
     Unknown {
         /// Path of the folder whose language is not known.

@@ -121,7 +121,7 @@ mod tests {
     fn no_manifest_and_those_of_two_languages_are_refused_with_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let error = Language::of(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("nodesift module new"), "{error}");
+        assert!(error.contains("nodesift-dev module new"), "{error}");
         for file in ["Cargo.toml", "go.mod"] {
             std::fs::write(folder.path().join(file), "").unwrap();
         }

@@ -1,8 +1,8 @@
 //! Projects of predicates, in several languages: made from a template, and built into components.
 //!
 //! ```text
-//! project      writes a new project: template, SDK, name                       `nodesift module new`
-//! build        finds the language of a project and builds it                   `nodesift module build`
+//! project      writes a new project: template, SDK, name                       `nodesift-dev module new`
+//! build        finds the language of a project and builds it                   `nodesift-dev module build`
 //! language     what each language adds: one file per language
 //! leaves for languages
 //!   support        what a language has to give

@@ -1,4 +1,4 @@
-//! Prints the benchmark cluster with devices, one JSON object a line, for programs that are measured beside `nodesift bench --devices`.
+//! Prints the benchmark cluster with devices, one JSON object a line, for programs that are measured beside `nodesift-dev bench --devices`.
 #![allow(clippy::print_stdout, reason = "the output is JSON lines")]
 
 use clap::Parser;

@@ -1,4 +1,4 @@
-//! The native figures of `nodesift bench`: whole answers of the default policy about the same cluster, evaluated alternately
+//! The native figures of `nodesift-dev bench`: whole answers of the default policy about the same cluster, evaluated alternately
 //! in the sandbox and natively, so that both run under the same conditions. Prints one line of JSON per pod.
 //!
 //! Fails if the two answers differ. Both use the same engine code around the predicates.
@@ -11,10 +11,10 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use nodesift::cluster;
-use nodesift::measure::claims::{self, ClaimBed};
-use nodesift::measure::{NativeTimes, Testbed, Times, pods};
 use nodesift_bench::native;
 use nodesift_cache as cache;
+use nodesift_dev::measure::claims::{self, ClaimBed};
+use nodesift_dev::measure::{NativeTimes, Testbed, Times, pods};
 use nodesift_engine::{Answer, Engine, Query, Reuse};
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_fixtures::synthetic::devices::{DeviceShape, PENDING};

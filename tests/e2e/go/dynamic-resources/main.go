@@ -1,5 +1,5 @@
 // Command dynamic-resources measures kube-scheduler's own DynamicResources plugin on a cluster with devices, beside which the figures of
-// `nodesift bench --devices` are read. It takes the cluster as one JSON object a line on stdin, as the program device-cluster prints it,
+// `nodesift-dev bench --devices` are read. It takes the cluster as one JSON object a line on stdin, as the program device-cluster prints it,
 // and prints one line of JSON for each pod: how many nodes fit, and the median time of PreFilter and Filter over all nodes, on one thread.
 package main
 

@@ -64,7 +64,7 @@ impl Support for Js {
         let builder = builder_of(folder).ok_or_else(|| {
             BuildError::Tool(format!(
                 "the packages of {} are not installed: run `npm install` there; a project that was not made with \
-                 `nodesift module new` needs `{INSTALL} @nodesift/predicate`",
+                 `nodesift-dev module new` needs `{INSTALL} @nodesift/predicate`",
                 folder.display()
             ))
         })?;

@@ -1,0 +1,187 @@
+//! The time to evaluate one pod over all nodes: cold, warm, and after one pod was bound.
+//!
+//! The pod is named by UID, as a scheduler core names it. Start at [`measure`].
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::rounds::{Times, timed};
+use super::testbed::{Template, Testbed};
+use nodesift_engine::{Engine, Error, PodRef, Query};
+
+/// Number of rounds of each kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounds {
+    /// Cold: no cached verdicts.
+    pub(crate) cold: usize,
+    /// Warm: every verdict is cached.
+    pub(crate) warm: usize,
+    /// After one pod was bound.
+    pub(crate) changed: usize,
+}
+
+impl Rounds {
+    /// Enough for medians that repeat.
+    pub(crate) const FULL: Self = Self { cold: 400, warm: 4_000, changed: 400 };
+    /// Enough for a smoke test and rough figures.
+    pub(crate) const QUICK: Self = Self { cold: 30, warm: 300, changed: 30 };
+    /// Rounds for pods with claims, which take longer: fewer cold ones than in [`Self::FULL`].
+    pub(crate) const FULL_CLAIMS: Self = Self { cold: 200, ..Self::FULL };
+}
+
+/// Medians for one pod.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PodTimes {
+    /// Number of nodes that fit.
+    pub(crate) feasible: usize,
+    /// Every predicate is evaluated over every node. Label columns and counts are built already.
+    pub(crate) cold: Duration,
+    /// Nothing has changed since the last evaluation: every verdict is cached.
+    pub(crate) warm: Duration,
+    /// A replica of the pod was bound since the last evaluation.
+    pub(crate) row_changed: Duration,
+    /// A pod that none of the pod's constraints matches was bound since the last evaluation.
+    pub(crate) other_row_changed: Duration,
+}
+
+/// One line of `nodesift-native`: medians for one pod, sandboxed and native rounds alternating.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NativeTimes {
+    /// Name of the pod, as in [`Template::name`].
+    pub pod: String,
+    /// Number of nodes that fit, the same for both.
+    pub feasible: usize,
+    /// Cold, in the sandbox, in nanoseconds.
+    pub sandboxed_ns: u64,
+    /// Cold, by the same predicates as native code, in nanoseconds.
+    pub native_ns: u64,
+}
+
+/// Measures one pod. `uncached` reuses no verdicts, `caching` does; both read the testbed's cache.
+///
+/// # Errors
+///
+/// If an evaluation fails.
+pub(crate) fn measure(
+    testbed: &Testbed,
+    uncached: &Engine,
+    caching: &Engine,
+    template: &Template,
+    rounds: Rounds,
+) -> Result<PodTimes, Error> {
+    let question = question(template);
+    let feasible = settle(testbed, uncached, &question)?;
+    let cold = time(uncached, &question, rounds.cold)?;
+    evaluate(caching, &question)?;
+    let warm = time(caching, &question, rounds.warm)?;
+    let changed = |bound: Option<&Template>| -> Result<Times, Error> {
+        let times = timed(
+            rounds.changed,
+            |round| {
+                // Before each round the cluster is as at the start, and the engine has verdicts about it.
+                testbed.unbind();
+                evaluate(caching, &question)?;
+                testbed.bind(bound, round);
+                Ok(())
+            },
+            |()| evaluate(caching, &question),
+        );
+        testbed.unbind();
+        times
+    };
+    let row_changed = changed(Some(template))?;
+    let other_row_changed = changed(None)?;
+    Ok(PodTimes {
+        feasible,
+        cold: cold.median(),
+        warm: warm.median(),
+        row_changed: row_changed.median(),
+        other_row_changed: other_row_changed.median(),
+    })
+}
+
+/// The evaluation that is measured: which nodes fit a pod, and which predicate rejects each of the others.
+pub fn question(template: &Template) -> Query {
+    let pods = template.uids().first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
+    Query::of(pods)
+}
+
+/// Evaluates until the cache maintains the counts that the pod needs. Returns the number of nodes that fit.
+///
+/// # Errors
+///
+/// If an evaluation fails.
+pub fn settle(testbed: &Testbed, engine: &Engine, question: &Query) -> Result<usize, Error> {
+    evaluate(engine, question)?;
+    // Counts built on demand become maintained with the next change.
+    testbed.bind(None, 0);
+    testbed.unbind();
+    let answer = engine.answer(question)?;
+    Ok(answer.pods.first().map_or(0, |pod| pod.feasible.len()))
+}
+
+pub(super) fn time(engine: &Engine, question: &Query, rounds: usize) -> Result<Times, Error> {
+    timed(rounds, |_| Ok(()), |()| evaluate(engine, question))
+}
+
+pub(super) fn evaluate(engine: &Engine, question: &Query) -> Result<(), Error> {
+    engine.answer(question).map(|answer| drop(black_box(answer)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use nodesift::cluster;
+    use nodesift_cache as cache;
+    use nodesift_fixtures::synthetic::Shape;
+
+    #[test]
+    fn an_answer_is_cached_from_its_first_evaluation_until_a_row_changes() {
+        let (writer, reader) = cache::new();
+        let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
+        let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
+        let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        for template in testbed.templates() {
+            let question = question(template);
+            let cached = || engine.answer_cached(&engine.snapshot(), &question);
+            assert!(cached().is_none(), "pod {}: not evaluated yet", template.name());
+            for round in 0..3 {
+                let answer = engine.answer(&question).unwrap();
+                let again = cached().unwrap();
+                let content = |answer: &nodesift_engine::Answer| {
+                    let pod = answer.pods.first().unwrap();
+                    (pod.pod.clone(), pod.feasible.clone(), pod.failures.clone(), pod.message.clone(), pod.cycle)
+                };
+                assert_eq!(content(&again), content(&answer), "pod {}", template.name());
+                // The node has less free: its row must be evaluated again, which a cached answer does not do.
+                testbed.bind(Some(template), round);
+                assert!(cached().is_none(), "pod {}: a node has changed", template.name());
+            }
+            testbed.unbind();
+        }
+    }
+
+    #[test]
+    fn every_figure_is_measured_for_every_pod() {
+        let (writer, reader) = cache::new();
+        let policy = cluster::PolicyArgs::default();
+        let uncached = cluster::engine(reader.clone(), &policy).unwrap().reusing(nodesift_engine::Reuse::Off);
+        let caching = cluster::engine(reader, &policy).unwrap();
+        let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
+        let testbed = Testbed::synthetic(writer, &uncached.policy().scheduler_names, shape, || ()).unwrap();
+        let rounds = Rounds { cold: 2, warm: 2, changed: 2 };
+        for template in testbed.templates() {
+            let times = measure(&testbed, &uncached, &caching, template, rounds).unwrap();
+            let all = [times.cold, times.warm, times.row_changed, times.other_row_changed];
+            assert!(all.iter().all(|time| !time.is_zero()) && times.feasible > 0, "{times:?}");
+        }
+        assert_eq!(
+            testbed.reader().pods().len(),
+            testbed.pods() + 4 * crate::measure::REPLICAS,
+            "the cluster is unchanged"
+        );
+    }
+}

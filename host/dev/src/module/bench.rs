@@ -1,0 +1,321 @@
+//! `nodesift-dev module bench`: what a call of a module costs on this machine. Start at [`bench`](fn@bench).
+//!
+//! Fresh instances, spares and used ones are measured in turns, so that a machine that becomes slower does so for all. A call is timed
+//! as the engine makes it, facts and check of the verdict included, but for what is reused.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use nodesift_engine::Batch;
+use nodesift_object::{Kind, Object, Pod};
+use nodesift_policy::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
+use nodesift_sandbox::accounting::inspect_accounting;
+use nodesift_sandbox::{Grants, Lifetime, Module, Verdict};
+use nodesift_source::files;
+use serde::Serialize;
+
+use super::accounting;
+use super::call::{Modules, World, read};
+use super::cases::NodeSums;
+use super::check::folder::PrivateFolder;
+use super::subject::{Question, Subject, cycled};
+use crate::args::{Format, ModuleBenchArgs};
+use crate::limits::{MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP};
+use crate::measure::Times;
+use nodesift::cluster;
+use nodesift::exit::Failure;
+use nodesift::terminal::{self, Paint, counted, render, table};
+
+/// Sizes that are measured by default, in nodes.
+const NODES: [u32; 2] = [5_000, 100_000];
+
+/// `nodesift-dev module bench`.
+///
+/// # Errors
+///
+/// [`Failure`] if module, policy or files cannot be used; [`Failure::Data`] if a call fails.
+pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
+    let file = read(&args.file)?;
+    if inspect_accounting(&file.bytes).is_some() {
+        return accounting::bench(args, &file);
+    }
+    let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
+    let folder = PrivateFolder::new();
+    let runtime = cluster::runtime_in(Some(&folder.0))?;
+    let started = Instant::now();
+    let inspected = runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX);
+    let inspected = inspected.map_err(|error| Failure::Data(anyhow!("{}: {error}", args.file.display())))?;
+    let compiled = started.elapsed();
+    // What was compiled is taken from the folder.
+    let without_spares = cluster::runtime_in(Some(&folder.0))?.without_spares();
+    let mut modules = [runtime, without_spares].map(|runtime| {
+        let (path, file) = (&subject.path, subject.file.clone());
+        Modules::with(runtime, path, file)
+    });
+    let (question, worlds) = worlds(args, &subject)?;
+    let mut sizes = Vec::with_capacity(worlds.len());
+    for make in worlds {
+        sizes.push(measure(&mut modules, &subject, &question, make)?);
+    }
+    let figures = Figures {
+        file: args.file.display().to_string(),
+        digest: subject.file.digest(),
+        name: inspected.descriptor.name,
+        size_bytes: subject.file.bytes.len(),
+        compile_seconds: compiled.as_secs_f64(),
+        question: question.name,
+        ns_per_node: ns_per_node(&sizes),
+        sizes,
+    };
+    let text = match args.output {
+        Format::Table => figures.table(Paint::for_stdout()),
+        Format::Json => serde_json::to_string_pretty(&figures)? + "\n",
+        Format::Jsonl => serde_json::to_string(&figures)? + "\n",
+        Format::Yaml => serde_saphyr::to_string(&figures)?,
+    };
+    if figures.sizes.iter().all(|size| size.rejected == 0) {
+        terminal::note(
+            "every node fits the pod that was measured, and a predicate may see that at once: write a case with rejects into cases.yaml \
+             beside the module, or give --cluster and --pods",
+        );
+    }
+    terminal::print(&terminal::escaped(&text))
+}
+
+/// Makes one cluster: they are made one after the other, because large ones take memory.
+type MakeWorld = Box<dyn FnOnce(&Arc<Module>) -> World>;
+
+/// The question, and the clusters in which it is asked.
+fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question, Vec<MakeWorld>)> {
+    if args.cluster.cluster.is_empty() {
+        let question = subject.typical()?;
+        let sizes = if args.nodes.is_empty() { NODES.to_vec() } else { args.nodes.clone() };
+        let world = |count: u32| {
+            let (policy, objects) = (question.policy.clone(), question.objects.clone());
+            Box::new(move |module: &Arc<Module>| World::of(&policy, module, cycled(&objects, count), &NodeSums::new()))
+                as MakeWorld
+        };
+        let worlds = sizes.into_iter().map(world).collect();
+        return Ok((question, worlds));
+    }
+    let mut objects = Vec::new();
+    let read = files::read(&args.cluster.cluster, &mut |object| objects.push(object), &mut |_| {});
+    cluster::note_summary(&read.map_err(|error| Failure::Data(error.into()))?);
+    let pod = pod(&args.pods, &objects)?;
+    if !objects.iter().any(|object| object.kind() == Kind::Node) {
+        return Err(Failure::Data(anyhow!("the files hold no node")).into());
+    }
+    let policy = subject.policy.clone();
+    let question = Question {
+        name: format!("pod {}", pod.key()),
+        policy: policy.clone(),
+        pod,
+        objects: Vec::new(),
+        sums: NodeSums::new(),
+    };
+    Ok((question, vec![Box::new(move |module: &Arc<Module>| World::of(&policy, module, objects, &NodeSums::new()))]))
+}
+
+/// The first pod of files, else the first pending pod of a cluster.
+fn pod(files: &[PathBuf], objects: &[Object]) -> anyhow::Result<Pod> {
+    if !files.is_empty() {
+        let (pods, summary) = files::read_pods(files).map_err(|error| Failure::Data(error.into()))?;
+        cluster::note_summary(&summary);
+        let first = pods.into_iter().next().map(|(pod, _)| *pod);
+        return first.ok_or_else(|| Failure::Data(anyhow!("the files of --pods hold no pod")).into());
+    }
+    let pending = objects.iter().find_map(|object| match object {
+        Object::Pod(pod) if pod.spec.node_name.is_empty() => Some((**pod).clone()),
+        _ => None,
+    });
+    pending.ok_or_else(|| Failure::Usage("the cluster has no pending pod: give one with --pods".to_owned()).into())
+}
+
+/// Results of a benchmark.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Figures {
+    file: String,
+    digest: String,
+    name: String,
+    size_bytes: usize,
+    compile_seconds: f64,
+    question: String,
+    /// Of a used instance: what another node adds, from the smallest size to the largest.
+    ns_per_node: Option<f64>,
+    sizes: Vec<Size>,
+}
+
+/// Results for one size of cluster.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Size {
+    nodes: usize,
+    rejected: usize,
+    rounds: usize,
+    /// Medians: a new instance with its `configure` and one call; a call that finds a spare instance, as most calls in a sidecar do;
+    /// and a call of an instance that is used again.
+    fresh_ns: u64,
+    spare_ns: u64,
+    reused_ns: u64,
+    /// Linear memory of an instance after these calls.
+    memory_bytes: usize,
+}
+
+fn measure(
+    [sparing, modules]: &mut [Modules; 2],
+    subject: &Subject,
+    question: &Question,
+    make: MakeWorld,
+) -> anyhow::Result<Size> {
+    let load = |modules: &mut Modules, lifetime| {
+        // What is slower than a policy allows is measured as well.
+        let time_per_call = Some(GUEST_TIME_PER_CALL_MAX);
+        let grants = Grants { lifetime, time_per_call, ..question.grants() };
+        let module = modules.load(&subject.path, &grants)?;
+        module.map_err(|fault| {
+            anyhow::Error::from(Failure::Data(anyhow!("{}: configure: {fault}", subject.path.display())))
+        })
+    };
+    let (fresh, reused) = (load(modules, Lifetime::PerCall)?, load(modules, Lifetime::Reused)?);
+    let spared = load(sparing, Lifetime::PerCall)?;
+    let world = make(&fresh);
+    let call = |module: &Module| -> anyhow::Result<(Duration, Verdict)> {
+        let context = Arc::new(world.context(&question.pod, Batch::All));
+        let rows = context.rows();
+        let started = Instant::now();
+        let verdict = module.filter(context, rows, None);
+        let took = started.elapsed();
+        let verdict = verdict.map_err(|fault| {
+            Failure::Data(anyhow!("{}, {}: {fault}", question.name, counted(world.snapshot.node_count(), "node")))
+        })?;
+        Ok((took, verdict))
+    };
+    let nodes = world.snapshot.node_count();
+    let (mut fresh_times, mut spare_times, mut reused_times, mut rejected) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut begun = Instant::now();
+    for round in 0..MODULE_BENCH_WARM_UP + MODULE_BENCH_ROUNDS {
+        if round == MODULE_BENCH_WARM_UP {
+            begun = Instant::now();
+        }
+        let (fresh_time, verdict) = call(&fresh)?;
+        let (reused_time, _) = call(&reused)?;
+        // The first has the spare that loading has made.
+        let (spare_time, _) = call(&spared)?;
+        await_spares(&spared)?;
+        if round == 0 {
+            rejected = (0..nodes).filter(|place| verdict.failure_at(*place).is_some()).count();
+        }
+        if round >= MODULE_BENCH_WARM_UP {
+            fresh_times.push(fresh_time);
+            spare_times.push(spare_time);
+            reused_times.push(reused_time);
+            if begun.elapsed() > MODULE_BENCH_TIME {
+                break;
+            }
+        }
+    }
+    let size = Size {
+        nodes,
+        rejected,
+        rounds: fresh_times.len(),
+        fresh_ns: nanos(&Times::of(fresh_times)),
+        spare_ns: nanos(&Times::of(spare_times)),
+        reused_ns: nanos(&Times::of(reused_times)),
+        memory_bytes: reused.idle_memory_bytes().unwrap_or_default(),
+    };
+    modules.keep(&subject.path, fresh);
+    modules.keep(&subject.path, reused);
+    sparing.keep(&subject.path, spared);
+    Ok(size)
+}
+
+/// Waits until the spares are there, as they are when calls have pauses between them: they are made beside the calls.
+///
+/// # Errors
+///
+/// [`Failure::Data`] if they are not there in time.
+fn await_spares(module: &Module) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while !module.has_all_spares() {
+        if begun.elapsed() > MODULE_BENCH_SPARE_WAIT {
+            let waited = MODULE_BENCH_SPARE_WAIT.as_secs();
+            return Err(Failure::Data(anyhow!("the spare instances were not made in {waited} s")).into());
+        }
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+fn nanos(times: &Times) -> u64 {
+    u64::try_from(times.median().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The slope between the smallest size and the largest; with one size, time by nodes.
+#[allow(clippy::cast_precision_loss, reason = "times and counts are far below 2^52")]
+fn ns_per_node(sizes: &[Size]) -> Option<f64> {
+    let (least, most) = (sizes.iter().min_by_key(|size| size.nodes)?, sizes.iter().max_by_key(|size| size.nodes)?);
+    let (time, nodes) = match most.nodes == least.nodes {
+        true => (most.reused_ns as f64, most.nodes),
+        false => (most.reused_ns as f64 - least.reused_ns as f64, most.nodes - least.nodes),
+    };
+    (nodes > 0).then(|| time / nodes as f64)
+}
+
+impl Figures {
+    fn table(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        for (name, value) in [
+            ("module", format!("{}, {}", self.name, self.file)),
+            ("size", format!("{} bytes", self.size_bytes)),
+            ("compiled", format!("in {:.2} s", self.compile_seconds)),
+            ("question", self.question.clone()),
+            ("a node", self.ns_per_node.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.1} ns"))),
+        ] {
+            // Writing to a String cannot fail.
+            let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        let header = ["NODES", "REJECTED", "FRESH INSTANCE", "SPARE INSTANCE", "USED INSTANCE", "MEMORY", "ROUNDS"];
+        let mut rows = table(paint, &header, &[0, 1, 2, 3, 4, 5, 6]);
+        for size in &self.sizes {
+            let micros = |ns: u64| format!("{}.{} µs", ns / 1_000, ns % 1_000 / 100);
+            rows.add_row([
+                size.nodes.to_string(),
+                size.rejected.to_string(),
+                micros(size.fresh_ns),
+                micros(size.spare_ns),
+                micros(size.reused_ns),
+                format!("{} KiB", size.memory_bytes >> 10),
+                size.rounds.to_string(),
+            ]);
+        }
+        format!("{out}\n{}\n", render(&rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_costs_the_slope_between_sizes() {
+        let size = |nodes, reused_ns| Size {
+            nodes,
+            rejected: 0,
+            rounds: 1,
+            fresh_ns: 9,
+            spare_ns: 9,
+            reused_ns,
+            memory_bytes: 0,
+        };
+        assert_eq!(ns_per_node(&[]), None);
+        assert_eq!(ns_per_node(&[size(0, 5)]), None);
+        assert_eq!(ns_per_node(&[size(10, 50)]), Some(5.0));
+        // In any order, and whatever lies in between.
+        assert_eq!(ns_per_node(&[size(110, 600), size(10, 100), size(50, 1)]), Some(5.0));
+    }
+}

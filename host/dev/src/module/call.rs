@@ -1,0 +1,228 @@
+//! One module over a cluster of objects, without an engine: the facts are those of the engine and the limits those of the sandbox,
+//! but nothing is reused, no failure policy stands in for a fault, and the lines of the module come back. Start at [`Modules`] and
+//! [`World`].
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use nodesift_cache::metadata::NodeFacts;
+use nodesift_cache::{self as cache, Row, Snapshot};
+use nodesift_engine::{ActivePolicy, Batch, Clock, Context};
+use nodesift_object::{Object, Pod};
+use nodesift_policy::{FileError, ModuleFile, Policy};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::{Grants, Line, LoadError, Module, Runtime, Verdict};
+use nodesift_source::Loader;
+use nodesift_source::change::{Compiler, Record};
+
+use super::cases::NodeSums;
+use nodesift::cluster;
+use nodesift::exit::Failure;
+
+/// The state of a cluster, as a module with some policy reads it.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub(super) snapshot: Arc<Snapshot>,
+    policy: Arc<ActivePolicy>,
+    /// In seconds since 1970-01-01T00:00:00Z.
+    now: i64,
+}
+
+impl World {
+    /// The cluster of these objects, as a sidecar with this module and this policy would hold it, where its nodes show these sums.
+    pub(super) fn of(
+        policy: &Policy,
+        module: &Arc<Module>,
+        objects: impl IntoIterator<Item = impl Borrow<Object>>,
+        sums: &NodeSums,
+    ) -> Self {
+        let policy = Arc::new(nodesift_policy::with_module(policy, module));
+        let (mut writer, reader) = cache::new();
+        let compiler = cluster::compiler_of(&policy, &mut writer);
+        let mut loader = Loader::new(&compiler, &mut writer);
+        let mut with_sums: Vec<NodeFacts> = Vec::new();
+        for object in objects {
+            let object = object.borrow();
+            loader.apply(object);
+            with_sums.extend(sums.get(&object.key()).and_then(|sums| node_with(&compiler, object, sums)));
+        }
+        loader.publish();
+        if !with_sums.is_empty() {
+            let names: BTreeSet<Arc<str>> =
+                with_sums.iter().flat_map(|node| node.sums.iter().map(|(name, _)| Arc::clone(name))).collect();
+            writer.declare_sums(&Vec::from_iter(names));
+            with_sums.iter().for_each(|node| writer.apply_node(node));
+            writer.publish();
+        }
+        Self { snapshot: reader.snapshot(), policy, now: Clock::default().now() }
+    }
+
+    /// Sets the time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` keeps it.
+    pub(super) fn at(self, now: Option<i64>) -> Self {
+        Self { now: now.unwrap_or(self.now), ..self }
+    }
+
+    /// The facts about a pod and some rows.
+    pub(super) fn context(&self, pod: &Pod, batch: Batch) -> Context {
+        Context::of_pod(pod, &self.policy, self.now, &self.snapshot, batch)
+    }
+
+    /// Returns every row of the snapshot.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        (0..u32::try_from(self.snapshot.node_count()).unwrap_or(u32::MAX)).map(Row).collect()
+    }
+
+    /// The names of the nodes, by row.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &str> {
+        self.rows().into_iter().map(|row| self.snapshot.node_name(row))
+    }
+}
+
+/// A node that adds these sums itself; `None` for an object that is none.
+fn node_with(compiler: &Compiler, object: &Object, sums: &BTreeMap<String, i64>) -> Option<NodeFacts> {
+    let Record::Node(node) = compiler.compile(object).record else { return None };
+    let sums = sums.iter().map(|(name, sum)| (Arc::from(name.as_str()), *sum)).collect();
+    Some(NodeFacts { sums, ..*node })
+}
+
+/// Answer of a module to one question.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) outcome: Outcome,
+    /// Log lines that the module has written.
+    pub(super) lines: Vec<Line>,
+    /// Lines that were dropped because they were too many.
+    pub(super) dropped: u64,
+    /// The names of the nodes, by row; empty where it was not called.
+    pub(super) nodes: Vec<String>,
+}
+
+/// How a question ends.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The arguments are refused with this text.
+    Refused(String),
+    /// The call fails with this fault.
+    Faulted(Fault),
+    /// The verdict over all nodes.
+    Decided(Verdict),
+}
+
+/// Modules by their files. Each is read and compiled once.
+pub(super) struct Modules {
+    runtime: Runtime,
+    files: Vec<Known>,
+}
+
+/// A file that was read, and modules by whose code others are loaded: one per lifetime of instances.
+struct Known {
+    path: PathBuf,
+    file: ModuleFile,
+    modules: Vec<Arc<Module>>,
+}
+
+impl Modules {
+    /// No module yet.
+    ///
+    /// # Errors
+    ///
+    /// If the sandbox does not start.
+    pub(super) fn new() -> anyhow::Result<Self> {
+        Ok(Self { runtime: cluster::runtime()?, files: Vec::new() })
+    }
+
+    /// With one module that was read already.
+    pub(super) fn with(runtime: Runtime, path: &Path, file: ModuleFile) -> Self {
+        Self { runtime, files: vec![Known { path: path.to_owned(), file, modules: Vec::new() }] }
+    }
+
+    /// Asks a module with fresh limits: what other questions have logged, or how they have failed, does not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the module cannot be read or loaded, whatever its arguments are.
+    pub(super) fn ask(
+        &mut self,
+        path: &Path,
+        policy: &Policy,
+        (objects, sums): (&[Object], &NodeSums),
+        pod: &Pod,
+        now: Option<i64>,
+    ) -> anyhow::Result<Answer> {
+        let ended = |outcome| Ok(Answer { outcome, lines: Vec::new(), dropped: 0, nodes: Vec::new() });
+        let spec = policy.predicates.first().ok_or_else(|| anyhow!("the policy has no predicate"))?;
+        let module = match self.load(path, &nodesift_policy::grants(spec))? {
+            Ok(module) => module,
+            Err(fault) if fault.kind == FaultKind::Configure => return ended(Outcome::Refused(fault.detail)),
+            Err(fault) => return ended(Outcome::Faulted(fault)),
+        };
+        let world = World::of(policy, &module, objects, sums).at(now);
+        let context = world.context(pod, Batch::All);
+        let (rows, mut lines) = (context.rows(), Vec::new());
+        let outcome = match module.filter_logging(Arc::new(context), rows, None, &mut lines) {
+            Ok(verdict) => Outcome::Decided(verdict),
+            Err(fault) => Outcome::Faulted(fault),
+        };
+        let (_, dropped) = module.log_counts();
+        // Later questions need no compilation.
+        self.keep(path, module);
+        let nodes = world.nodes().map(str::to_owned).collect();
+        Ok(Answer { outcome, lines, dropped, nodes })
+    }
+
+    /// A module of its own with these grants; the inner error is that of its `configure`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Data`] if the module cannot be read or loaded, whatever its arguments are.
+    pub(super) fn load(&mut self, path: &Path, grants: &Grants) -> anyhow::Result<Result<Arc<Module>, Fault>> {
+        if !self.files.iter().any(|known| known.path == path) {
+            self.files.push(Known { path: path.to_owned(), file: read(path)?, modules: Vec::new() });
+        }
+        let Some(known) = self.files.iter().find(|known| known.path == path) else {
+            return Err(anyhow!("{} was read and is not there", path.display()));
+        };
+        let again = |module: &Arc<Module>| self.runtime.load_again(module, grants.clone()).transpose();
+        let loaded = known.modules.iter().find_map(again);
+        match loaded.unwrap_or_else(|| self.runtime.load(&known.file.bytes, grants.clone())) {
+            Ok(module) => Ok(Ok(Arc::new(module))),
+            Err(LoadError::Step { step: "configure", fault }) => Ok(Err(fault)),
+            Err(error) => Err(Failure::Data(anyhow!("{}: {error}", path.display())).into()),
+        }
+    }
+
+    /// Keeps a module for its code.
+    pub(super) fn keep(&mut self, path: &Path, module: Arc<Module>) {
+        let known = self.files.iter_mut().find(|known| known.path == path);
+        let Some(known) = known else { return };
+        if !known.modules.iter().any(|kept| kept.grants().lifetime == module.grants().lifetime) {
+            known.modules.push(module);
+        }
+    }
+
+    /// The digest of a module that was asked.
+    pub(super) fn digest(&self, path: &Path) -> Option<String> {
+        self.files.iter().find(|known| known.path == path).map(|known| known.file.digest())
+    }
+}
+
+/// Reads the file of a module.
+///
+/// # Errors
+///
+/// [`Failure::Data`] with what to do where it is not there.
+pub(super) fn read(path: &Path) -> anyhow::Result<ModuleFile> {
+    let name = path.display().to_string();
+    ModuleFile::read(path).map_err(|error| {
+        let hint = match &error {
+            FileError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                format!("{name}: run `nodesift-dev module build` in its project")
+            }
+            _ => name,
+        };
+        Failure::Data(anyhow::Error::new(error).context(hint)).into()
+    })
+}

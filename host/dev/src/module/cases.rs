@@ -1,0 +1,108 @@
+//! Cases of a module: pods, nodes and what its verdict is to be, in a file that `nodesift-dev module test` runs.
+//!
+//! ```text
+//! read      text → cases; everything that is wrong in it at once, each with its place
+//! objects   short forms of pods, nodes and namespaces, and whole Kubernetes objects → objects
+//! expected  what a case expects
+//! settings  what a policy would grant the module: limits, `allow`, annotations
+//! ```
+//!
+//! The format is described in `docs/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting).
+//! Start at [`Cases::read`].
+
+mod expected;
+mod objects;
+mod read;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+
+use crate::limits::CASES_BYTES;
+pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted};
+use nodesift::exit::Failure;
+use nodesift_object::{Object, Pod};
+use nodesift_policy::{Policy, Problem};
+pub(super) use objects::{NodeSums, Reading};
+pub(super) use settings::granted;
+
+/// The file of a project's cases.
+pub(super) const CASES_FILE: &str = "cases.yaml";
+
+/// The cases of one file.
+#[derive(Debug)]
+pub(super) struct Cases {
+    /// In the order of the file; at least one.
+    pub(super) cases: Vec<Case>,
+    /// The policy whose limits and `allow` they run under, if there is one.
+    pub(super) policy: Option<PathBuf>,
+}
+
+/// A case: a pod in a cluster, and the expected answer.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// Name of the case: a sentence about the module.
+    pub(super) name: String,
+    /// Where it begins in its file.
+    pub(super) line: u64,
+    /// The file of the module.
+    pub(super) module: PathBuf,
+    /// A policy with the module as its only predicate, and with the arguments of the case.
+    pub(super) policy: Policy,
+    /// The pod that is asked about.
+    pub(super) pod: Box<Pod>,
+    /// Everything else in the cluster.
+    pub(super) objects: Vec<Object>,
+    /// Named sums that each of its nodes shows.
+    pub(super) sums: NodeSums,
+    /// Time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
+    pub(super) now: Option<i64>,
+    /// Expected answer of the module.
+    pub(super) expected: Expected,
+}
+
+impl Cases {
+    /// Reads a file. `module` is the module that all cases are about, instead of those that the file names.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Data`] with everything that is wrong in the file, [`Failure::Policy`] if the policy beside it is invalid.
+    pub(super) fn read(file: &Path, module: Option<&Path>) -> anyhow::Result<Self> {
+        let name = file.display().to_string();
+        let text = text_of(file).map_err(|error| Failure::Data(error.context(name.clone())))?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        read::read(&text, folder, module).map_err(|error| match error {
+            read::ReadError::Problems(problems) => Failure::Data(anyhow!(listed(&name, &problems))).into(),
+            read::ReadError::Policy(error) => Failure::Policy(anyhow::Error::new(error)).into(),
+        })
+    }
+
+    /// The files of its modules, each once.
+    pub(super) fn modules(&self) -> impl Iterator<Item = &Path> {
+        let modules: BTreeSet<&Path> = self.cases.iter().map(|case| case.module.as_path()).collect();
+        modules.into_iter()
+    }
+}
+
+pub(super) fn text_of(file: &Path) -> anyhow::Result<String> {
+    let bytes = std::fs::metadata(file)?.len();
+    if bytes > CASES_BYTES {
+        return Err(anyhow!("more than {} MiB: not a file of cases", CASES_BYTES >> 20));
+    }
+    std::fs::read_to_string(file).context("it cannot be read")
+}
+
+/// Problems in the order of lines, each on a line that an editor opens.
+pub(super) fn listed(name: &str, problems: &[Problem]) -> String {
+    let mut problems: Vec<&Problem> = problems.iter().collect();
+    problems.sort_by(|one, other| one.compare(other));
+    let line = |problem: &&Problem| match problem.line {
+        0 => format!("{name}: {problem}"),
+        _ => format!("{name}:{problem}"),
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,265 @@
+//! `nodesift-dev module check`: whether a module does what a sidecar needs of it, before a policy names it.
+//!
+//! ```text
+//! verdicts   the same question asked again, of other instances and about other batches
+//! folder     a folder for compiled code that is removed in the end
+//! report     checks → table and JSON
+//! ```
+//!
+//! Which questions are asked is in [`subject`](super::subject). Start at [`check`](fn@check).
+
+pub(super) mod folder;
+pub(super) mod report;
+mod verdicts;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
+use nodesift_sandbox::accounting::inspect_accounting;
+use nodesift_sandbox::limits::{COMPONENT_BYTES, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS};
+use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
+
+use super::accounting;
+use super::call::{Modules, World, read};
+use super::cases::NodeSums;
+use super::subject::{Question, Subject, cycled, grants};
+use crate::args::ModuleCheckArgs;
+use crate::limits::CHECK_NODES;
+use folder::PrivateFolder;
+use nodesift::cluster;
+use nodesift::exit;
+use nodesift::terminal::{self, counted};
+use report::{Check, Report};
+use verdicts::{Rows, first_difference, rows_of};
+
+/// `nodesift-dev module check`.
+///
+/// # Errors
+///
+/// [`Failure`](exit::Failure) if the module or its policy cannot be read, and an error of no kind of its own if a check fails.
+pub(crate) fn check(args: &ModuleCheckArgs) -> anyhow::Result<()> {
+    let file = read(&args.file)?;
+    if inspect_accounting(&file.bytes).is_some() {
+        return accounting::check(args, &file);
+    }
+    let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
+    let report = report_of(&subject)?;
+    terminal::print(&terminal::escaped(&report.text(args.output)?))?;
+    match report.failed() {
+        0 => Ok(()),
+        failed => Err(anyhow!("{failed} of {} failed", counted(report.checks.len(), "check"))),
+    }
+}
+
+/// Runs the checks. Those that need a check before them that has failed are left out.
+fn report_of(subject: &Subject) -> anyhow::Result<Report> {
+    let mut report = Report::new(subject);
+    let bytes = subject.file.bytes.len();
+    report.add(Check::passed("size", format!("{bytes} bytes of at most {}", COMPONENT_BYTES)));
+    // A folder of its own: what another run has compiled would take no time.
+    let folder = PrivateFolder::new();
+    let runtime = cluster::runtime_in(Some(&folder.0))?;
+    let started = Instant::now();
+    let inspection = match runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX) {
+        Ok(inspection) => inspection,
+        Err(error) => {
+            report.add(Check::failed(
+                "loads",
+                error.to_string(),
+                "build it again, with an SDK of the version that is served",
+            ));
+            return Ok(report);
+        }
+    };
+    let took = started.elapsed();
+    report.add(Check::passed(
+        "compiles",
+        format!("in {:.1} s, within the limits of time and memory", took.as_secs_f64()),
+    ));
+    report.inspected(&inspection, took);
+    let granted = grants(&subject.policy);
+    report.add(memory(&inspection, &granted));
+    let mut modules = Modules::with(runtime, &subject.path, subject.file.clone());
+    match modules.load(&subject.path, &granted) {
+        Ok(Ok(module)) => {
+            let budget = granted.time_per_call.unwrap_or(FILTER_TIME_MIN);
+            report.add(Check::passed("starts", format!("with its arguments, within the {budget:?} of a call")));
+            modules.keep(&subject.path, module);
+        }
+        Ok(Err(fault)) => {
+            let advice = "give the arguments that it needs with --args, or a policy with --policy";
+            report.add(Check::failed("starts", format!("configure: {fault}"), advice));
+            return Ok(report);
+        }
+        Err(error) => {
+            report.add(Check::failed(
+                "starts",
+                exit::text(&error),
+                "grant what it needs in a policy, with `limits` or `allow`",
+            ));
+            return Ok(report);
+        }
+    }
+    let questions = subject.questions()?;
+    let mut asker = Asker { modules, path: &subject.path };
+    report.add(asker.answers(&questions)?);
+    if report.failed() == 0 {
+        report.add(asker.is_deterministic(&questions)?);
+        report.add(asker.keeps_nothing(&questions)?);
+        if !inspection.imports.iter().any(|interface| interface.is_cluster_wide()) {
+            report.add(asker.is_pointwise(&questions)?);
+        }
+    }
+    report.add(asker.is_fast(&subject.typical()?)?);
+    Ok(report)
+}
+
+fn memory(inspection: &Inspection, granted: &Grants) -> Check {
+    let (has, may) = (inspection.memory_bytes >> 10, granted.memory_bytes >> 10);
+    let detail = format!("{has} KiB of {may} KiB after describe");
+    match inspection.memory_bytes <= granted.memory_bytes {
+        true => Check::passed("memory", detail),
+        false => {
+            Check::failed("memory", detail, "grant more with limits.memory in a policy beside it, or with --policy")
+        }
+    }
+}
+
+/// Asks questions of the module.
+struct Asker<'s> {
+    modules: Modules,
+    path: &'s Path,
+}
+
+impl Asker<'_> {
+    /// The module, as granted by a question, with instances of this lifetime.
+    fn module(&mut self, question: &Question, lifetime: Lifetime) -> anyhow::Result<Arc<Module>> {
+        let grants = Grants { lifetime, ..question.grants() };
+        self.modules.load(self.path, &grants)?.map_err(|fault| anyhow!("{}: configure: {fault}", question.name))
+    }
+
+    /// No question ends with a fault, over all of its nodes, one of them, or none.
+    fn answers(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
+        let mut calls = 0;
+        for question in questions {
+            let module = self.module(question, Lifetime::PerCall)?;
+            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let rows = world.rows();
+            let none = World::of(&question.policy, &module, question.objects.iter().take(0), &question.sums);
+            for (world, rows, what) in [
+                (&world, rows.clone(), "all nodes"),
+                (&world, rows.iter().take(1).copied().collect(), "one node"),
+                (&none, Vec::new(), "no nodes"),
+            ] {
+                calls += 1;
+                // A cluster-wide predicate is always called with every row.
+                let rows = if module.is_cluster_wide() { world.rows() } else { rows };
+                if let Err(fault) = rows_of(&module, world, &question.pod, &rows) {
+                    let advice = "run it with `nodesift-dev module test`, which shows what it logs; a predicate has a verdict for every pod and node";
+                    return Ok(Check::failed("hostile rows", format!("{}, {what}: {fault}", question.name), advice));
+                }
+            }
+            self.modules.keep(self.path, module);
+        }
+        Ok(Check::passed("hostile rows", format!("{calls} calls with absent, extreme and no facts, none with a fault")))
+    }
+
+    /// Checks that two fresh instances give the same verdict for the same question.
+    fn is_deterministic(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
+        for question in questions {
+            let module = self.module(question, Lifetime::PerCall)?;
+            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let (one, two) = (whole(&module, &world, question), whole(&module, &world, question));
+            if let Some(difference) = first_difference(&world, &one, &two) {
+                let advice = "a verdict may depend on facts and arguments alone: look for the order of a hash map, or for addresses";
+                return Ok(Check::failed("deterministic", format!("{}: {difference}", question.name), advice));
+            }
+        }
+        Ok(Check::passed(
+            "deterministic",
+            format!("{} asked twice, of fresh instances", counted(questions.len(), "question")),
+        ))
+    }
+
+    /// An instance that has answered every other question has the verdicts of a fresh one.
+    fn keeps_nothing(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
+        // Questions with the same grants share an instance.
+        let mut used: Vec<(Grants, Arc<Module>)> = Vec::new();
+        for round in 0..2 {
+            for question in questions {
+                let fresh = self.module(question, Lifetime::PerCall)?;
+                let world = World::of(&question.policy, &fresh, &question.objects, &question.sums);
+                let grants = question.grants();
+                if !used.iter().any(|(known, _)| *known == grants) {
+                    used.push((grants.clone(), self.module(question, Lifetime::Reused)?));
+                }
+                let Some((_, module)) = used.iter().find(|(known, _)| *known == grants) else { continue };
+                let (one, two) = (whole(&fresh, &world, question), whole(module, &world, question));
+                if let Some(difference) = first_difference(&world, &one, &two) {
+                    let advice = "it keeps something from one pod to the next: begin each call with empty state";
+                    let detail = format!("{}, round {round}, a used instance: {difference}", question.name);
+                    return Ok(Check::failed("keeps nothing", detail, advice));
+                }
+            }
+        }
+        let detail = format!("{} of used instances as of fresh ones", counted(questions.len(), "question"));
+        Ok(Check::passed("keeps nothing", detail))
+    }
+
+    /// The verdict for a node is the same without the other nodes.
+    fn is_pointwise(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
+        const NAME: &str = "row by row";
+        for question in questions {
+            let module = self.module(question, Lifetime::PerCall)?;
+            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let all = world.rows();
+            let whole = whole(&module, &world, question);
+            let (first, second) = all.split_at(all.len() / 2);
+            let halves = [first, second].map(|rows| rows_of(&module, &world, &question.pod, rows));
+            let alone: Vec<Result<Rows, _>> =
+                all.iter().map(|row| rows_of(&module, &world, &question.pod, &[*row])).collect();
+            for (what, parts) in [("in halves", halves.to_vec()), ("alone", alone)] {
+                let joined = parts.into_iter().collect::<Result<Vec<Rows>, _>>().map(|parts| parts.concat());
+                if let Some(difference) = first_difference(&world, &whole, &joined) {
+                    let detail = format!("{}, nodes {what}: {difference}", question.name);
+                    let advice = "without a `cluster-*` import, a node must be decided by its own facts: its place, the number of nodes and the other \
+                                  nodes change with every batch";
+                    return Ok(Check::failed(NAME, detail, advice));
+                }
+            }
+        }
+        Ok(Check::passed(NAME, format!("{} over all nodes, in halves and alone", counted(questions.len(), "question"))))
+    }
+
+    /// The largest cluster is evaluated within the time of a call.
+    fn is_fast(&mut self, question: &Question) -> anyhow::Result<Check> {
+        let name = "100,000 nodes";
+        let module = self.module(question, Lifetime::PerCall)?;
+        let world = World::of(&question.policy, &module, cycled(&question.objects, CHECK_NODES), &NodeSums::new());
+        let rows = world.rows();
+        let by_rows = FILTER_TIME_PER_10_000_ROWS * CHECK_NODES.div_ceil(10_000);
+        let budget: Duration = question.grants().time_per_call.unwrap_or_else(|| by_rows.max(FILTER_TIME_MIN));
+        // Columns are built once for all calls on a snapshot: the second call is what a pod costs.
+        let _warm_up = rows_of(&module, &world, &question.pod, &rows);
+        let started = Instant::now();
+        Ok(match rows_of(&module, &world, &question.pod, &rows) {
+            Ok(_) => {
+                let took = started.elapsed().as_secs_f64() * 1e3;
+                Check::passed(name, format!("{took:.1} ms for {}, of {budget:?} of processor time", question.name))
+            }
+            Err(fault) => Check::failed(
+                name,
+                format!("{}: {fault}", question.name),
+                "read columns or row sets instead of nodes, or grant more with limits.timePerCall and limits.memory",
+            ),
+        })
+    }
+}
+
+/// The verdict of a question over all of its nodes.
+fn whole(module: &Module, world: &World, question: &Question) -> Result<Rows, nodesift_sandbox::fault::Fault> {
+    rows_of(module, world, &question.pod, &world.rows())
+}

@@ -1,0 +1,154 @@
+//! Checks as a table and as JSON. Start at [`Report::text`].
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use nodesift_sandbox::{Inspection, PACKAGE};
+use serde::Serialize;
+
+use super::super::subject::{Subject, grants};
+use super::super::{Import, allow, table_of as table_of_imports};
+use crate::args::Format;
+use nodesift::terminal::{Paint, render, table};
+
+/// Result of one check of a module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(in super::super) struct Check {
+    name: &'static str,
+    passed: bool,
+    detail: String,
+    /// Advice for the author where the check has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
+}
+
+impl Check {
+    pub(in super::super) fn passed(name: &'static str, detail: String) -> Self {
+        Self { name, passed: true, detail, advice: None }
+    }
+
+    pub(in super::super) fn failed(name: &'static str, detail: String, advice: &'static str) -> Self {
+        Self { name, passed: false, detail, advice: Some(advice) }
+    }
+}
+
+impl Check {
+    pub(in super::super) fn is_passed(&self) -> bool {
+        self.passed
+    }
+}
+
+/// Results of all checks, with a description of the module.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    file: String,
+    digest: String,
+    size_bytes: usize,
+    /// The version of the contract that it was built for; absent where it does not load, as what follows.
+    contract: Option<String>,
+    compile_seconds: Option<f64>,
+    cluster_wide: Option<bool>,
+    imports: Vec<Import>,
+    limits: Limits,
+    pub(super) checks: Vec<Check>,
+}
+
+/// Limits and arguments that the policy grants the module.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    memory_bytes: usize,
+    output_bytes: usize,
+    log_lines: u32,
+    /// Absent where it follows from the number of rows.
+    time_per_call_ms: Option<f64>,
+    args: String,
+}
+
+impl Report {
+    pub(super) fn new(subject: &Subject) -> Self {
+        let granted = grants(&subject.policy);
+        Self {
+            file: subject.path.display().to_string(),
+            digest: subject.file.digest(),
+            size_bytes: subject.file.bytes.len(),
+            contract: None,
+            compile_seconds: None,
+            cluster_wide: None,
+            imports: Vec::new(),
+            limits: Limits {
+                memory_bytes: granted.memory_bytes,
+                output_bytes: granted.output_bytes,
+                log_lines: granted.log_lines,
+                time_per_call_ms: granted.time_per_call.map(|time| time.as_secs_f64() * 1e3),
+                args: granted.args,
+            },
+            checks: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, check: Check) {
+        self.checks.push(check);
+    }
+
+    pub(super) fn inspected(&mut self, inspection: &Inspection, compiled_in: Duration) {
+        self.contract = Some(inspection.contract.clone());
+        self.compile_seconds = Some(compiled_in.as_secs_f64());
+        self.cluster_wide = Some(inspection.imports.iter().any(|interface| interface.is_cluster_wide()));
+        self.imports = inspection.imports.iter().copied().map(Import::of).collect();
+    }
+
+    /// How many checks failed.
+    pub(super) fn failed(&self) -> usize {
+        self.checks.iter().filter(|check| !check.passed).count()
+    }
+
+    /// All of it in one format.
+    ///
+    /// # Errors
+    ///
+    /// If it does not encode.
+    pub(super) fn text(&self, format: Format) -> anyhow::Result<String> {
+        Ok(match format {
+            Format::Table => self.table(Paint::for_stdout()),
+            Format::Json => serde_json::to_string_pretty(self)? + "\n",
+            Format::Jsonl => serde_json::to_string(self)? + "\n",
+            Format::Yaml => serde_saphyr::to_string(self)?,
+        })
+    }
+
+    fn table(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _infallible = writeln!(out, "{:<10} {}\n{:<10} {}", "file", self.file, "digest", self.digest);
+        if let Some(contract) = &self.contract {
+            let _infallible = writeln!(out, "{:<10} {PACKAGE} {contract}", "contract");
+            let _infallible = writeln!(out, "{:<10} {}", "allow", allow(&self.imports));
+            let evaluated = match self.cluster_wide {
+                Some(true) => "over all nodes at once",
+                _ => "node by node",
+            };
+            let _infallible = writeln!(out, "{:<10} {evaluated}", "evaluated");
+        }
+        let _infallible = writeln!(out, "{:<10} {}", "args", self.limits.args);
+        if self.contract.is_some() {
+            let _infallible = writeln!(out, "\n{}", table_of_imports(&self.imports, paint));
+        }
+        format!("{out}\n{}", table_of(&self.checks, paint))
+    }
+}
+
+/// Checks, and what to do about those that have failed.
+pub(in super::super) fn table_of(checks: &[Check], paint: Paint) -> String {
+    let mut rows = table(paint, &["CHECK", "RESULT", "WHAT WAS FOUND"], &[]);
+    for check in checks {
+        rows.add_row([check.name, if check.passed { "ok" } else { "FAILED" }, &check.detail]);
+    }
+    let mut out = format!("{}\n", render(&rows));
+    for check in checks.iter().filter(|check| !check.passed) {
+        // Writing to a String cannot fail.
+        let _infallible = writeln!(out, "\n{}: {}", paint.bad(check.name), check.advice.unwrap_or_default());
+    }
+    out
+}

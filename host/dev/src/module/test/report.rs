@@ -1,0 +1,98 @@
+//! The results of cases as text and JSON. Start at [`Report::text`].
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::Result;
+use super::compare::line_text;
+use crate::args::Format;
+use nodesift::terminal::{Paint, counted};
+
+/// Results of the cases of a file.
+#[derive(Debug)]
+pub(in super::super) struct Report {
+    pub(in super::super) file: String,
+    pub(in super::super) results: Vec<Result>,
+}
+
+impl Report {
+    /// How many cases failed.
+    pub(super) fn failed(&self) -> usize {
+        self.results.iter().filter(|result| !result.differences.is_empty()).count()
+    }
+
+    /// All of it in one format.
+    ///
+    /// # Errors
+    ///
+    /// If it does not encode.
+    pub(super) fn text(&self, format: Format) -> anyhow::Result<String> {
+        Ok(match format {
+            Format::Table => self.table(Paint::for_stdout()),
+            Format::Json => serde_json::to_string_pretty(&self.document())? + "\n",
+            Format::Yaml => serde_saphyr::to_string(&self.document())?,
+            Format::Jsonl => {
+                let lines = self.results.iter().map(|result| format!("{}\n", self.case(result)));
+                lines.collect()
+            }
+        })
+    }
+
+    fn document(&self) -> Value {
+        let cases: Vec<Value> = self.results.iter().map(|result| self.case(result)).collect();
+        json!({"file": self.file, "cases": cases, "failed": self.failed()})
+    }
+
+    fn case(&self, result: &Result) -> Value {
+        let lines: Vec<String> = result.lines.iter().map(line_text).collect();
+        let mut case = json!({
+            "file": self.file,
+            "line": result.line,
+            "name": result.name,
+            "module": result.module,
+            "digest": result.digest,
+            "passed": result.differences.is_empty(),
+            "differences": result.differences,
+            "log": lines,
+        });
+        if let (Some(case), Some(fault)) = (case.as_object_mut(), &result.fault) {
+            case.insert("fault".to_owned(), json!({"kind": fault.kind.name(), "detail": fault.detail}));
+        }
+        case
+    }
+
+    fn table(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        for result in &self.results {
+            let is_passed = result.differences.is_empty();
+            let state = if is_passed { paint.good("ok    ") } else { paint.bad("FAILED") };
+            let place = if is_passed { String::new() } else { format!("  {}:{}", self.file, result.line) };
+            let _infallible = writeln!(out, "{state}  {}{}", result.name, paint.dim(&place));
+            if is_passed {
+                continue;
+            }
+            for difference in &result.differences {
+                if let Some(node) = &difference.node {
+                    let _infallible = writeln!(out, "  node {node}");
+                }
+                let _infallible = writeln!(out, "  - {}\n  + {}", difference.expected, difference.actual);
+            }
+            for line in &result.lines {
+                let _infallible = writeln!(out, "  log {}", line_text(line));
+            }
+            if result.dropped > 0 {
+                let dropped = counted(usize::try_from(result.dropped).unwrap_or(usize::MAX), "more line");
+                let _infallible = writeln!(out, "  log {dropped} dropped: raise limits.logLines");
+            }
+        }
+        let (failed, all) = (self.failed(), self.results.len());
+        let summary = match failed {
+            0 => format!("{} passed", counted(all, "case")),
+            failed => format!("{failed} of {} failed", counted(all, "case")),
+        };
+        let _infallible = writeln!(out, "{}", paint.bold(&summary));
+        out
+    }
+}
