@@ -58,13 +58,13 @@ perf: toolchain ## Measure what tests print as figures, against tests/perf.tsv; 
 figures: toolchain ## Measure evaluation times, in the sandbox, native and over the socket, with their targets
 	@[ -e target/release/deps ] || echo 'building in the release profile; the first time this takes some minutes'
 	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
-	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift" bench $(ARGS)
+	@exec "$${CARGO_TARGET_DIR:-target}/release/nodesift-dev" bench $(ARGS)
 
 # Part of neither `make test` nor CI: kube-scheduler's plugin takes minutes to build, and needs Go.
 figures-claims: toolchain ## Measure pods with claims beside kube-scheduler's own plugin, in turns; ARGS='--devices 500x10 --rounds 1'
 	@$(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e" dynamic-resources
-	@release="$${CARGO_TARGET_DIR:-target}/release"; exec tests/e2e/claims_figures.py "$$release/nodesift" "$$release/device-cluster" \
+	@release="$${CARGO_TARGET_DIR:-target}/release"; exec tests/e2e/claims_figures.py "$$release/nodesift-dev" "$$release/device-cluster" \
 	    "$${CARGO_TARGET_DIR:-target}/e2e/dynamic-resources" $(ARGS)
 
 # In the dev profile, so that CI does not build everything twice. It shows that the benchmarks run and measures nothing.
@@ -156,7 +156,7 @@ image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar
 	@deploy/build.sh
 	@deploy/image.sh "$${CARGO_TARGET_DIR:-target}/shipped/nodesift" "$${CARGO_TARGET_DIR:-target}/image/nodesift.tar"
 
-dist: toolchain ## Build a release into target/release-files: program, symbols, SBOM, chart, manifests, checksums
+dist: toolchain ## Build a release into target/release-files: programs, symbols, SBOM, chart, manifests, checksums
 	@deploy/dist.sh "$${CARGO_TARGET_DIR:-target}/release-files"
 
 fmt: ## Format the code

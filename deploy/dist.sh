@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes what a release consists of, in the folder given: `make dist` calls it. Archives and SBOM depend on commit and program alone, so a
+# Makes what a release consists of, in the folder given: `make dist` calls it. Archives and SBOMs depend on commit and programs alone, so a
 # second run makes the same bytes.
 #
-#   nodesift-VERSION-ARCH-linux-gnu.tar.gz   the program, with licence and changelog; for the GNU C library of this machine, or newer
-#   nodesift-VERSION-ARCH-linux-gnu.debug.gz its symbols: `nodesift.debug` beside the program gives names to backtraces and profiles
+#   nodesift-VERSION-ARCH-linux-gnu.tar.gz   the programs nodesift and nodesift-dev, with licence and changelog; for the GNU C library of this
+#                                            machine, or newer
+#   nodesift-VERSION-ARCH-linux-gnu.debug.gz symbols of nodesift: `nodesift.debug` beside it gives names to backtraces and profiles
 #   nodesift-VERSION-ARCH-linux-gnu.cdx.json its SBOM in CycloneDX: every crate that is linked into it
+#   nodesift-dev-VERSION-ARCH-linux-gnu.*    the same two files of nodesift-dev
 #   nodesift-VERSION.tgz                     the Helm chart
 #   nodesift-VERSION-deploy.tar.gz           deploy/: image, manifests, CRD, schema, dashboards and alerts
 #   SHA256SUMS                               their checksums
@@ -28,6 +30,7 @@ revision=$(deploy/revision.sh)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 name=nodesift-$version
 platform=$name-$(uname -m)-linux-gnu
+programs=(nodesift nodesift-dev)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -35,19 +38,21 @@ trap 'rm -rf "$scratch"' EXIT
 pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go-w -c "$@" | gzip -n9; }
 
 say 'building'
-NODESIFT_REVISION=$revision deploy/build.sh
+NODESIFT_REVISION=$revision deploy/build.sh "${programs[@]}"
 mkdir "$scratch/$platform"
-install -m 0755 "$target/shipped/nodesift" "$scratch/$platform/"
 install -m 0644 LICENSE CHANGELOG.md "$scratch/$platform/"
-said=$("$scratch/$platform/nodesift" --version)
-grep -qx "revision: $revision" <<<"$said" || fail "the program that was built names another revision: $said"
-# Paths of this machine are of no use to others, and tell what nobody asked.
-for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}"; do
-    ! grep -qaF "$path/" "$scratch/$platform/nodesift" || fail "the program contains the path $path"
-    ! grep -qaF "$path/" "$target/shipped/nodesift.debug" || fail "the symbols contain the path $path"
+for program in "${programs[@]}"; do
+    install -m 0755 "$target/shipped/$program" "$scratch/$platform/"
+    said=$("$scratch/$platform/$program" --version)
+    grep -qx "revision: $revision" <<<"$said" || fail "the program $program that was built names another revision: $said"
+    # Paths of this machine are of no use to others, and tell what nobody asked.
+    for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}"; do
+        ! grep -qaF "$path/" "$scratch/$platform/$program" || fail "the program $program contains the path $path"
+        ! grep -qaF "$path/" "$target/shipped/$program.debug" || fail "the symbols of $program contain the path $path"
+    done
 done
 
-say 'describing its crates'
+say 'describing their crates'
 if [ "$("$target/tools/bin/cargo-cyclonedx" cyclonedx --version 2>/dev/null)" != "cargo-cyclonedx-cyclonedx $cyclonedx" ]; then
     cargo install --quiet --locked --root "$target/tools" cargo-cyclonedx@$cyclonedx
 fi
@@ -57,18 +62,24 @@ git archive HEAD | tar -x -C "$scratch/tree"
 (
     cyclonedx=$(realpath "$target/tools/bin/cargo-cyclonedx")
     cd "$scratch/tree"
-    SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH "$cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps \
-        --features jemalloc --target "$(rustc -vV | sed -n 's/^host: //p')" --manifest-path host/nodesift/Cargo.toml
+    for crate in host/nodesift host/dev; do
+        SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH "$cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps \
+            --features jemalloc --target "$(rustc -vV | sed -n 's/^host: //p')" --manifest-path "$crate/Cargo.toml"
+    done
 )
-sbom=$scratch/tree/host/nodesift/nodesift.cdx.json
-[ -s "$sbom" ] || fail 'cargo-cyclonedx has written nothing'
-sed -i "s#file://$scratch/tree#file:///nodesift#g" "$sbom"
-! grep -qF "$scratch" "$sbom" || fail "the SBOM contains the path $scratch"
 
 rm -f "$folder"/nodesift-* "$folder/SHA256SUMS"
 pack -C "$scratch" "$platform" >"$folder/$platform.tar.gz"
-gzip -n9 <"$target/shipped/nodesift.debug" >"$folder/$platform.debug.gz"
-install -m 0644 "$sbom" "$folder/$platform.cdx.json"
+for program in "${programs[@]}"; do
+    # It writes the SBOM of each program beside the Cargo.toml of its crate, and names it by the package.
+    sbom=$(find "$scratch/tree/host" -name "$program.cdx.json")
+    [ -s "$sbom" ] || fail "cargo-cyclonedx has written nothing about $program"
+    sed -i "s#file://$scratch/tree#file:///nodesift#g" "$sbom"
+    ! grep -qF "$scratch" "$sbom" || fail "the SBOM of $program contains the path $scratch"
+    files=$folder/$program${platform#nodesift}
+    install -m 0644 "$sbom" "$files.cdx.json"
+    gzip -n9 <"$target/shipped/$program.debug" >"$files.debug.gz"
+done
 # Helm's format is an archive of the chart's folder; its links lead to files beside it.
 pack -h -C deploy/helm nodesift >"$folder/$name.tgz"
 git archive --prefix="$name/" HEAD deploy | tar -x -C "$scratch"

@@ -1,23 +1,45 @@
-//! Build of the shipped binary: the features of dependencies that the release build of the Makefile selects.
+//! Build of the shipped binary: the features of dependencies that the release build of the Makefile selects, and crates that are not in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
-fn the_shipped_binary_has_no_features_of_tests() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
-    let build = std::fs::read_to_string(workspace.with_file_name("deploy/build.sh")).unwrap();
+fn the_shipped_binaries_have_no_features_of_tests() {
+    let build = std::fs::read_to_string(workspace().with_file_name("deploy/build.sh")).unwrap();
     assert!(build.contains(r#"RUSTFLAGS="--cfg nodesift_shipped "#), "the flags below are those of what is shipped");
-    assert!(build.contains("build -p nodesift --locked --profile dist --features jemalloc"));
+    assert!(build.contains(r#"build -p "$program" --locked --profile dist --features jemalloc"#));
+    for program in ["nodesift", "nodesift-dev"] {
+        // The edges of dev-dependencies are left out, as cargo does for a build without tests.
+        let arguments = ["--features", "jemalloc", "--invert", "tokio", "--edges", "normal,build,features"];
+        let features = tree(program, &arguments);
+        assert!(features.contains(r#"tokio feature "rt-multi-thread""#), "{features}");
+        assert!(!features.contains("test-util"), "{program}: {features}");
+    }
+}
+
+/// Commands of authors and developers are in another program.
+#[test]
+fn the_deployed_binary_makes_no_components_and_generates_no_clusters() {
+    let crates = tree("nodesift", &["--features", "jemalloc", "--edges", "normal", "--prefix", "none"]);
+    assert!(crates.contains("nodesift-engine "), "{crates}");
+    for absent in
+        ["nodesift-dev ", "nodesift-module ", "nodesift-fixtures ", "nodesift-guest ", "wasmtime-wizer ", "wast "]
+    {
+        assert!(!crates.lines().any(|line| line.starts_with(absent)), "{absent} is in {crates}");
+    }
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml")
+}
+
+/// The dependencies of a program as it is shipped.
+fn tree(program: &str, arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The edges of dev-dependencies are left out, as cargo does for a build without tests.
-    let arguments = ["tree", "-p", "nodesift", "--offline", "--locked", "--features", "jemalloc", "--invert", "tokio"];
     let mut tree = Command::new(cargo);
     tree.env("RUSTFLAGS", "--cfg nodesift_shipped").env_remove("CARGO_ENCODED_RUSTFLAGS");
-    tree.args(arguments).args(["--edges", "normal,build,features", "--manifest-path"]).arg(workspace);
-    let output = tree.output().unwrap();
+    tree.args(["tree", "-p", program, "--offline", "--locked"]).args(arguments);
+    let output = tree.arg("--manifest-path").arg(workspace()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let features = String::from_utf8(output.stdout).unwrap();
-    assert!(features.contains(r#"tokio feature "rt-multi-thread""#), "{features}");
-    assert!(!features.contains("test-util"), "{features}");
+    String::from_utf8(output.stdout).unwrap()
 }
