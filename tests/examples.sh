@@ -4,7 +4,7 @@
 # select them.
 #
 # A toolchain that is missing is said. Unit tests of those in Rust are part of `make test`. Packages for scripts come from npm and PyPI
-# into the folder of products, as for tests/scripts; NODESIFT_BINARY is as there.
+# into the folder of products, as for tests/scripts; NODESIFT_DEV_BINARY is as there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,8 +14,8 @@ least_node=20
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 products=$(realpath "${CARGO_TARGET_DIR:-target}")
-nodesift=${NODESIFT_BINARY:-$products/debug/nodesift}
-[ -x "$nodesift" ] || fail "$nodesift is not built: run make examples"
+nodesift_dev=${NODESIFT_DEV_BINARY:-$products/debug/nodesift-dev}
+[ -x "$nodesift_dev" ] || fail "$nodesift_dev is not built: run make examples"
 mkdir -p "$products/scripts"
 venv=$products/scripts/venv
 export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/scripts/npm-cache
@@ -107,11 +107,11 @@ for example in "$@"; do
     fi
     # As its cases name it: predicate.wasm or accounting.wasm.
     module=$project/$(sed -n 's/^module: //p' "$source/cases.yaml")
-    quietly "$example: the project is not built" "$nodesift" module build "$source" --output "$module"
+    quietly "$example: the project is not built" "$nodesift_dev" module build "$source" --output "$module"
     size=$(stat -c %s "$module")
     printf '%-24s %-7s %9s bytes  %s\n' "$example" "$language" "$size" \
-        "$("$nodesift" module inspect "$module" | sed -n 's/^allow *//p')"
+        "$("$nodesift_dev" module inspect "$module" | sed -n 's/^allow *//p')"
     [ "$size" -le "${largest[$language]}" ] || fail "$example: more than the ${largest[$language]} bytes that a module in $language may have"
-    quietly "$example: a case fails" "$nodesift" module test "$project"
-    quietly "$example: a check fails" "$nodesift" module check "$module"
+    quietly "$example: a case fails" "$nodesift_dev" module test "$project"
+    quietly "$example: a check fails" "$nodesift_dev" module check "$module"
 done

@@ -1,4 +1,4 @@
-# The part of `run.sh` for Go and C. It is read by run.sh, which gives `check`, `say`, `fail`, `nodesift`, `scratch` and `products`.
+# The part of `run.sh` for Go and C. It is read by run.sh, which gives `check`, `say`, `fail`, `nodesift_dev`, `scratch` and `products`.
 #
 # A toolchain that is missing is said. With CI set that is a failure for what `.ci` installs: Go.
 
@@ -15,7 +15,7 @@ if go=$(.ci/go); then
         go test -count 1 ./...
     ) >"$scratch/go.txt" 2>&1 || { cat "$scratch/go.txt" >&2; fail 'Go: a test of the SDK fails'; }
     project=$scratch/team-isolation-go
-    "$nodesift" module new --lang go "$project" >/dev/null
+    "$nodesift_dev" module new --lang go "$project" >/dev/null
     sed -i 's/TeamIsolationGo/TeamIsolation/' "$project"/*.go
     cp -r predicates/examples/team_isolation_go "$scratch/team_isolation_go"
     (cd "$scratch/team_isolation_go" && go mod edit -replace "github.com/nodesift/nodesift/sdk/predicate/go=$PWD/../sdk-go")
@@ -27,7 +27,7 @@ if go=$(.ci/go); then
     done
     say 'Go: the same source gives the same bytes in another folder'
     cp -r "$project" "$scratch/elsewhere"
-    "$nodesift" module build "$scratch/elsewhere" --output "$scratch/elsewhere.wasm" >/dev/null 2>&1
+    "$nodesift_dev" module build "$scratch/elsewhere" --output "$scratch/elsewhere.wasm" >/dev/null 2>&1
     cmp "$project/predicate.wasm" "$scratch/elsewhere.wasm" || fail 'Go: other bytes'
 else
     echo 'the SDK for Go was not tested: Go 1.24 or later is not here: https://go.dev/dl, or make interop, which installs it'
@@ -40,7 +40,7 @@ if command -v make >/dev/null && command -v wasm-ld >/dev/null && clang --print-
     env -u MAKEFLAGS -u MAKELEVEL make --silent -C "$scratch/sdk-c/tests" >"$scratch/c.txt" 2>&1 \
         || { cat "$scratch/c.txt" >&2; fail 'C: a test of the SDK fails'; }
     project=$scratch/team-isolation-c
-    "$nodesift" module new --lang c "$project" >/dev/null
+    "$nodesift_dev" module new --lang c "$project" >/dev/null
     sed -i 's/TeamIsolationC/TeamIsolation/' "$project/predicate.c"
     cp -r predicates/examples/team_isolation_c "$scratch/team_isolation_c"
     sed -i 's#^SDK = .*#SDK = ../sdk-c#' "$scratch/team_isolation_c/Makefile"

@@ -6,7 +6,7 @@
 # Packages come from npm and PyPI in the versions that the templates name, into the folder of products; so does Node.js where the
 # machine has none. Without Python scripts are not run: it says so, and with CI set that is a failure.
 #
-# NODESIFT_BINARY names another host than that of the dev profile, which compiles a module of Python for some 30 s.
+# NODESIFT_BINARY and NODESIFT_DEV_BINARY name other programs than those of the dev profile, which compile a module of Python for some 30 s.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,10 +19,11 @@ fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 say() { printf '%6s s  %s\n' "$SECONDS" "$*"; }
 
 nodesift=${NODESIFT_BINARY:-$products/debug/nodesift}
+nodesift_dev=${NODESIFT_DEV_BINARY:-$products/debug/nodesift-dev}
 guest=$products/debug/nodesift-guest
-[ -x "$nodesift" ] && [ -x "$guest" ] || fail "$nodesift is not built: run make scripts"
+for program in "$nodesift" "$nodesift_dev" "$guest"; do [ -x "$program" ] || fail "$program is not built: run make scripts"; done
 mkdir -p "$products/scripts"
-nodesift=$(realpath "$nodesift") guest=$(realpath "$guest") products=$(realpath "$products/scripts")
+nodesift=$(realpath "$nodesift") nodesift_dev=$(realpath "$nodesift_dev") guest=$(realpath "$guest") products=$(realpath "$products/scripts")
 
 # Projects are made where no folder above them is one of this workspace.
 scratch=$(mktemp -d)
@@ -54,13 +55,13 @@ grep -q "belong to the pod's team" "$scratch/rust.json" || fail 'the cluster has
 check() {
     local name=$1 project=$2 imports
     say "$name: build"
-    "$nodesift" module build "$project" --output "$project/predicate.wasm" >"$scratch/build.txt" 2>&1 \
+    "$nodesift_dev" module build "$project" --output "$project/predicate.wasm" >"$scratch/build.txt" 2>&1 \
         || { cat "$scratch/build.txt" >&2; fail "$name: the project is not built"; }
-    imports=$("$nodesift" module inspect "$project/predicate.wasm" | sed -n 's/^allow *//p')
+    imports=$("$nodesift_dev" module inspect "$project/predicate.wasm" | sed -n 's/^allow *//p')
     say "$name: imports $imports"
     verdicts "$project/predicate.wasm" >"$scratch/$name.json"
     diff "$scratch/rust.json" "$scratch/$name.json" || fail "$name: other verdicts than in Rust"
-    "$nodesift" module test "$project"
+    "$nodesift_dev" module test "$project"
 }
 
 source tests/scripts/native.sh
@@ -90,7 +91,7 @@ cp -rL sdk/predicate/js "$scratch/sdk-js"
 package=$(echo "$scratch"/nodesift-predicate-*.tgz)
 for language in js ts; do
     project=$scratch/team-isolation-$language
-    "$nodesift" module new --lang "$language" --sdk "$package" "$project" >/dev/null
+    "$nodesift_dev" module new --lang "$language" --sdk "$package" "$project" >/dev/null
     (cd "$project" && npm install --silent --no-package-lock && npm test --silent >"$scratch/node.txt") \
         || { cat "$scratch/node.txt" >&2; fail "$language: a test of a new project fails"; }
     sed -i 's/TeamIsolation\(Js\|Ts\)/TeamIsolation/' "$project/src/predicate.$language"
@@ -105,7 +106,7 @@ for example in team_isolation_js team_isolation_ts images_present; do
         || { cat "$scratch/node.txt" >&2; fail "$example: a test fails"; }
     case $example in
         team_*) check "$example" "$project" ;;
-        *) "$nodesift" module build "$project" --output "$project/predicate.wasm" >/dev/null 2>&1 && "$nodesift" module test "$project" ;;
+        *) "$nodesift_dev" module build "$project" --output "$project/predicate.wasm" >/dev/null 2>&1 && "$nodesift_dev" module test "$project" ;;
     esac
 done
 
@@ -117,7 +118,7 @@ wheel=$(echo "$scratch"/nodesift_predicate-*.whl)
 "$venv/bin/pip" install "${quiet_pip[@]}" "$wheel[build]" pytest
 pytest() { (cd "$1" && PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q -p no:cacheprovider); }
 pytest "$scratch/sdk-python"
-"$nodesift" module new --lang python --sdk "$wheel" "$scratch/team-isolation-python" >/dev/null
+"$nodesift_dev" module new --lang python --sdk "$wheel" "$scratch/team-isolation-python" >/dev/null
 sed -i 's/TeamIsolationPython/TeamIsolation/' "$scratch/team-isolation-python/predicate.py"
 for example in team_isolation_python data_locality; do cp -r "predicates/examples/$example" "$scratch/$example"; done
 for project in team-isolation-python team_isolation_python data_locality; do
@@ -126,8 +127,8 @@ for project in team-isolation-python team_isolation_python data_locality; do
     pytest "$scratch/$project"
     case $project in
         team*) check "$project" "$scratch/$project" ;;
-        *) "$nodesift" module build "$scratch/$project" --output "$scratch/$project/predicate.wasm" >/dev/null 2>&1 \
-            && "$nodesift" module test "$scratch/$project" ;;
+        *) "$nodesift_dev" module build "$scratch/$project" --output "$scratch/$project/predicate.wasm" >/dev/null 2>&1 \
+            && "$nodesift_dev" module test "$scratch/$project" ;;
     esac
 done
 say 'every module has the verdicts of the one in Rust'

@@ -2,7 +2,7 @@
 # Runs kube-scheduler with the plugin beside the stock one: `make e2e-scheduler`. With numbers of nodes, such as 1000,5000, it
 # measures both on clusters of these sizes instead; that wants a quiet machine.
 #
-# NODESIFT_BINARY names another sidecar, NODESIFT_E2E another folder with etcd and kube-apiserver.
+# NODESIFT_BINARY names another sidecar, NODESIFT_DEV_BINARY another nodesift-dev than that beside it, NODESIFT_E2E another folder with etcd and kube-apiserver.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$(cd ../.. && pwd)

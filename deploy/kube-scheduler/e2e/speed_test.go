@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -125,7 +126,8 @@ func synthesize(t testing.TB, api *apiServer, nodes int) []corev1.Pod {
 	}
 	folder := t.TempDir()
 	cluster, pods := filepath.Join(folder, "cluster.json.gz"), filepath.Join(folder, "pods.json.gz")
-	if text, err := exec.Command(binary, "cluster", "synth", "--nodes", strconv.Itoa(nodes), "-o", cluster, "--pods", pods).CombinedOutput(); err != nil {
+	developer := cmp.Or(os.Getenv("NODESIFT_DEV_BINARY"), filepath.Join(filepath.Dir(binary), "nodesift-dev"))
+	if text, err := exec.Command(developer, "cluster", "synth", "--nodes", strconv.Itoa(nodes), "-o", cluster, "--pods", pods).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	api.put(t, readList(t, cluster)...)

@@ -349,7 +349,8 @@ func synthetic(t testing.TB, nodes int) (*nodesift.Client, nodesift.Pod) {
 	t.Helper()
 	needBinary(t)
 	path := filepath.Join(t.TempDir(), "cluster.json")
-	synth := exec.Command(binary, "cluster", "synth", "--nodes", fmt.Sprint(nodes), "--pods-per-node", "2", "--out", path)
+	developer := cmp.Or(os.Getenv("NODESIFT_DEV_BINARY"), filepath.Join(filepath.Dir(binary), "nodesift-dev"))
+	synth := exec.Command(developer, "cluster", "synth", "--nodes", fmt.Sprint(nodes), "--pods-per-node", "2", "--out", path)
 	if output, err := synth.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
