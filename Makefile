@@ -165,8 +165,9 @@ fmt: ## Format the code
 style:
 	$(CARGO) fmt --all --check
 	@.ci/security
+	@.ci/words
 
-lint: style toolchain ## Check formatting and the tests that SECURITY.md names, and run clippy with warnings as errors
+lint: style toolchain ## Check formatting, doc comments and the tests that SECURITY.md names, and run clippy with warnings as errors
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
 deny: ## Check bans, licences, sources and advisories of dependencies
