@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use nodesift_fixtures::json::{at, list, text};
+use nodesift_fixtures::json::{at, flag, list, text};
 use nodesift_tests::http::{self, Endpoint};
 use serde_json::{Value, json};
 
@@ -43,6 +43,8 @@ pub(crate) struct Version {
     pub(crate) nodes: u64,
     /// The newest resource version of pods.
     pub(crate) pods: u64,
+    /// Whether the API server has confirmed nothing for too long.
+    pub(crate) is_stale: bool,
 }
 
 impl Version {
@@ -53,6 +55,7 @@ impl Version {
             generation: number("generation"),
             nodes: number("nodesResourceVersion"),
             pods: number("podsResourceVersion"),
+            is_stale: flag(answer, "version.stale"),
         }
     }
 

@@ -32,6 +32,13 @@ pub(crate) async fn settled(stage: &mut Stage<'_>, when: &str) -> anyhow::Result
     Ok(())
 }
 
+/// Compares without a wait for changes: the sidecar has seen all of them before.
+pub(crate) async fn unchanged(stage: &mut Stage<'_>, when: &str) -> anyhow::Result<()> {
+    let (facts, verdicts) = agree(stage).await.with_context(|| format!("when {when}"))?;
+    stage.progress.say(format!("{when}: {facts} facts and {verdicts} lines of explanation agree"));
+    Ok(())
+}
+
 /// Returns a summary of the comparison.
 async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
     let started = Instant::now();
@@ -44,20 +51,22 @@ async fn compare(stage: &mut Stage<'_>) -> anyhow::Result<String> {
         bail!("the sidecar does not reach versions {nodes} and {pods}; it is at {:?}", asker::version(&sidecar));
     };
     let seen_after = started.elapsed();
+    let (facts, verdicts) = agree(stage).await?;
+    Ok(format!(
+        "seen after {} (generation {}), {facts} facts and {verdicts} lines of explanation agree",
+        seconds(seen_after),
+        seen.generation,
+    ))
+}
 
+/// Compares what the sidecar and the API server have now. Returns the numbers of equal facts and lines.
+async fn agree(stage: &mut Stage<'_>) -> anyhow::Result<(usize, usize)> {
     let dump = dump(stage).await?;
     let of = |collection: &str| dump.iter().find(|(known, _)| *known == collection).map_or(&[][..], |(_, items)| items);
     let expected = recount::facts(of(NODES), of(PODS));
-    let known = state::facts(&sidecar)?;
+    let known = state::facts(&stage.sidecar.tcp())?;
     differ("a recount", &expected, "the sidecar's state", &known)?;
-
-    let verdicts = agreement(stage, of(PODS))?;
-    Ok(format!(
-        "seen after {} (generation {}), {} facts and {verdicts} lines of explanation agree",
-        seconds(seen_after),
-        seen.generation,
-        expected.len(),
-    ))
+    Ok((expected.len(), agreement(stage, of(PODS))?))
 }
 
 /// Everything that the sidecar reads, listed from the API server and written to `cluster.json`.
@@ -110,7 +119,7 @@ fn explain(stage: &Stage<'_>, of: &[&str], pods: &[String]) -> anyhow::Result<St
 }
 
 /// Fails if two sets of lines differ, and shows the differences.
-fn differ(left: &str, lines: &recount::Facts, right: &str, others: &recount::Facts) -> anyhow::Result<()> {
+pub(crate) fn differ(left: &str, lines: &recount::Facts, right: &str, others: &recount::Facts) -> anyhow::Result<()> {
     let mut text = String::new();
     for (name, here, there) in [(left, lines, others), (right, others, lines)] {
         let only: Vec<&String> = here.difference(there).collect();

@@ -80,7 +80,8 @@ impl Drop for Program {
 /// etcd, with its data in memory if possible.
 #[derive(Debug)]
 pub(crate) struct Etcd {
-    address: SocketAddr,
+    /// Its address for clients.
+    pub(crate) address: SocketAddr,
     binary: PathBuf,
     folder: PathBuf,
     arguments: Vec<String>,
@@ -115,10 +116,14 @@ impl Etcd {
         Ok(())
     }
 
-    /// Stops it, copies its data, and starts it again.
+    /// Stops it, copies its data in the place of an earlier copy, and starts it again.
     pub(crate) fn back_up(&mut self) -> anyhow::Result<()> {
         self.program = None;
-        copy(&self.folder.join(DATA), &self.folder.join(BACKUP)).context("the data of etcd cannot be copied")?;
+        let backup = self.folder.join(BACKUP);
+        if backup.exists() {
+            std::fs::remove_dir_all(&backup).context("the earlier backup of etcd cannot be removed")?;
+        }
+        copy(&self.folder.join(DATA), &backup).context("the data of etcd cannot be copied")?;
         self.start_again()
     }
 
@@ -148,6 +153,8 @@ pub(crate) struct ApiServer {
     pub(crate) address: SocketAddr,
     /// The certificate authority file for clients.
     pub(crate) authority: PathBuf,
+    /// That of its log as well.
+    name: &'static str,
     binary: PathBuf,
     folder: PathBuf,
     arguments: Vec<String>,
@@ -187,6 +194,7 @@ impl ApiServer {
         let mut server = Self {
             address,
             authority: certificates.join("apiserver.crt"),
+            name: "kube-apiserver",
             binary: binary.to_owned(),
             folder: folder.to_owned(),
             arguments,
@@ -196,9 +204,31 @@ impl ApiServer {
         Ok(server)
     }
 
+    /// Starts another one of the same cluster, which reaches etcd at `etcd`. It has a port of its own, and the same certificates,
+    /// keys and users.
+    pub(crate) fn beside(&self, name: &'static str, etcd: SocketAddr) -> anyhow::Result<Self> {
+        let address = free_port()?;
+        let own = |argument: &String| match argument.split_once('=') {
+            Some(("--etcd-servers", _)) => format!("--etcd-servers=http://{etcd}"),
+            Some(("--secure-port", _)) => format!("--secure-port={}", address.port()),
+            _ => argument.clone(),
+        };
+        let mut server = Self {
+            address,
+            authority: self.authority.clone(),
+            name,
+            binary: self.binary.clone(),
+            folder: self.folder.clone(),
+            arguments: self.arguments.iter().map(own).collect(),
+            program: None,
+        };
+        server.start_again()?;
+        Ok(server)
+    }
+
     /// Starts it after [`Self::kill`].
     pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
-        self.program = Some(Program::start("kube-apiserver", &self.binary, &self.arguments, &self.folder)?);
+        self.program = Some(Program::start(self.name, &self.binary, &self.arguments, &self.folder)?);
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use crate::claims;
 use crate::history::History;
 use crate::judge;
 use crate::kinds::{PODS, collection};
+use crate::lagging;
 use crate::policies;
 use crate::programs::{ADMIN_TOKEN, ApiServer, Etcd, SIDECAR_TOKEN};
 use crate::progress::{Progress, seconds};
@@ -66,7 +67,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     progress.say(format!("kube-apiserver {} is ready", text(&version, "gitVersion")));
 
     grant(&api).await?;
-    if !args.policies_only {
+    if !args.policies_only && !args.lagging_only {
         claims::run(args, &api, &sidecars, progress).await?;
     }
     if args.claims_only {
@@ -78,13 +79,16 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let (nodes, pods) = (history.world.nodes.len(), history.world.pods.len());
     progress.say(format!("{nodes} nodes and {pods} pods made in {}", seconds(started.elapsed())));
 
+    if args.lagging_only {
+        return lagging::run(args, folder, progress, api, history, &mut etcd, &mut server).await;
+    }
     policies::run(args, &api, &mut server, &sidecars, progress).await?;
     if args.policies_only {
         return Ok(());
     }
 
     let started = Instant::now();
-    let sidecar = start_sidecar(args, &sidecars)?;
+    let sidecar = start_sidecar(args, &sidecars, &[])?;
     progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
     let mut stage = Stage { args, folder, progress, api, history, sidecar };
     let outcome = scenario(&mut stage, &mut etcd, &mut server, &wire).await;
@@ -99,7 +103,7 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     stage.sidecar.signal("TERM");
     let (status, _) = tokio::task::block_in_place(|| stage.sidecar.wait());
     ensure!(status.success(), "the sidecar ended with {status}");
-    Ok(())
+    lagging::run(args, folder, progress, stage.api, stage.history, &mut etcd, &mut server).await
 }
 
 /// The parts, once the sidecar runs.
@@ -202,7 +206,7 @@ async fn disturbances(stage: &mut Stage<'_>, etcd: &Etcd, server: &mut ApiServer
 }
 
 /// A kubeconfig for one user.
-fn kubeconfig(
+pub(crate) fn kubeconfig(
     folder: &Path,
     user: &str,
     server: &ApiServer,
@@ -237,8 +241,10 @@ pub(crate) async fn create(api: &Api, manifest: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn start_sidecar(args: &Args, kubeconfig: &Path) -> anyhow::Result<Sidecar> {
+/// Starts the sidecar with a kubeconfig and more arguments, and waits until it is ready.
+pub(crate) fn start_sidecar(args: &Args, kubeconfig: &Path, more: &[&str]) -> anyhow::Result<Sidecar> {
     let command = sidecar::command(&args.sidecar()?, &args.cache()?);
     let kubeconfig = kubeconfig.to_str().context("a path that is not UTF-8")?;
-    tokio::task::block_in_place(|| Ok(Sidecar::start(command, &["--kubeconfig", kubeconfig, "--verify-reuse"])))
+    let arguments = [&["--kubeconfig", kubeconfig, "--verify-reuse"][..], more].concat();
+    tokio::task::block_in_place(|| Ok(Sidecar::start(command, &arguments)))
 }
