@@ -178,7 +178,7 @@ impl Client {
         };
         let Some(digest) = digest.filter(|digest| *digest != tag) else { return tagged };
         let otherwise = match tagged {
-            Ok(artifact) if expected.is_none_or(|expected| artifact.is(expected)) => return Ok(artifact),
+            Ok(artifact) if read_digest(&digest).is_some_and(|expected| artifact.is(&expected)) => return Ok(artifact),
             Ok(_) => RegistryError::Digest { reference: self.address.to_string(), expected: digest.clone() },
             Err(error @ (RegistryError::Missing { .. } | RegistryError::Malformed { .. })) => error,
             Err(error) => return Err(error),
