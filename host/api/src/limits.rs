@@ -43,7 +43,8 @@ pub const H2_SEND_BUFFER: usize = 256 * 1024;
 /// costs less than a system call; larger writes are not copied. All connections of a listener hold 4 MiB at most.
 pub const JOINED_BYTES: usize = 4 * 1024;
 
-/// Control frames that a peer may send at once beside its requests: a client that sets windows of its streams sends some hundred.
+/// Control frames that a peer may send at once beside its requests: a client that sets windows of its streams sends some hundred. After a
+/// minute without any it is twice this number, because what its time has earned is counted once the first are spent.
 pub const CONTROL_FRAMES: u32 = 4_096;
 
 /// Control frames that a peer may send per second in the long run: pings that measure, of a client that is otherwise idle.
@@ -461,7 +462,8 @@ pub const PARTY_MESSAGE_BYTES: usize = nodesift_negotiation::limits::ANSWER_BYTE
 /// Messages of one party that wait for the broker: with more, its stream waits. It takes one of each party in turn.
 pub const PARTY_HEARD: usize = 64;
 
-/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject.
+/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject. After some seconds
+/// without any it is twice this number, because what its time has earned is counted once the first are spent.
 pub const PARTY_MESSAGES: u32 = 1_024;
 
 /// Messages that a party may send per second in the long run without having been called.
