@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -88,6 +88,9 @@ go-test: build ## Run the tests of the Go client and of what is built on it, aga
 
 go-race: build ## The same with the race detector, which needs a C compiler
 	@sdk/core/go/run.sh race
+
+contract: toolchain ## Write what repeats the contract: bindings, tables of the host, docs; after predicate.wit has changed
+	@$(CARGO) run --quiet $(LOCKED) -p nodesift-contract -- write
 
 proto: ## Make the messages and stubs of the Go client from the proto; needs Go, and no protoc
 	@sdk/core/go/run.sh proto

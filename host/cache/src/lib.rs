@@ -47,6 +47,7 @@ pub use devices::{
     Device, DeviceNodes, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits,
 };
 pub use health::MemoryStats;
+pub use metadata::Moment;
 pub use nodes::{EncodedNames, Epoch, NodeNames, Own, PortUse, Resource};
 pub use objects::{
     Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,

@@ -2,7 +2,8 @@
 //! linker follow, but for `log` and `row-sets`, which are no facts. A component is linked to the interfaces that it imports and its policy
 //! allows, and to nothing else: there is no WASI, no clock, no randomness, no file and no socket.
 //!
-//! To add a function, add its line to the table at the end of this file: its name in the contract, its method, and
+//! The table is at the end of this file. `make contract` makes it of the contract and of `host/engine/facts.txt`, where a new function gets
+//! a line. A line here is the name of a function in the contract, its method, and
 //!
 //! - `untimed` where the host only hands over what it has. The call is not timed.
 //! - `timed` where the host may have to build the value first, and the arguments choose which. That time is added to the guest's
@@ -31,12 +32,9 @@ use crate::instance::Frame;
 use crate::limited::Limited;
 use crate::no_facts;
 use crate::rows::Rows;
-use crate::wire::devices::{Devices, Query};
-use crate::wire::{
-    AffinityTerm, Attachment, Claim, Controller, DiskKind, DiskUser, ExactSizes, InfoField, LabelSelector, Obstacle,
-    PartyColumn, PodSelector, PodVolume, Request, SpreadConstraint, StorageCapacity, StorageClass, Taint, Term,
-    Toleration, UncountedPod, Volume, claims,
-};
+use crate::wire;
+use crate::wire::devices::Query;
+use crate::wire::{DiskKind, InfoField, PodSelector};
 
 /// Why a fact function has no value. The guest's call ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -81,31 +79,28 @@ pub enum Kept {
 macro_rules! argument {
     (method text) => { &str };
     (method flag) => { bool };
-    (method seconds) => { i64 };
-    (method amount) => { i64 };
+    (method integer) => { i64 };
     (method texts) => { &[Cow<'_, str>] };
     (method disk_kind) => { DiskKind };
     (method info_field) => { InfoField };
-    (method attachment) => { &Attachment };
+    (method attachment) => { &wire::Attachment };
     (method selectors) => { &[PodSelector] };
     (method number) => { u32 };
     (method query) => { &Query };
     (guest text) => { WasmStr };
     (guest flag) => { bool };
-    (guest seconds) => { i64 };
-    (guest amount) => { i64 };
+    (guest integer) => { i64 };
     (guest texts) => { Vec<WasmStr> };
     (guest disk_kind) => { DiskKind };
     (guest info_field) => { InfoField };
-    (guest attachment) => { Attachment };
+    (guest attachment) => { wire::Attachment };
     (guest selectors) => { Vec<PodSelector> };
     (guest number) => { u32 };
     (guest query) => { Query };
     // Read in place in the guest's memory.
     (pass text, $value:ident, $store:ident) => { &$value.to_str(&$store)? };
     (pass flag, $value:ident, $store:ident) => { $value };
-    (pass seconds, $value:ident, $store:ident) => { $value };
-    (pass amount, $value:ident, $store:ident) => { $value };
+    (pass integer, $value:ident, $store:ident) => { $value };
     (pass texts, $value:ident, $store:ident) => {
         &$value.iter().map(|text| text.to_str(&$store)).collect::<wasmtime::Result<Vec<_>>>()?
     };
@@ -324,55 +319,56 @@ impl Interface {
     }
 }
 
+// contract: interfaces, made by `make contract`
 interfaces! {
     /// The pod's namespace and labels.
     PodLabels = "pod-labels", pods_on_nodes: false {
         "namespace" => untimed namespace() -> Arc<str>;
         "label" => untimed label(key: text) -> Option<Arc<str>>;
     }
-    /// The pod's annotations that the policy lists.
+    /// Annotations of the pod.
     PodAnnotations = "pod-annotations", pods_on_nodes: false {
         "annotation" => untimed annotation(key: text) -> Option<Arc<str>>;
     }
-    /// The node that the pod names, its node selector and required node affinity.
+    /// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated.
     PodPlacement = "pod-placement", pods_on_nodes: false {
         "node-name" => untimed node_name() -> Option<Arc<str>>;
         "node-selector" => untimed node_selector() -> Arc<[(Arc<str>, Arc<str>)]>;
-        "required-terms" => untimed required_terms() -> Option<Vec<Term>>;
+        "required-terms" => untimed required_terms() -> Option<Vec<wire::Term>>;
     }
-    /// The pod's tolerations of node taints.
+    /// Tolerations of the pod for taints of nodes.
     PodTolerations = "pod-tolerations", pods_on_nodes: false {
-        "tolerations" => untimed tolerations() -> Vec<Toleration>;
+        "tolerations" => untimed tolerations() -> Vec<wire::Toleration>;
     }
-    /// The pod's effective resource requests.
+    /// The pod's resource requests.
     PodResources = "pod-resources", pods_on_nodes: false {
-        "requests" => untimed requests() -> Vec<Request>;
+        "requests" => untimed requests() -> Vec<wire::Request>;
     }
-    /// The pod's topology spread constraints.
+    /// Topology spread constraints of the pod, as written and unvalidated.
     PodSpread = "pod-spread", pods_on_nodes: false {
-        "constraints" => untimed spread_constraints() -> Vec<SpreadConstraint>;
-        "default-selector" => timed default_selector() -> Option<LabelSelector>;
+        "constraints" => untimed spread_constraints() -> Vec<wire::SpreadConstraint>;
+        "default-selector" => timed default_selector() -> Option<wire::LabelSelector>;
     }
-    /// The pod's required inter-pod affinity and anti-affinity.
+    /// Required pod affinity and anti-affinity of the pod, as written and unvalidated; of preferred terms only invalid ones.
     PodAffinity = "pod-affinity", pods_on_nodes: false {
-        "affinity" => untimed affinity() -> Vec<AffinityTerm>;
-        "anti-affinity" => untimed anti_affinity() -> Vec<AffinityTerm>;
-        "invalid-preferred" => untimed invalid_preferred() -> (Vec<AffinityTerm>, Vec<AffinityTerm>);
+        "affinity" => untimed affinity() -> Vec<wire::AffinityTerm>;
+        "anti-affinity" => untimed anti_affinity() -> Vec<wire::AffinityTerm>;
+        "invalid-preferred" => untimed invalid_preferred() -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>);
     }
-    /// Node features that the pod needs.
+    /// Node features that the pod requires.
     PodFeatures = "pod-features", pods_on_nodes: false {
         "required" => untimed required_features() -> Vec<Arc<str>>;
     }
-    /// The pod's volumes, and its identity as owner of ephemeral claims.
+    /// The volumes of the pod that can make a node unsuitable: disks and PersistentVolumeClaims.
     PodVolumes = "pod-volumes", pods_on_nodes: false {
-        "volumes" => untimed volumes() -> Vec<PodVolume>;
+        "volumes" => untimed volumes() -> Vec<wire::PodVolume>;
         "owner" => untimed owner() -> (Arc<str>, Arc<str>, Arc<str>);
     }
     /// Labels of the pod's Namespace.
     NamespaceLabels = "namespace-labels", pods_on_nodes: false, since: V0_2 {
         "label" => untimed namespace_label(key: text) -> Option<Arc<str>>;
     }
-    /// The pod's priority, classes, service account, images and scheduler, and whether it uses the node's network.
+    /// Fields of the pod's spec.
     PodSpec = "pod-spec", pods_on_nodes: false, since: V0_2 {
         "priority" => untimed priority() -> i32;
         "priority-class" => untimed priority_class() -> Option<Arc<str>>;
@@ -382,51 +378,50 @@ interfaces! {
         "images" => untimed images() -> Arc<[Arc<str>]>;
         "scheduler-name" => untimed scheduler_name() -> Arc<str>;
     }
-    /// The controller that made the pod.
+    /// The controller of the pod: the entry of `metadata.ownerReferences` whose `controller` is true.
     PodOwner = "pod-owner", pods_on_nodes: false, since: V0_2 {
-        "controller" => untimed controller() -> Option<Controller>;
+        "controller" => untimed controller() -> Option<wire::Controller>;
         "controller-uid" => untimed controller_uid() -> Option<Arc<str>>;
     }
-    /// The pod's claims of devices, and which nodes can use those that are allocated.
+    /// The pod's claims of devices: ResourceClaims as DynamicResources of kube-scheduler resolves them.
     PodClaims = "pod-claims", pods_on_nodes: false, since: V0_2 {
-        "claims" => timed claims() -> Result<Arc<[claims::Claim]>, claims::Obstacle>;
-        "extended" => timed extended() -> Option<Arc<claims::Extended>>;
+        "claims" => timed claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>;
+        "extended" => timed extended() -> Option<Arc<wire::claims::Extended>>;
         "claim-name" => untimed claim_name(claim: number) -> Arc<str>;
     }
-    /// Names of nodes, and the row of a name.
+    /// Names of the nodes of the batch.
     NodeIdentity = "node-identity", pods_on_nodes: false {
         "names" => shared[NodeNames] names() -> Arc<[Arc<str>]>;
         "row" => untimed row(name: text) -> Option<u32>;
     }
-    /// Node labels by key: a code per node, and the texts behind the codes.
+    /// Labels of the nodes of the batch.
     NodeLabels = "node-labels", pods_on_nodes: false {
         "column" => timed label_column(key: text) -> Arc<[u32]>;
+        "code" => timed label_code(key: text, text: text) -> Option<u32>;
         "dictionary" => timed label_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed label_integers(key: text) -> Arc<[i64]>;
-        "code" => timed label_code(key: text, value: text) -> Option<u32>;
         "rows-in" => timed rows_with_label_in(key: text, values: texts) -> Rows, as set;
         "rows-with" => timed rows_with_label(key: text) -> Rows, as set;
     }
-    /// Node annotations that the policy lists, by key: a code per node, and the texts behind the codes.
+    /// Annotations of the nodes of the batch.
     NodeAnnotations = "node-annotations", pods_on_nodes: false {
         "column" => timed annotation_column(key: text) -> Arc<[u32]>;
+        "code" => timed annotation_code(key: text, text: text) -> Option<u32>;
         "dictionary" => timed annotation_dictionary(key: text) -> Arc<[Arc<str>]>;
         "integers" => timed annotation_integers(key: text) -> Arc<[i64]>;
-        "code" => timed annotation_code(key: text, value: text) -> Option<u32>;
         "rows-in" => timed rows_with_annotation_in(key: text, values: texts) -> Rows, as set;
         "rows-with" => timed rows_with_annotation(key: text) -> Rows, as set;
     }
-    /// Taints and cordons of nodes.
+    /// Taints and the unschedulable flag of the nodes of the batch.
     NodeTaints = "node-taints", pods_on_nodes: false {
         "unschedulable" => untimed unschedulable() -> Arc<[u8]>;
-        "sets" => timed taint_sets() -> Vec<Vec<Taint>>;
+        "sets" => timed taint_sets() -> Vec<Vec<wire::Taint>>;
         "column" => untimed taint_column() -> Arc<[u32]>;
         "rows-unschedulable" => timed rows_unschedulable() -> Rows, as set;
         "rows-untolerated" => timed rows_untolerated() -> Rows, as set;
     }
-    /// Allocatable, requested and free amounts per resource, and pod counts.
+    /// Resources of the nodes of the batch, one column per resource name.
     NodeResources = "node-resources", pods_on_nodes: true {
-        // Columns of a resource that no node advertises are built at each call.
         "allocatable" => timed allocatable(resource: text) -> Arc<[i64]>;
         "requested" => timed requested(resource: text) -> Arc<[i64]>;
         "foreign" => timed foreign(resource: text) -> Arc<[i64]>;
@@ -436,103 +431,103 @@ interfaces! {
         "pod-limit" => untimed pod_limit() -> Arc<[i64]>;
         "pod-room" => untimed pod_room() -> Arc<[i64]>;
         "device-class-serves" => untimed device_class_serves(resource: text) -> bool;
-        "rows-with-free" => timed rows_with_free(resource: text, amount: amount) -> Rows, as set;
+        "rows-with-free" => timed rows_with_free(resource: text, amount: integer) -> Rows, as set;
     }
-    /// Sums that the policy's accounting component makes of nodes and the pods on them.
+    /// Sums by name, which the policy's accounting component makes of nodes and of the pods on them.
     NodeSums = "node-sums", pods_on_nodes: true, since: V0_2 {
         "column" => timed named_sum(name: text) -> Arc<[i64]>;
     }
-    /// Conflicts with the pod's host ports.
+    /// Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
     NodePorts = "node-ports", pods_on_nodes: true {
         "conflicts" => timed port_conflicts() -> Option<Arc<[u8]>>;
     }
-    /// Features that nodes declare.
+    /// Features that the nodes of the batch declare.
     NodeFeatures = "node-features", pods_on_nodes: false {
         "sets" => timed feature_sets() -> Vec<Vec<Arc<str>>>;
         "column" => untimed feature_column() -> Arc<[u32]>;
     }
-    /// Conditions of nodes, as the kubelet and others report them.
+    /// Conditions of the nodes of the batch: their status alone, not the times of heartbeats.
     NodeConditions = "node-conditions", pods_on_nodes: false, since: V0_2 {
         "column" => timed condition_column(kind: text) -> Arc<[u8]>;
     }
-    /// Node information: versions, operating system, architecture, provider.
+    /// System information of the nodes of the batch: `status.nodeInfo` and the provider.
     NodeInfo = "node-info", pods_on_nodes: false, since: V0_2 {
         "column" => timed info_column(field: info_field) -> Arc<[u32]>;
-        "code" => timed info_code(field: info_field, value: text) -> Option<u32>;
+        "code" => timed info_code(field: info_field, text: text) -> Option<u32>;
         "dictionary" => timed info_dictionary(field: info_field) -> Arc<[Arc<str>]>;
     }
-    /// Which images are present on nodes.
+    /// Images that are present on the nodes of the batch.
     NodeImages = "node-images", pods_on_nodes: false, since: V0_2 {
         "present" => timed image_column(image: text) -> Arc<[u8]>;
     }
-    /// When nodes were created.
+    /// Ages of the nodes of the batch.
     NodeAge = "node-age", pods_on_nodes: false, since: V0_2 {
         "created" => untimed created() -> Arc<[i64]>;
     }
-    /// Devices that nodes can reach, and their use.
+    /// Devices that the nodes of the batch can reach, from ResourceSlices, and their use.
     NodeDevices = "node-devices", pods_on_nodes: false, since: V0_2 {
-        "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<Devices>, or trap;
+        "devices" => shared[DeviceSelectors] devices(query: query) -> Arc<wire::devices::Devices>, or trap;
     }
-    /// Answers of external parties about nodes, for the pod.
+    /// Answers of external parties about the nodes of the batch, for the pod.
     NodeParties = "node-parties", pods_on_nodes: false, since: V0_2 {
-        "unsuitable" => timed unsuitable() -> Arc<[PartyColumn]>;
+        "unsuitable" => timed unsuitable() -> Arc<[wire::PartyColumn]>;
     }
-    /// Counts of pods that match selectors.
+    /// Counts of the pods on all nodes of the cluster, by selector.
     ClusterPods = "cluster-pods", pods_on_nodes: true {
         "matching" => timed matching_pods(selectors: selectors, terminating: flag; meter) -> Arc<[u32]>, or trap;
+        "matches-this-pod" => timed matches_this_pod(selectors: selectors) -> bool, or trap;
         "requested" => timed requested_by_pods(selectors: selectors, resource: text, terminating: flag; meter)
             -> Arc<[i64]>, or trap;
-        "matches-this-pod" => timed matches_this_pod(selectors: selectors) -> bool, or trap;
     }
-    /// Pods on nodes that have the same controller as this pod.
+    /// The pods that have the same controller as the pod being filtered, on all nodes of the cluster.
     ClusterControllers = "cluster-controllers", pods_on_nodes: true, since: V0_2 {
         "same-controller" => timed same_controller(terminating: flag) -> Option<Arc<[u32]>>;
     }
-    /// Required anti-affinity terms of pods on nodes that match this pod.
+    /// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
         "topology-keys" => shared[MatchedTerms] anti_affinity_keys() -> Vec<Arc<str>>;
         "anti-affinity-terms" => shared[MatchedTerms] anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
     }
-    /// Disks and claims in use by pods on nodes.
+    /// Disks and claims that the pods on all nodes of the cluster use.
     ClusterVolumeUse = "cluster-volume-use", pods_on_nodes: true {
-        "disk-users" => shared[VolumeUse] disk_users(kind: disk_kind, id: text) -> Vec<DiskUser>;
+        "disk-users" => shared[VolumeUse] disk_users(kind: disk_kind, id: text) -> Vec<wire::DiskUser>;
         "claim-users" => shared[VolumeUse] claim_users(claim: text) -> u32;
     }
-    /// Volume attachments, wanted and in use, against the limits of CSI drivers.
+    /// Attached volumes and attach limits of CSI drivers, over all rows of the cluster.
     ClusterAttachments = "cluster-attachments", pods_on_nodes: true {
-        "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<Attachment>, Obstacle>;
+        "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<wire::Attachment>, wire::Obstacle>;
         "registered" => shared[Attachments] attachment_registered() -> Arc<[u8]>;
         "limited" => shared[Attachments] attachment_limited() -> Arc<[u8]>;
         "limit" => shared[Attachments] attachment_limit(driver: text) -> Arc<[i64]>;
         "used" => shared[Attachments] attachments_used(driver: text) -> Arc<[i64]>;
         "rows-with" => shared[Attachments] rows_with_attachment(volume: attachment) -> Vec<u32>;
-        "uncounted" => shared[Attachments] uncounted_pods() -> Vec<UncountedPod>;
+        "uncounted" => shared[Attachments] uncounted_pods() -> Vec<wire::UncountedPod>;
     }
-    /// PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSI drivers and capacities.
+    /// Storage objects: PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSIDrivers and CSIStorageCapacities.
     ClusterStorage = "cluster-storage", pods_on_nodes: false {
-        "claim-named" => timed claim(name: text) -> Option<Claim>;
-        "volume-named" => timed volume(name: text) -> Option<Volume>;
-        "volumes-for" => timed volumes_for(claim: text; meter) -> Arc<[Volume]>, or trap;
-        "exact-sizes-for" => timed exact_sizes(claim: text; meter) -> Option<ExactSizes>, or trap;
-        "class-named" => timed storage_class(name: text) -> Option<StorageClass>;
+        "claim-named" => timed claim(name: text) -> Option<wire::Claim>;
+        "volume-named" => timed volume(name: text) -> Option<wire::Volume>;
+        "volumes-for" => timed volumes_for(claim: text; meter) -> Arc<[wire::Volume]>, or trap;
+        "exact-sizes-for" => timed exact_sizes(claim: text; meter) -> Option<wire::ExactSizes>, or trap;
+        "class-named" => timed storage_class(name: text) -> Option<wire::StorageClass>;
         "default-class" => timed default_class() -> Option<Arc<str>>;
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
-        "capacities" => timed capacities(class_name: text; meter) -> Arc<[StorageCapacity]>, or trap;
+        "capacities" => timed capacities(class_name: text; meter) -> Arc<[wire::StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
     }
-    /// Whether moments that the predicate names have passed.
+    /// Moments that have passed.
     Time = "time", pods_on_nodes: false, since: V0_2 {
-        "passed" => untimed passed(at: seconds) -> bool;
+        "passed" => untimed passed(at: integer) -> bool;
     }
-    /// Entries of the ConfigMaps that the policy lists.
+    /// Entries of the cluster's ConfigMaps.
     ConfigMaps = "config-maps", pods_on_nodes: false, since: V0_2 {
         "entry" => untimed config_entry(config_map: text, key: text) -> Option<Arc<str>>;
     }
-    // The last two are no facts, so there is no function of `Facts`; `link_as` links them.
-    /// Operations on sets of rows; nothing can be read through it.
+    /// Operations on sets of rows of the batch; nothing can be read through it.
     RowSets = "row-sets", pods_on_nodes: false, since: V0_2 {
     }
-    /// Lines for operators, in the log; nothing can be read through it.
+    /// Lines for operators, in the log of the sidecar; nothing can be read through it.
     Log = "log", pods_on_nodes: false {
     }
 }
+// contract: end

@@ -1,4 +1,4 @@
-// Made from the contract by the test `bindings` of nodesift-module; not to be edited.
+// Made from the contract by `make contract`; not to be edited.
 #include "nodesift_contract.h"
 
 #ifdef __wasm__

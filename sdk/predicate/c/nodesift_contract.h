@@ -1,4 +1,4 @@
-// Made from the contract by the test `bindings` of nodesift-module; not to be edited.
+// Made from the contract by `make contract`; not to be edited.
 //
 // Every type and function of the contract. What `nodesift.h` has is easier to use. Lists and texts that a function
 // returns are valid until the end of the call of `filter`.
@@ -21,7 +21,7 @@ typedef struct ns_text {
 // pod-labels
 // The pod's namespace and labels.
 
-// `metadata.namespace`.
+// Namespace of the pod: `metadata.namespace`.
 ns_text ns_pod_labels_namespace(void);
 
 typedef struct ns_option_text {
@@ -115,7 +115,7 @@ typedef struct ns_option_list_pod_placement_term {
 ns_option_list_pod_placement_term ns_pod_placement_required_terms(void);
 
 // pod-tolerations
-// The pod's tolerations.
+// Tolerations of the pod for taints of nodes.
 
 // The operator of a toleration.
 enum {
@@ -158,7 +158,7 @@ typedef struct ns_list_pod_tolerations_toleration {
     size_t length;
 } ns_list_pod_tolerations_toleration;
 
-// `spec.tolerations`, in order.
+// Tolerations of the pod: `spec.tolerations`, in order.
 ns_list_pod_tolerations_toleration ns_pod_tolerations_tolerations(void);
 
 // pod-resources
@@ -282,7 +282,7 @@ typedef struct ns_list_pod_spread_constraint {
     size_t length;
 } ns_list_pod_spread_constraint;
 
-// `spec.topologySpreadConstraints`, in order.
+// Constraints of the pod: `spec.topologySpreadConstraints`, in order.
 ns_list_pod_spread_constraint ns_pod_spread_constraints(void);
 
 // The combined selector of the Services that select the pod and of the controller that owns it. Default
@@ -316,10 +316,10 @@ typedef struct ns_list_pod_affinity_term {
     size_t length;
 } ns_list_pod_affinity_term;
 
-// `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 ns_list_pod_affinity_term ns_pod_affinity_affinity(void);
 
-// `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 ns_list_pod_affinity_term ns_pod_affinity_anti_affinity(void);
 
 typedef struct ns_tuple_list_pod_affinity_term_list_pod_affinity_term {
@@ -425,13 +425,13 @@ ns_option_text ns_pod_spec_service_account(void);
 // `spec.runtimeClassName`; none where it is absent or empty.
 ns_option_text ns_pod_spec_runtime_class(void);
 
-// `spec.hostNetwork`.
+// Whether the pod uses the node's network: `spec.hostNetwork`.
 bool ns_pod_spec_host_network(void);
 
 // The images of containers and init containers as written: sorted, without duplicates and empty texts.
 ns_list_text ns_pod_spec_images(void);
 
-// `spec.schedulerName`.
+// Name of the scheduler that places the pod: `spec.schedulerName`.
 ns_text ns_pod_spec_scheduler_name(void);
 
 // pod-owner
@@ -741,7 +741,8 @@ ns_option_u32 ns_node_identity_row(ns_text name);
 // node-labels
 // Labels of the nodes of the batch. Each label key has a column of codes and a dictionary: code i stands for entry i
 // of the dictionary. Code 0 means that the node does not have the label. Codes are valid during the running `filter`
-// call only.
+// call only. A verdict must depend only on the entries of a dictionary that rows of the batch have; whether any node of the
+// cluster has a value is what `code` says.
 
 typedef struct ns_list_u32 {
     const uint32_t *items;
@@ -776,7 +777,7 @@ uint32_t ns_node_labels_rows_in(ns_text key, ns_list_text values);
 uint32_t ns_node_labels_rows_with(ns_text key);
 
 // node-annotations
-// Annotations of the nodes of the batch, in the form of `node-labels`: per key a column of codes and a dictionary, code 0
+// Annotations of the nodes of the batch. They have the form of `node-labels`: per key a column of codes and a dictionary, code 0
 // for an absent annotation. The host keeps only the keys that the policy lists in `spec.facts.annotations`; any other key
 // reads as absent on every node.
 
@@ -825,7 +826,7 @@ typedef struct ns_list_list_node_taints_taint {
 } ns_list_list_node_taints_taint;
 
 // The distinct taint lists of the cluster: one entry per set, not per row. Set 0 is empty. The list can hold sets
-// that no row of the batch has.
+// that no row of the batch has: a verdict must depend only on those of the batch's rows.
 ns_list_list_node_taints_taint ns_node_taints_sets(void);
 
 // The index of the node's set in `sets`; one entry per row of the batch.
@@ -883,7 +884,7 @@ uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount);
 // A pod adds on the node that it is on, bound or assumed, and to no other. Sums are no resources: `node-resources` does not show
 // them. Additions wrap on overflow.
 
-// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// Sum of the node and of the pods on it under the name; one entry per row of the batch. 0 in every row for a name that no
 // accounting component of the policy declares, as for a resource that nobody uses.
 ns_list_s64 ns_node_sums_column(ns_text name);
 
@@ -908,7 +909,7 @@ typedef struct ns_list_list_text {
 } ns_list_list_text;
 
 // The distinct sets of `status.declaredFeatures` of the cluster, each sorted: one entry per set, not per row. Set
-// 0 is empty. The list can hold sets that no row of the batch has.
+// 0 is empty. The list can hold sets that no row of the batch has: a verdict must depend only on those of the batch's rows.
 ns_list_list_text ns_node_features_sets(void);
 
 // The index of the node's set in `sets`; one entry per row of the batch.
@@ -922,8 +923,8 @@ ns_list_u32 ns_node_features_column(void);
 ns_list_u8 ns_node_conditions_column(ns_text type);
 
 // node-info
-// What the nodes of the batch say of themselves, in the form of `node-labels`: per field a column of codes and a dictionary,
-// code 0 for an absent or empty field. Since 0.2.
+// System information of the nodes of the batch: `status.nodeInfo` and the provider. It has the form of `node-labels`: per field
+// a column of codes and a dictionary, code 0 for an absent or empty field. Since 0.2.
 
 // A field of `status.nodeInfo`, or `spec.providerID`.
 enum {
@@ -1193,8 +1194,8 @@ typedef struct ns_node_devices_device_columns {
 ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query);
 
 // node-parties
-// What external parties say of the nodes of the batch: those of the policy that decide about the pod being filtered, or about a
-// claim of it that is to be allocated. Since 0.2.
+// Answers of external parties about the nodes of the batch, for the pod. Parties are those of the policy that decide about the pod being
+// filtered, or about a claim of it that is to be allocated. Since 0.2.
 
 // What one party says, as a column with a dictionary of reasons.
 typedef struct ns_node_parties_party_column {
@@ -1625,17 +1626,17 @@ ns_list_u8 ns_cluster_storage_migrated(ns_text plugin);
 bool ns_time_passed(int64_t at);
 
 // config-maps
-// Entries of ConfigMaps. The host keeps only the ConfigMaps that the policy lists in `spec.facts.configMaps`; an entry of any
-// other reads as absent. The same for every node. Since 0.2.
+// Entries of the cluster's ConfigMaps. The host keeps only the ConfigMaps that the policy lists in `spec.facts.configMaps`; an
+// entry of any other reads as absent. The same for every node. Since 0.2.
 
 // The value of `key` in `data` of the ConfigMap, named as `namespace/name`; none where there is no such entry, or it has more
 // than 65,536 bytes.
 ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key);
 
 // row-sets
-// Sets of rows of the batch, which the host holds: an operation costs one call, however many nodes there are. A set is a handle,
-// of use in the running `filter` call only; another handle traps. At most 1,024 sets can be made in a call. No fact: sets come from
-// functions of fact interfaces, which are named `rows-*`. Since 0.2.
+// Operations on sets of rows of the batch; nothing can be read through it. The host holds the sets: an operation costs one call,
+// however many nodes there are. A set is a handle, of use in the running `filter` call only; another handle traps. At most 1,024 sets
+// can be made in a call. No fact: sets come from functions of fact interfaces, which are named `rows-*`. Since 0.2.
 
 // As in `predicate`.
 enum {
@@ -1671,7 +1672,7 @@ uint32_t ns_row_sets_count(uint32_t a);
 void ns_row_sets_reject(uint32_t a, ns_row_sets_failure failure);
 
 // log
-// Lines for operators, in the log of the sidecar. No fact: nothing comes back, and no verdict depends on it.
+// Lines for operators, in the log of the sidecar; nothing can be read through it. No fact: no verdict depends on it.
 
 // How much a line matters.
 enum {

@@ -225,9 +225,6 @@ static int64_t limit_at(const ns_test_node *node, ns_text resource) {
     return (void)resource, node->pod_limit == 0 ? 110 : node->pod_limit;
 }
 static int64_t room_at(const ns_test_node *node, ns_text resource) { return limit_at(node, resource) - node->pods; }
-static int64_t created_at(const ns_test_node *node, ns_text resource) {
-    return (void)resource, node->created == 0 ? INT64_MIN : node->created;
-}
 
 static ns_list_s64 numbers(number_at read, ns_text resource) {
     int64_t *items = ns_alloc(count * sizeof *items);
@@ -241,7 +238,14 @@ ns_list_s64 ns_node_resources_free(ns_text resource) { return numbers(free_at, r
 ns_list_s64 ns_node_resources_pods(void) { return numbers(pods_at, NS("")); }
 ns_list_s64 ns_node_resources_pod_limit(void) { return numbers(limit_at, NS("")); }
 ns_list_s64 ns_node_resources_pod_room(void) { return numbers(room_at, NS("")); }
+
+// contract: functions, made by `make contract`
+static int64_t created_at(const ns_test_node *node, ns_text resource) {
+    return (void)resource, node->created == 0 ? INT64_MIN : node->created;
+}
+
 ns_list_s64 ns_node_age_created(void) { return numbers(created_at, NS("")); }
+// contract: end
 
 // A small number of a node.
 typedef uint8_t (*byte_at)(const ns_test_node *node, ns_text key);

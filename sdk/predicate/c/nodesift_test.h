@@ -63,8 +63,10 @@ typedef struct ns_test_node {
     // Texts by `NS_NODE_INFO_FIELD_…`.
     const char *info[NS_NODE_INFO_FIELD_PROVIDER_ID + 1];
     const char *const *images;
-    // In seconds since 1970; 0 is absent.
+    // contract: fields, made by `make contract`
+    // `created` of node-age, in seconds since 1970; 0 is absent.
     int64_t created;
+    // contract: end
 } ns_test_node;
 
 // An entry of a ConfigMap, `namespace/name`.

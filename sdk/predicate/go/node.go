@@ -48,6 +48,3 @@ func (n *Node) Condition(kind string) string {
 
 // HasImage says whether `status.images` names the image; it lists only the largest. Reads node-images.
 func (n *Node) HasImage(image string) bool { return n.nodes.ImageFlags(image)[n.row] != 0 }
-
-// Created gives `metadata.creationTimestamp` in seconds since 1970; NoInteger without one. Reads node-age.
-func (n *Node) Created() int64 { return n.nodes.Created()[n.row] }

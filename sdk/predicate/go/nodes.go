@@ -175,7 +175,8 @@ const (
 	free
 	pods
 	podLimit
-	created
+	// moment is of moments.go: the resource is the name of one.
+	moment
 )
 
 func (n *Nodes) amount(kind amountKind, resource string, read func(string) []int64) []int64 {
@@ -212,11 +213,6 @@ func (n *Nodes) Pods() []int64 {
 // PodLimit gives `status.allocatable.pods`. Reads node-resources.
 func (n *Nodes) PodLimit() []int64 {
 	return n.amount(podLimit, "", func(string) []int64 { return facts.NodeResourcesPodLimit() })
-}
-
-// Created gives times of creation, in seconds since 1970; NoInteger without one. Reads node-age.
-func (n *Nodes) Created() []int64 {
-	return n.amount(created, "", func(string) []int64 { return facts.NodeAgeCreated() })
 }
 
 // bytesColumn is a column of small values of one kind for one key.

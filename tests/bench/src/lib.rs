@@ -26,6 +26,7 @@ use convert::{
 pub struct Bridge(pub Arc<Context>);
 
 impl Facts for Bridge {
+    // contract: bridge, made by `make contract`
     fn pod_labels_namespace(&self) -> String {
         text(&self.0.namespace())
     }
@@ -43,37 +44,55 @@ impl Facts for Bridge {
     }
 
     fn pod_placement_node_selector(&self) -> Vec<(String, String)> {
-        self.0.node_selector().iter().map(|(key, value)| (text(key), text(value))).collect()
+        pairs(&self.0.node_selector())
     }
 
-    fn pod_placement_required_terms(&self) -> Option<Vec<pod_placement::Term>> {
-        Some(self.0.required_terms()?.iter().map(term).collect())
+    fn pod_features_required(&self) -> Vec<String> {
+        texts(&self.0.required_features())
     }
 
-    fn pod_tolerations_tolerations(&self) -> Vec<pod_tolerations::Toleration> {
-        let toleration = |toleration: wire::Toleration| pod_tolerations::Toleration {
-            key: text(&toleration.key),
-            operator: match toleration.operator {
-                wire::TolerationOperator::Equal => pod_tolerations::Operator::Equal,
-                wire::TolerationOperator::Exists => pod_tolerations::Operator::Exists,
-                wire::TolerationOperator::Other => pod_tolerations::Operator::Other,
-            },
-            value: text(&toleration.value),
-            effect: toleration.effect.map(effect),
-        };
-        self.0.tolerations().into_iter().map(toleration).collect()
+    fn namespace_labels_label(&self, key: &str) -> Option<String> {
+        self.0.namespace_label(key).as_ref().map(text)
     }
 
-    fn pod_resources_requests(&self) -> Vec<pod_resources::Request> {
-        let request = |request: wire::Request| pod_resources::Request {
-            resource: text(&request.resource),
-            amount: request.amount,
-        };
-        self.0.requests().into_iter().map(request).collect()
+    fn pod_spec_priority(&self) -> i32 {
+        self.0.priority()
+    }
+
+    fn pod_spec_priority_class(&self) -> Option<String> {
+        self.0.priority_class().as_ref().map(text)
+    }
+
+    fn pod_spec_service_account(&self) -> Option<String> {
+        self.0.service_account().as_ref().map(text)
+    }
+
+    fn pod_spec_runtime_class(&self) -> Option<String> {
+        self.0.runtime_class().as_ref().map(text)
+    }
+
+    fn pod_spec_host_network(&self) -> bool {
+        self.0.host_network()
+    }
+
+    fn pod_spec_images(&self) -> Vec<String> {
+        texts(&self.0.images())
+    }
+
+    fn pod_spec_scheduler_name(&self) -> String {
+        text(&self.0.scheduler_name())
+    }
+
+    fn pod_owner_controller_uid(&self) -> Option<String> {
+        self.0.controller_uid().as_ref().map(text)
+    }
+
+    fn pod_claims_claim_name(&self, claim: u32) -> String {
+        text(&self.0.claim_name(claim))
     }
 
     fn node_identity_names(&self) -> Vec<String> {
-        self.0.names().iter().map(text).collect()
+        texts(&self.0.names())
     }
 
     fn node_identity_row(&self, name: &str) -> Option<u32> {
@@ -89,7 +108,7 @@ impl Facts for Bridge {
     }
 
     fn node_labels_dictionary(&self, key: &str) -> Vec<String> {
-        self.0.label_dictionary(key).iter().map(text).collect()
+        texts(&self.0.label_dictionary(key))
     }
 
     fn node_labels_integers(&self, key: &str) -> Vec<i64> {
@@ -100,12 +119,12 @@ impl Facts for Bridge {
         self.0.annotation_column(key).to_vec()
     }
 
-    fn node_annotations_code(&self, key: &str, value: &str) -> Option<u32> {
-        self.0.annotation_code(key, value)
+    fn node_annotations_code(&self, key: &str, text: &str) -> Option<u32> {
+        self.0.annotation_code(key, text)
     }
 
     fn node_annotations_dictionary(&self, key: &str) -> Vec<String> {
-        self.0.annotation_dictionary(key).iter().map(text).collect()
+        texts(&self.0.annotation_dictionary(key))
     }
 
     fn node_annotations_integers(&self, key: &str) -> Vec<i64> {
@@ -114,15 +133,6 @@ impl Facts for Bridge {
 
     fn node_taints_unschedulable(&self) -> Vec<u8> {
         self.0.unschedulable().to_vec()
-    }
-
-    fn node_taints_sets(&self) -> Vec<Vec<node_taints::Taint>> {
-        let taint = |taint: wire::Taint| node_taints::Taint {
-            key: text(&taint.key),
-            value: text(&taint.value),
-            effect: effect(taint.effect),
-        };
-        self.0.taint_sets().into_iter().map(|set| set.into_iter().map(taint).collect()).collect()
     }
 
     fn node_taints_column(&self) -> Vec<u32> {
@@ -165,8 +175,121 @@ impl Facts for Bridge {
         self.0.device_class_serves(resource)
     }
 
+    fn node_sums_column(&self, name: &str) -> Vec<i64> {
+        self.0.named_sum(name).to_vec()
+    }
+
     fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
-        self.0.port_conflicts().map(|conflicts| conflicts.to_vec())
+        self.0.port_conflicts().map(|column| column.to_vec())
+    }
+
+    fn node_features_sets(&self) -> Vec<Vec<String>> {
+        self.0.feature_sets().iter().map(|set| texts(set)).collect()
+    }
+
+    fn node_features_column(&self) -> Vec<u32> {
+        self.0.feature_column().to_vec()
+    }
+
+    fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
+        self.0.condition_column(kind).to_vec()
+    }
+
+    fn node_images_present(&self, image: &str) -> Vec<u8> {
+        self.0.image_column(image).to_vec()
+    }
+
+    fn node_age_created(&self) -> Vec<i64> {
+        self.0.created().to_vec()
+    }
+
+    fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>> {
+        self.0.same_controller(terminating).map(|column| column.to_vec())
+    }
+
+    fn cluster_affinity_topology_keys(&self) -> Vec<String> {
+        texts(&self.0.anti_affinity_keys())
+    }
+
+    fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
+        self.0.anti_affinity_terms(topology_key).to_vec()
+    }
+
+    fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
+        self.0.claim_users(claim)
+    }
+
+    fn cluster_attachments_registered(&self) -> Vec<u8> {
+        self.0.attachment_registered().to_vec()
+    }
+
+    fn cluster_attachments_limited(&self) -> Vec<u8> {
+        self.0.attachment_limited().to_vec()
+    }
+
+    fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {
+        self.0.attachment_limit(driver).to_vec()
+    }
+
+    fn cluster_attachments_used(&self, driver: &str) -> Vec<i64> {
+        self.0.attachments_used(driver).to_vec()
+    }
+
+    fn cluster_storage_default_class(&self) -> Option<String> {
+        self.0.default_class().as_ref().map(text)
+    }
+
+    fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool {
+        self.0.driver_reports_capacity(driver)
+    }
+
+    fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
+        self.0.migrated(plugin).to_vec()
+    }
+
+    fn time_passed(&self, at: i64) -> bool {
+        self.0.passed(at)
+    }
+
+    fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String> {
+        self.0.config_entry(config_map, key).as_ref().map(text)
+    }
+
+    // contract: end
+
+    fn pod_placement_required_terms(&self) -> Option<Vec<pod_placement::Term>> {
+        Some(self.0.required_terms()?.iter().map(term).collect())
+    }
+
+    fn pod_tolerations_tolerations(&self) -> Vec<pod_tolerations::Toleration> {
+        let toleration = |toleration: wire::Toleration| pod_tolerations::Toleration {
+            key: text(&toleration.key),
+            operator: match toleration.operator {
+                wire::TolerationOperator::Equal => pod_tolerations::Operator::Equal,
+                wire::TolerationOperator::Exists => pod_tolerations::Operator::Exists,
+                wire::TolerationOperator::Other => pod_tolerations::Operator::Other,
+            },
+            value: text(&toleration.value),
+            effect: toleration.effect.map(effect),
+        };
+        self.0.tolerations().into_iter().map(toleration).collect()
+    }
+
+    fn pod_resources_requests(&self) -> Vec<pod_resources::Request> {
+        let request = |request: wire::Request| pod_resources::Request {
+            resource: text(&request.resource),
+            amount: request.amount,
+        };
+        self.0.requests().into_iter().map(request).collect()
+    }
+
+    fn node_taints_sets(&self) -> Vec<Vec<node_taints::Taint>> {
+        let taint = |taint: wire::Taint| node_taints::Taint {
+            key: text(&taint.key),
+            value: text(&taint.value),
+            effect: effect(taint.effect),
+        };
+        self.0.taint_sets().into_iter().map(|set| set.into_iter().map(taint).collect()).collect()
     }
 
     fn pod_spread_constraints(&self) -> Vec<pod_spread::Constraint> {
@@ -205,10 +328,6 @@ impl Facts for Bridge {
         (terms(affinity), terms(anti_affinity))
     }
 
-    fn pod_features_required(&self) -> Vec<String> {
-        texts(&self.0.required_features())
-    }
-
     fn pod_volumes_volumes(&self) -> Vec<pod_volumes::Volume> {
         let volume = |volume: wire::PodVolume| match volume {
             wire::PodVolume::Disk(disk) => pod_volumes::Volume::Disk(pod_volumes::Disk {
@@ -230,38 +349,6 @@ impl Facts for Bridge {
         (text(&namespace), text(&name), text(&uid))
     }
 
-    fn namespace_labels_label(&self, key: &str) -> Option<String> {
-        self.0.namespace_label(key).as_ref().map(text)
-    }
-
-    fn pod_spec_priority(&self) -> i32 {
-        self.0.priority()
-    }
-
-    fn pod_spec_priority_class(&self) -> Option<String> {
-        self.0.priority_class().as_ref().map(text)
-    }
-
-    fn pod_spec_service_account(&self) -> Option<String> {
-        self.0.service_account().as_ref().map(text)
-    }
-
-    fn pod_spec_runtime_class(&self) -> Option<String> {
-        self.0.runtime_class().as_ref().map(text)
-    }
-
-    fn pod_spec_host_network(&self) -> bool {
-        self.0.host_network()
-    }
-
-    fn pod_spec_images(&self) -> Vec<String> {
-        texts(&self.0.images())
-    }
-
-    fn pod_spec_scheduler_name(&self) -> String {
-        text(&self.0.scheduler_name())
-    }
-
     fn pod_owner_controller(&self) -> Option<pod_owner::Owner> {
         let controller = self.0.controller()?;
         Some(pod_owner::Owner {
@@ -269,10 +356,6 @@ impl Facts for Bridge {
             kind: text(&controller.kind),
             name: text(&controller.name),
         })
-    }
-
-    fn pod_owner_controller_uid(&self) -> Option<String> {
-        self.0.controller_uid().as_ref().map(text)
     }
 
     fn pod_claims_claims(&self) -> Result<Vec<pod_claims::Claim>, pod_claims::Obstacle> {
@@ -286,34 +369,6 @@ impl Facts for Bridge {
         self.0.extended().map(|extended| claims::extended(&extended))
     }
 
-    fn pod_claims_claim_name(&self, claim: u32) -> String {
-        text(&self.0.claim_name(claim))
-    }
-
-    fn node_features_sets(&self) -> Vec<Vec<String>> {
-        self.0.feature_sets().iter().map(|set| texts(set)).collect()
-    }
-
-    fn node_features_column(&self) -> Vec<u32> {
-        self.0.feature_column().to_vec()
-    }
-
-    fn time_passed(&self, at: i64) -> bool {
-        self.0.passed(at)
-    }
-
-    fn config_maps_entry(&self, config_map: &str, key: &str) -> Option<String> {
-        self.0.config_entry(config_map, key).as_ref().map(text)
-    }
-
-    fn node_sums_column(&self, name: &str) -> Vec<i64> {
-        self.0.named_sum(name).to_vec()
-    }
-
-    fn node_conditions_column(&self, kind: &str) -> Vec<u8> {
-        self.0.condition_column(kind).to_vec()
-    }
-
     fn node_info_column(&self, field: node_info::Field) -> Vec<u32> {
         self.0.info_column(info_field(field)).to_vec()
     }
@@ -324,14 +379,6 @@ impl Facts for Bridge {
 
     fn node_info_dictionary(&self, field: node_info::Field) -> Vec<String> {
         texts(&self.0.info_dictionary(info_field(field)))
-    }
-
-    fn node_images_present(&self, image: &str) -> Vec<u8> {
-        self.0.image_column(image).to_vec()
-    }
-
-    fn node_age_created(&self) -> Vec<i64> {
-        self.0.created().to_vec()
     }
 
     #[allow(clippy::panic, reason = "a component would trap")]
@@ -381,18 +428,6 @@ impl Facts for Bridge {
         }
     }
 
-    fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>> {
-        self.0.same_controller(terminating).map(|counts| counts.to_vec())
-    }
-
-    fn cluster_affinity_topology_keys(&self) -> Vec<String> {
-        texts(&self.0.anti_affinity_keys())
-    }
-
-    fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
-        self.0.anti_affinity_terms(topology_key).to_vec()
-    }
-
     fn cluster_volume_use_disk_users(
         &self,
         kind: pod_volumes::DiskKind,
@@ -406,30 +441,10 @@ impl Facts for Bridge {
         self.0.disk_users(host_disk_kind(kind), id).into_iter().map(user).collect()
     }
 
-    fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
-        self.0.claim_users(claim)
-    }
-
     fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle> {
         let attachment = |volume: wire::Attachment| Attachment { driver: volume.driver, handle: volume.handle };
         let wanted = self.0.wanted_attachments(registered).map_err(obstacle)?;
         Ok(wanted.into_iter().map(attachment).collect())
-    }
-
-    fn cluster_attachments_registered(&self) -> Vec<u8> {
-        self.0.attachment_registered().to_vec()
-    }
-
-    fn cluster_attachments_limited(&self) -> Vec<u8> {
-        self.0.attachment_limited().to_vec()
-    }
-
-    fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {
-        self.0.attachment_limit(driver).to_vec()
-    }
-
-    fn cluster_attachments_used(&self, driver: &str) -> Vec<i64> {
-        self.0.attachments_used(driver).to_vec()
     }
 
     fn cluster_attachments_rows_with(&self, volume: &Attachment) -> Vec<u32> {
@@ -501,14 +516,6 @@ impl Facts for Bridge {
         })
     }
 
-    fn cluster_storage_default_class(&self) -> Option<String> {
-        self.0.default_class().as_ref().map(text)
-    }
-
-    fn cluster_storage_driver_reports_capacity(&self, driver: &str) -> bool {
-        self.0.driver_reports_capacity(driver)
-    }
-
     fn cluster_storage_capacities(&self, class_name: &str) -> Vec<cluster_storage::Capacity> {
         let capacity = |capacity: &wire::StorageCapacity| cluster_storage::Capacity {
             bytes: capacity.bytes,
@@ -517,9 +524,5 @@ impl Facts for Bridge {
         };
         let capacities = self.0.capacities(class_name, &Meter::unlimited()).unwrap_or_default();
         capacities.iter().map(capacity).collect()
-    }
-
-    fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
-        self.0.migrated(plugin).to_vec()
     }
 }

@@ -4,40 +4,42 @@ use std::collections::VecDeque;
 
 use super::row::{Generation, Row};
 use crate::limits::CHANGE_LOG_ENTRIES;
+use crate::metadata::Moment;
 
+// contract: logs, made by `make contract`
 /// A fact interface about nodes; the change log has one log for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeInterface {
-    /// Interface `node-identity`: names of nodes.
+    /// Interface `node-identity` of the contract.
     Identity,
-    /// Interface `node-labels`: labels of nodes.
+    /// Interface `node-labels` of the contract.
     Labels,
-    /// Interface `node-annotations`: annotations that the policy lists.
+    /// Interface `node-annotations` of the contract.
     Annotations,
-    /// Interface `node-taints`: taints and the unschedulable flag.
+    /// Interface `node-taints` of the contract.
     Taints,
-    /// Interface `node-resources`: resources and numbers of pods. Changes of `node-sums` are recorded here, too.
+    /// Interface `node-resources` of the contract.
     Resources,
-    /// Interface `node-ports`: host ports in use by pods.
+    /// Interface `node-ports` of the contract.
     Ports,
-    /// Interface `node-features`: features that nodes declare.
+    /// Interface `node-features` of the contract.
     Features,
-    /// Interface `node-conditions`: status of conditions, without times.
+    /// Interface `node-conditions` of the contract.
     Conditions,
-    /// Interface `node-info`: versions, platform and provider ID.
+    /// Interface `node-info` of the contract.
     Info,
-    /// Interface `node-images`: images that are present.
+    /// Interface `node-images` of the contract.
     Images,
-    /// Interface `node-age`: creation times of nodes.
+    /// Interface `node-age` of the contract.
     Age,
-    /// Interface `node-devices`: devices that nodes can use.
+    /// Interface `node-devices` of the contract.
     NodeDevices,
-    /// Interface `node-parties`: answers of external parties about nodes.
+    /// Interface `node-parties` of the contract.
     Parties,
 }
 
 impl NodeInterface {
-    /// All interfaces, in the order of their declaration.
+    /// All of them, in the order of the contract.
     pub const ALL: [Self; 13] = [
         Self::Identity,
         Self::Labels,
@@ -53,7 +55,15 @@ impl NodeInterface {
         Self::NodeDevices,
         Self::Parties,
     ];
+
+    /// The log of a moment.
+    pub fn of_moment(moment: Moment) -> Self {
+        match moment {
+            Moment::Created => Self::Age,
+        }
+    }
 }
+// contract: end
 
 /// Changes of all interfaces; the generations in it only rise.
 #[derive(Debug, Default)]

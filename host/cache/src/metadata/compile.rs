@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    AccountedFacts, Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
-    pins_to,
+    AccountedFacts, Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
+use super::moments::Moments;
 use super::pod_claims;
 use super::requests::{self, Requests};
 use super::selection::Selection;
@@ -40,7 +40,7 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         conditions: conditions(&node.status.conditions),
-        created: node.metadata.creation_timestamp.0.unwrap_or(NO_TIME),
+        moments: Moments::of(node),
         info: if selection.node_info { info(node) } else { Labels::default() },
         images: if selection.node_images { present_images(node) } else { Labels::default() },
         allocatable,

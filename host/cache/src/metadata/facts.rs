@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::account::{Account, Sums};
 use super::labels::{Amounts, Labels, value_of};
+use super::moments::Moments;
 use super::pod_claims::PodClaims;
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
@@ -39,8 +40,8 @@ pub struct NodeFacts {
     /// `status.nodeInfo` and `spec.providerID`: fields that are not empty, by the names of the contract. Empty where no policy
     /// reads them.
     pub info: Labels,
-    /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; [`NO_TIME`] where it is absent.
-    pub created: i64,
+    /// The times that its object names.
+    pub moments: Moments,
     /// The names in `status.images`, sorted, each once, in the form of labels without values. Empty where no policy reads them.
     pub images: Labels,
     /// Amounts of `status.allocatable`, without `pods`.
@@ -52,9 +53,6 @@ pub struct NodeFacts {
     /// Amounts that the node adds to named sums itself; empty without an accounting component.
     pub sums: Sums,
 }
-
-/// Stands for a moment that is not known.
-pub const NO_TIME: i64 = i64::MIN;
 
 /// Conditions of a node by type, sorted, each once.
 pub type Conditions = Vec<(Arc<str>, ConditionStatus)>;

@@ -11,6 +11,7 @@
 //! | `device_claims` | ResourceClaims and DeviceClasses |
 //! | `label_test` | requirements on labels, prepared for many sets of labels |
 //! | `labels` | labels and amounts as sorted lists |
+//! | `moments` | the times that a node names |
 //! | `node_selector` | node selectors over labels and names of nodes |
 //! | `selection` | what is compiled for some policies alone |
 //! | `selector` | label selectors over pods, anti-affinity terms |
@@ -29,6 +30,7 @@ pub(crate) mod devices;
 mod facts;
 mod label_test;
 mod labels;
+mod moments;
 mod node_selector;
 mod pod_claims;
 mod pool;
@@ -50,11 +52,12 @@ pub use devices::{
     SetConsumption, SliceRecord,
 };
 pub use facts::{
-    AccountedFacts, Conditions, HostPort, NO_TIME, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
+    AccountedFacts, Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
 };
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};
+pub use moments::{Moment, Moments, NO_TIME};
 pub use node_selector::NodeSelectorTest;
 pub(crate) use node_selector::quoted;
 pub use pod_claims::{ClaimReference, ContainerResource, ContainerResources, PodClaim, PodClaims};

@@ -10,9 +10,11 @@
 //! | `unadvertised` | pods that use resources which no node advertises |
 //! | `pod_slots` | numbers of pods per node, and how many fit |
 //! | `ports` | host ports in use |
+//! | `moments` | the times that nodes name |
 //! | `nominated` | pending pods nominated for a node |
 
 mod encoded_names;
+pub(crate) mod moments;
 pub(crate) mod named_sums;
 pub(crate) mod node_index;
 pub(crate) mod nominated;

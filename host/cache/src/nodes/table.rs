@@ -11,6 +11,7 @@ mod recount;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::moments::MomentColumns;
 use super::named_sums::NamedSums;
 use super::node_index::NodeIndex;
 use super::pod_slots::PodSlots;
@@ -21,7 +22,7 @@ use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, Generation, Row};
 use crate::devices::{DeviceTable, Devices, NodeRows};
-use crate::metadata::{Amounts, Conditions, Labels, NO_TIME, NodeFacts, PodRecord, Sums};
+use crate::metadata::{Amounts, Conditions, Labels, Moment, Moments, NodeFacts, PodRecord, Sums};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::account_change::AccountChange;
 use crate::pods::anti_affinity::AntiAffinity;
@@ -51,7 +52,7 @@ pub(crate) struct NodeTable {
     /// Images that are present, where a policy reads them: labels without values, so that an image that was asked for has a
     /// column of flags, which is kept up to date.
     images: NodeLabels,
-    created: Column<i64>,
+    moments: MomentColumns,
     ports: CodedColumn<PortUse>,
     population: Population,
     counts: Arc<CountView>,
@@ -170,9 +171,9 @@ impl NodeTable {
         &self.images
     }
 
-    /// When each node was created, in seconds since 1970.
-    pub(crate) fn created(&self) -> &Column<i64> {
-        &self.created
+    /// Times that nodes name, in seconds since 1970.
+    pub(crate) fn moments(&self) -> &MomentColumns {
+        &self.moments
     }
 
     /// Host ports in use.
@@ -269,7 +270,7 @@ impl NodeTable {
         self.conditions.push();
         self.info.push();
         self.images.push();
-        self.created.push(NO_TIME);
+        self.moments.push();
         self.population.push();
         self.ports.push();
         self.volumes.push();
@@ -295,7 +296,7 @@ impl NodeTable {
         self.conditions.swap_remove(row);
         self.info.swap_remove(row);
         self.images.swap_remove(row);
-        self.created.swap_remove(row);
+        self.moments.swap_remove(row);
         self.population.swap_remove(row);
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
@@ -361,13 +362,9 @@ impl NodeTable {
         self.images.set(row, images)
     }
 
-    /// Replaces the time of creation.
-    pub(crate) fn set_created(&mut self, row: Row, created: i64) -> bool {
-        let changes = self.created.get(row) != Some(&created);
-        if changes {
-            self.created.set(row, created);
-        }
-        changes
+    /// Replaces the times that the node names, and gives those that have changed.
+    pub(crate) fn set_moments(&mut self, row: Row, moments: &Moments) -> Vec<Moment> {
+        self.moments.set(row, moments)
     }
 
     /// Replaces `status.allocatable.pods`; true where that changes something.

@@ -12,7 +12,7 @@ use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
 use crate::devices::Devices;
-use crate::metadata::{Amounts, Conditions, Labels, PodFacts, PodRecord, value_of};
+use crate::metadata::{Amounts, Conditions, Labels, Moment, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
@@ -181,9 +181,9 @@ impl Snapshot {
         self.published.nodes.images().column(image)
     }
 
-    /// When each node was created, in seconds since 1970-01-01T00:00:00Z; the minimum where that is not known.
-    pub fn created(&self) -> &Column<i64> {
-        self.published.nodes.created()
+    /// A time that nodes name, in seconds since 1970-01-01T00:00:00Z; the minimum where that is not known.
+    pub fn moments(&self, moment: Moment) -> &Column<i64> {
+        self.published.nodes.moments().column(moment)
     }
 
     /// 1 where `spec.unschedulable` is true, else 0.

@@ -66,7 +66,7 @@ pub(crate) struct NodeView {
     conditions: Conditions,
     info: BTreeMap<String, String>,
     images: BTreeSet<String>,
-    created: i64,
+    moments: BTreeMap<Moment, i64>,
     /// Answers of parties, by party and subject.
     answers: BTreeMap<parties::Key, Suitability>,
 }
@@ -90,7 +90,7 @@ impl Model {
             pod_room: node.pod_limit - pods.len() as i64,
             capacity: node.capacity.clone(),
             conditions: node.conditions.clone(),
-            created: node.created,
+            moments: Moment::ALL.into_iter().map(|moment| (moment, node.moments.get(moment))).collect(),
             answers: self.answers.get(name).cloned().unwrap_or_default(),
             images: node.images.iter().map(|(image, _)| image.to_string()).collect(),
             info: node.info.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
@@ -290,15 +290,17 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         conditions: (**snapshot.condition_sets().get(Row(*snapshot.condition_codes().get(row).unwrap())).unwrap())
             .clone(),
         info: ["app", "tier"].iter().filter_map(info).collect(),
-        created: at(snapshot.created()),
+        moments: Moment::ALL.into_iter().map(|moment| (moment, at(snapshot.moments(moment)))).collect(),
         images: ["a:1", "a:2", "b", "c"].into_iter().filter(has_image).map(str::to_owned).collect(),
     }
 }
 
 /// The parts of a row's view that an interface covers.
 fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
-    let all = view.clone();
-    match interface {
+    let mut all = view.clone();
+    let moments = std::mem::take(&mut all.moments);
+    let moments = moments.into_iter().filter(|(moment, _)| NodeInterface::of_moment(*moment) == interface).collect();
+    let part = match interface {
         NodeInterface::Identity => {
             NodeView { labels: BTreeMap::from([("name".to_owned(), name.to_owned())]), ..NodeView::default() }
         }
@@ -317,18 +319,19 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             conditions: Vec::new(),
             info: BTreeMap::new(),
             images: BTreeSet::new(),
-            created: 0,
+            moments: BTreeMap::new(),
             answers: BTreeMap::new(),
             ..all
         },
-        NodeInterface::Features | NodeInterface::NodeDevices => NodeView::default(),
+        // Of moments, below.
+        NodeInterface::Features | NodeInterface::NodeDevices | NodeInterface::Age => NodeView::default(),
         NodeInterface::Parties => NodeView { answers: all.answers, ..NodeView::default() },
-        NodeInterface::Age => NodeView { created: all.created, ..NodeView::default() },
         NodeInterface::Images => NodeView { images: all.images, ..NodeView::default() },
         NodeInterface::Info => NodeView { info: all.info, ..NodeView::default() },
         NodeInterface::Conditions => NodeView { conditions: all.conditions, ..NodeView::default() },
         NodeInterface::Ports => NodeView { ports: all.ports, ..NodeView::default() },
-    }
+    };
+    NodeView { moments, ..part }
 }
 
 #[test]

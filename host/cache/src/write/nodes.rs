@@ -109,8 +109,8 @@ impl Writer {
         if self.nodes.set_images(row, &node.images) {
             self.record(NodeInterface::Images, row);
         }
-        if self.nodes.set_created(row, node.created) {
-            self.record(NodeInterface::Age, row);
+        for moment in self.nodes.set_moments(row, &node.moments) {
+            self.record(NodeInterface::of_moment(moment), row);
         }
     }
 

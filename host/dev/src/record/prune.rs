@@ -15,7 +15,8 @@ use nodesift_object::{Kind, Object};
 use nodesift_sandbox::Interface;
 use serde_json::{Map, Value, json};
 
-/// Where nodes hold the facts of an interface.
+// Where nodes hold the facts of an interface: their notes `@node-fields` in the contract.
+// contract: node fields, made by `make contract`
 const NODE_FACTS: [(&str, &[&str]); 10] = [
     ("node-labels", &["metadata.labels"]),
     ("node-annotations", &["metadata.annotations"]),
@@ -28,6 +29,7 @@ const NODE_FACTS: [(&str, &[&str]); 10] = [
     ("node-age", &["metadata.creationTimestamp"]),
     ("cluster-attachments", &["status.allocatable"]),
 ];
+// contract: end
 
 /// Fields of the metadata of pods and of storage objects that can be read.
 const METADATA: [&str; 7] =

@@ -1,10 +1,10 @@
 //! The functions of the contract, answered from a [`Context`]: one method per function, in the order of the contract. To add
-//! one, see `nodesift_sandbox`'s table of interfaces.
+//! one, see `host/engine/facts.txt`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nodesift_cache::{LabelColumn, NOT_AN_INTEGER, PortUse};
+use nodesift_cache::{LabelColumn, Moment, NOT_AN_INTEGER, PortUse};
 use nodesift_object::affinity::PodAffinityTerm;
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
@@ -314,10 +314,6 @@ impl Facts for Context {
         }
     }
 
-    fn created(&self) -> Arc<[i64]> {
-        self.column(self.snapshot.created())
-    }
-
     fn volumes(&self) -> Vec<wire::PodVolume> {
         self.volumes_of_pod()
     }
@@ -465,6 +461,12 @@ impl Facts for Context {
     fn migrated(&self, plugin: &str) -> Arc<[u8]> {
         self.rows_migrated(plugin)
     }
+    // contract: moments, made by `make contract`
+
+    fn created(&self) -> Arc<[i64]> {
+        self.column(self.snapshot.moments(Moment::Created))
+    }
+    // contract: end
 }
 
 /// The dictionary of a column; that of a column without values where there is none.

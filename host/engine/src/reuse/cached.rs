@@ -142,6 +142,7 @@ impl CachedVerdict {
     /// Interfaces of which a pointwise predicate has read columns that pods on nodes change.
     fn columns_of_pods(&self) -> impl Iterator<Item = Interface> {
         self.columns.iter().filter_map(|interface| match interface {
+            // contract: logs of pods, made by `make contract`
             NodeInterface::Resources => Some(Interface::NodeResources),
             NodeInterface::Ports => Some(Interface::NodePorts),
             NodeInterface::Identity
@@ -155,6 +156,7 @@ impl CachedVerdict {
             | NodeInterface::Age
             | NodeInterface::NodeDevices
             | NodeInterface::Parties => None,
+            // contract: end
         })
     }
 

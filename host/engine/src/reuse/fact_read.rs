@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
 use nodesift_cache::{
-    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, PortUse, Row,
-    SumKey,
+    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, Moment,
+    PortUse, Row, SumKey,
 };
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, Meter, wire};
@@ -376,6 +376,12 @@ impl Size for ResourceColumn {
     }
 }
 
+impl Size for Moment {
+    fn heap(&self) -> usize {
+        0
+    }
+}
+
 fn resource_column(context: &Context, column: ResourceColumn, resource: &str) -> Option<Column<i64>> {
     context.snapshot().resource(resource).map(|found| match column {
         ResourceColumn::Allocatable => found.allocatable.clone(),
@@ -399,13 +405,13 @@ fact_table! {
         HostPorts: host_ports;
     }
     facts about the pod {
+        // contract: facts about the pod, made by `make contract`
         Label(key: Arc<str>): Option<Arc<str>> = |context| context.label(key);
         Annotation(key: Arc<str>): Option<Arc<str>> = |context| context.annotation(key);
         NodeName: Option<Arc<str>> = |context| context.node_name();
+        DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
         PodVolumes: Vec<wire::PodVolume> = |context| context.volumes();
         Owner: (Arc<str>, Arc<str>, Arc<str>) = |context| context.owner();
-        DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
-        // Of another object, but one per pod: so that pods of namespaces with equal labels share verdicts.
         NamespaceLabel(key: Arc<str>): Option<Arc<str>> = |context| context.namespace_label(key);
         Priority: i32 = |context| context.priority();
         PriorityClass: Option<Arc<str>> = |context| context.priority_class();
@@ -416,6 +422,7 @@ fact_table! {
         SchedulerName: Arc<str> = |context| context.scheduler_name();
         Controller: Option<wire::Controller> = |context| context.controller();
         ControllerUid: Option<Arc<str>> = |context| context.controller_uid();
+        // contract: end
         // Of other objects, but of the pod's own: so that replicas share verdicts. Over all rows, since a verdict may be about any.
         DeviceClaims: Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>
             = |context| context.claims_over_all();
@@ -463,7 +470,7 @@ fact_table! {
             => |context| context.snapshot().info_column(field.name()).map(|column| Arc::clone(column.dictionary()));
         NodeImage(image: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().image_column(image);
-        NodesCreated: Column<i64>, Cluster(No) => |context| context.snapshot().created().clone();
+        NodeMoment(moment: Moment): Column<i64>, Cluster(No) => |context| context.snapshot().moments(*moment).clone();
         NodeDevices(query: wire::devices::Query): Arc<wire::devices::Devices>, Cluster(No)
             => |context| context.devices_for(query);
         PartyColumns: Arc<[wire::PartyColumn]>, Cluster(Yes) => |context| context.party_columns_over_all();

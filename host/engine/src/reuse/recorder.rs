@@ -1,5 +1,5 @@
-//! The facts of one call, with every read recorded. The table at the end has one line per function of the contract: which
-//! facts of [`super::fact_read`] its value depends on. There is no other list of that.
+//! The facts of one call, with every read recorded: which facts of [`super::fact_read`] the value of each function of the contract
+//! depends on. `host/engine/facts.txt` says that, and the table here is made from it, but for what needs more than a line.
 //!
 //! A pointwise predicate's columns are not recorded by value: its verdict for a row depends on that row alone, so it is
 //! enough to know which interfaces it has read, and which rows have changed in these. What such an interface says of the
@@ -21,7 +21,7 @@ use super::span::Span;
 use crate::Context;
 use crate::limits::{REUSE_KEY_BYTES, REUSE_READS};
 use crate::party::PartySeat;
-use nodesift_cache::{Column, CountKey, NodeInterface, SumKey};
+use nodesift_cache::{Column, CountKey, Moment, NodeInterface, SumKey};
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
 /// Record of the facts that a call has read.
@@ -290,6 +290,7 @@ macro_rules! once {
 
 impl Facts for Recorder {
     recorded! {
+        // contract: recorded, made by `make contract`
         namespace() -> Arc<str>, |this| this.field(PodField::Namespace);
         label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::Label);
         annotation(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::Annotation);
@@ -307,6 +308,7 @@ impl Facts for Recorder {
         required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
         volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
+        namespace_label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::NamespaceLabel);
         priority() -> i32, |this| this.read(FactKey::Priority);
         priority_class() -> Option<Arc<str>>, |this| this.read(FactKey::PriorityClass);
         service_account() -> Option<Arc<str>>, |this| this.read(FactKey::ServiceAccount);
@@ -316,12 +318,7 @@ impl Facts for Recorder {
         scheduler_name() -> Arc<str>, |this| this.read(FactKey::SchedulerName);
         controller() -> Option<wire::Controller>, |this| this.read(FactKey::Controller);
         controller_uid() -> Option<Arc<str>>, |this| this.read(FactKey::ControllerUid);
-        claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>,
-            |this| this.usable_for_a_time(FactKey::DeviceClaims);
-        extended() -> Option<Arc<wire::claims::Extended>>, |this| this.usable_for_a_time(FactKey::ExtendedResources);
         claim_name(claim: u32) -> Arc<str>, |this| this.read(FactKey::ClaimName(claim));
-        namespace_label(key: &str) -> Option<Arc<str>>, |this| this.read_by(key, FactKey::NamespaceLabel);
-
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
         row(name: &str) -> Option<u32>,
             |this| this.dictionary(NodeInterface::Identity, name, FactKey::RowOf, FactKey::NodeExists);
@@ -330,24 +327,23 @@ impl Facts for Recorder {
             |this| this.dictionary(NodeInterface::Labels, key, FactKey::NodeLabels, FactKey::LabelDictionary);
         label_integers(key: &str) -> Arc<[i64]>,
             |this| this.dictionary(NodeInterface::Labels, key, FactKey::NodeLabels, FactKey::LabelDictionary);
+        rows_with_label_in(key: &str, values: &[Cow<'_, str>]) -> Rows,
+            |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
+        rows_with_label(key: &str) -> Rows, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
         annotation_column(key: &str) -> Arc<[u32]>,
             |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
         annotation_dictionary(key: &str) -> Arc<[Arc<str>]>,
             |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
         annotation_integers(key: &str) -> Arc<[i64]>,
             |this| this.dictionary(NodeInterface::Annotations, key, FactKey::NodeAnnotations, FactKey::AnnotationDictionary);
-        rows_with_label_in(key: &str, values: &[Cow<'_, str>]) -> Rows,
-            |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
-        rows_with_label(key: &str) -> Rows, |this| this.column_by(NodeInterface::Labels, key, FactKey::NodeLabels);
         rows_with_annotation_in(key: &str, values: &[Cow<'_, str>]) -> Rows,
             |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
         rows_with_annotation(key: &str) -> Rows,
             |this| this.column_by(NodeInterface::Annotations, key, FactKey::NodeAnnotations);
-        rows_unschedulable() -> Rows, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
-        rows_with_free(resource: &str, amount: i64) -> Rows, |this| this.resource(ResourceColumn::Free, resource);
         unschedulable() -> Arc<[u8]>, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
         taint_sets() -> Vec<Vec<wire::Taint>>, |this| this.sets(NodeInterface::Taints, FactKey::TaintSets);
         taint_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Taints, FactKey::TaintCodes);
+        rows_unschedulable() -> Rows, |this| this.column(NodeInterface::Taints, FactKey::Unschedulable);
         allocatable(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Allocatable, resource);
         foreign(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Foreign, resource);
         free(resource: &str) -> Arc<[i64]>, |this| this.resource(ResourceColumn::Free, resource);
@@ -356,6 +352,7 @@ impl Facts for Recorder {
         pod_limit() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodLimit);
         pod_room() -> Arc<[i64]>, |this| this.column(NodeInterface::Resources, FactKey::PodRoom);
         device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
+        rows_with_free(resource: &str, amount: i64) -> Rows, |this| this.resource(ResourceColumn::Free, resource);
         named_sum(name: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Resources, name, FactKey::NamedSum);
         feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.sets(NodeInterface::Features, FactKey::FeatureSets);
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
@@ -364,14 +361,9 @@ impl Facts for Recorder {
         info_column(field: wire::InfoField) -> Arc<[u32]>,
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
-        created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodesCreated);
-        devices(query: &wire::devices::Query) -> Result<Arc<wire::devices::Devices>, NoValue>, |this| this.devices_by(query);
-        unsuitable() -> Arc<[wire::PartyColumn]>, |this| this.parties();
-
+        created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodeMoment(Moment::Created));
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);
-        disk_users(kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser>,
-            |this| this.read_by(id, |id| FactKey::DiskUsers(kind, id));
         claim_users(claim: &str) -> u32, |this| this.claim_by(claim, FactKey::ClaimUsers);
         attachment_registered() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentRegistered);
         attachment_limited() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentLimited);
@@ -384,6 +376,18 @@ impl Facts for Recorder {
         default_class() -> Option<Arc<str>>, |this| this.read(FactKey::DefaultClass);
         driver_reports_capacity(driver: &str) -> bool, |this| this.read_by(driver, FactKey::ReportsCapacity);
         migrated(plugin: &str) -> Arc<[u8]>, |this| this.read_by(plugin, FactKey::Migrated);
+        // contract: end
+    }
+
+    // What `by hand` stands for in `host/engine/facts.txt`: these, and the methods below.
+    recorded! {
+        claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>,
+            |this| this.usable_for_a_time(FactKey::DeviceClaims);
+        extended() -> Option<Arc<wire::claims::Extended>>, |this| this.usable_for_a_time(FactKey::ExtendedResources);
+        devices(query: &wire::devices::Query) -> Result<Arc<wire::devices::Devices>, NoValue>, |this| this.devices_by(query);
+        unsuitable() -> Arc<[wire::PartyColumn]>, |this| this.parties();
+        disk_users(kind: wire::DiskKind, id: &str) -> Vec<wire::DiskUser>,
+            |this| this.read_by(id, |id| FactKey::DiskUsers(kind, id));
     }
 
     fn weight(&self) -> usize {

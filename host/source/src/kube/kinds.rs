@@ -19,13 +19,14 @@ pub fn needed(imports: impl IntoIterator<Item = Interface>) -> BTreeSet<Kind> {
     ALWAYS.into_iter().chain(imports.into_iter().flat_map(read_by).copied()).collect()
 }
 
-/// The kinds besides [`ALWAYS`] from which an interface's facts are computed.
+/// The kinds besides [`ALWAYS`] from which an interface's facts are computed: its note `@kinds` in the contract.
 fn read_by(interface: Interface) -> &'static [Kind] {
     match interface {
-        // The default spread constraints select by the services and controllers that match a pod.
+        // contract: kinds, made by `make contract`
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
-        // The host matches namespace selectors. `pod-affinity` passes them on as written.
-        Interface::ClusterPods | Interface::ClusterAffinity | Interface::NamespaceLabels => &[Kind::Namespace],
+        Interface::NamespaceLabels | Interface::ClusterPods | Interface::ClusterAffinity => &[Kind::Namespace],
+        Interface::PodClaims | Interface::NodeParties => &[Kind::ResourceClaim],
+        Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim],
         Interface::ClusterAttachments => &[
             Kind::PersistentVolumeClaim,
             Kind::PersistentVolume,
@@ -33,7 +34,6 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiNode,
             Kind::VolumeAttachment,
         ],
-        // CSINodes list the in-tree plugins that are migrated.
         Interface::ClusterStorage => &[
             Kind::PersistentVolumeClaim,
             Kind::PersistentVolume,
@@ -43,28 +43,22 @@ fn read_by(interface: Interface) -> &'static [Kind] {
             Kind::CsiStorageCapacity,
         ],
         Interface::ConfigMaps => &[Kind::ConfigMap],
-        // Parties decide about claims, or about pods that have any.
-        Interface::PodClaims | Interface::NodeParties => &[Kind::ResourceClaim],
-        // Claims say which devices are in use.
-        Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim],
-        // Pods and nodes suffice; disks and claims in use are counted by the names in pods.
         Interface::PodLabels
         | Interface::PodAnnotations
         | Interface::PodPlacement
         | Interface::PodTolerations
         | Interface::PodResources
-        | Interface::NodeResources
-        | Interface::NodeSums
         | Interface::PodAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes
         | Interface::PodSpec
         | Interface::PodOwner
-        | Interface::Time
         | Interface::NodeIdentity
         | Interface::NodeLabels
         | Interface::NodeAnnotations
         | Interface::NodeTaints
+        | Interface::NodeResources
+        | Interface::NodeSums
         | Interface::NodePorts
         | Interface::NodeFeatures
         | Interface::NodeConditions
@@ -73,8 +67,10 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeAge
         | Interface::ClusterControllers
         | Interface::ClusterVolumeUse
+        | Interface::Time
         | Interface::RowSets
         | Interface::Log => &[],
+        // contract: end
     }
 }
 

@@ -1,4 +1,4 @@
-//! Compares the contracts with golden files, because existing modules are built against them.
+//! Compares the contracts with golden files, because existing modules are built against them. `make contract` writes the files.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,9 +6,6 @@ use std::path::Path;
 
 use wit_component::WitPrinter;
 use wit_parser::Resolve;
-
-/// Where this environment variable is set, the test writes the golden file instead of comparing with it.
-const BLESS: &str = "NODESIFT_BLESS";
 
 /// A file of `sdk/predicate/wit` as parsed and printed again, without comments.
 fn printed(file: &str) -> String {
@@ -24,9 +21,6 @@ fn printed(file: &str) -> String {
 fn compare(file: &str, golden: &str, older: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(golden);
     let contract = printed(file);
-    if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&path, &contract).unwrap();
-    }
     assert_eq!(
         contract,
         std::fs::read_to_string(&path).unwrap_or_default(),
@@ -35,7 +29,7 @@ fn compare(file: &str, golden: &str, older: &str) {
          release has that version, then of the next minor one: an older sidecar refuses what it cannot serve by that\n\
          number. What an earlier version has is neither changed nor removed{older}: components that were\n\
          built for it go on loading.\n\
-         Then run `{BLESS}=1 cargo test -p nodesift-guest` and commit the golden file with the change.\n",
+         Then run `make contract` and commit what it writes with the change.\n",
         path.display()
     );
 }

@@ -1,4 +1,4 @@
-// Code generated from the contract by the test `bindings` of nodesift-module. DO NOT EDIT.
+// Code generated from the contract by `make contract`. DO NOT EDIT.
 
 //go:build !wasip1
 
@@ -215,7 +215,7 @@ type Host struct {
 }
 
 // PodLabelsNamespace: `namespace` of pod-labels.
-// `metadata.namespace`.
+// Namespace of the pod: `metadata.namespace`.
 func PodLabelsNamespace() string {
 	if host.PodLabelsNamespace == nil {
 		panic(missing("pod-labels", "namespace"))
@@ -271,7 +271,7 @@ func PodPlacementRequiredTerms() ([]PodPlacementTerm, bool) {
 }
 
 // PodTolerationsTolerations: `tolerations` of pod-tolerations.
-// `spec.tolerations`, in order.
+// Tolerations of the pod: `spec.tolerations`, in order.
 func PodTolerationsTolerations() []PodTolerationsToleration {
 	if host.PodTolerationsTolerations == nil {
 		panic(missing("pod-tolerations", "tolerations"))
@@ -290,7 +290,7 @@ func PodResourcesRequests() []PodResourcesRequest {
 }
 
 // PodSpreadConstraints: `constraints` of pod-spread.
-// `spec.topologySpreadConstraints`, in order.
+// Constraints of the pod: `spec.topologySpreadConstraints`, in order.
 func PodSpreadConstraints() []PodSpreadConstraint {
 	if host.PodSpreadConstraints == nil {
 		panic(missing("pod-spread", "constraints"))
@@ -310,7 +310,7 @@ func PodSpreadDefaultSelector() (SelectorsLabelSelector, bool) {
 }
 
 // PodAffinityAffinity: `affinity` of pod-affinity.
-// `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 func PodAffinityAffinity() []PodAffinityTerm {
 	if host.PodAffinityAffinity == nil {
 		panic(missing("pod-affinity", "affinity"))
@@ -319,7 +319,7 @@ func PodAffinityAffinity() []PodAffinityTerm {
 }
 
 // PodAffinityAntiAffinity: `anti-affinity` of pod-affinity.
-// `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 func PodAffinityAntiAffinity() []PodAffinityTerm {
 	if host.PodAffinityAntiAffinity == nil {
 		panic(missing("pod-affinity", "anti-affinity"))
@@ -414,7 +414,7 @@ func PodSpecRuntimeClass() (string, bool) {
 }
 
 // PodSpecHostNetwork: `host-network` of pod-spec.
-// `spec.hostNetwork`.
+// Whether the pod uses the node's network: `spec.hostNetwork`.
 func PodSpecHostNetwork() bool {
 	if host.PodSpecHostNetwork == nil {
 		panic(missing("pod-spec", "host-network"))
@@ -432,7 +432,7 @@ func PodSpecImages() []string {
 }
 
 // PodSpecSchedulerName: `scheduler-name` of pod-spec.
-// `spec.schedulerName`.
+// Name of the scheduler that places the pod: `spec.schedulerName`.
 func PodSpecSchedulerName() string {
 	if host.PodSpecSchedulerName == nil {
 		panic(missing("pod-spec", "scheduler-name"))
@@ -631,7 +631,7 @@ func NodeTaintsUnschedulable() []uint8 {
 
 // NodeTaintsSets: `sets` of node-taints.
 // The distinct taint lists of the cluster: one entry per set, not per row. Set 0 is empty. The list can hold sets
-// that no row of the batch has.
+// that no row of the batch has: a verdict must depend only on those of the batch's rows.
 func NodeTaintsSets() [][]NodeTaintsTaint {
 	if host.NodeTaintsSets == nil {
 		panic(missing("node-taints", "sets"))
@@ -759,7 +759,7 @@ func NodeResourcesRowsWithFree(resource string, amount int64) uint32 {
 }
 
 // NodeSumsColumn: `column` of node-sums.
-// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// Sum of the node and of the pods on it under the name; one entry per row of the batch. 0 in every row for a name that no
 // accounting component of the policy declares, as for a resource that nobody uses.
 func NodeSumsColumn(name string) []int64 {
 	if host.NodeSumsColumn == nil {
@@ -780,7 +780,7 @@ func NodePortsConflicts() ([]uint8, bool) {
 
 // NodeFeaturesSets: `sets` of node-features.
 // The distinct sets of `status.declaredFeatures` of the cluster, each sorted: one entry per set, not per row. Set
-// 0 is empty. The list can hold sets that no row of the batch has.
+// 0 is empty. The list can hold sets that no row of the batch has: a verdict must depend only on those of the batch's rows.
 func NodeFeaturesSets() [][]string {
 	if host.NodeFeaturesSets == nil {
 		panic(missing("node-features", "sets"))

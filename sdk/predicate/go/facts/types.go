@@ -1,4 +1,4 @@
-// Code generated from the contract by the test `bindings` of nodesift-module. DO NOT EDIT.
+// Code generated from the contract by `make contract`. DO NOT EDIT.
 
 package facts
 

@@ -1,4 +1,4 @@
-// Code generated from the contract by the test `bindings` of nodesift-module. DO NOT EDIT.
+// Code generated from the contract by `make contract`. DO NOT EDIT.
 
 //go:build wasip1
 
@@ -13,7 +13,7 @@ import (
 func importPodLabelsNamespace(result unsafe.Pointer)
 
 // PodLabelsNamespace: `namespace` of pod-labels.
-// `metadata.namespace`.
+// Namespace of the pod: `metadata.namespace`.
 func PodLabelsNamespace() string {
 	importPodLabelsNamespace(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -111,7 +111,7 @@ func PodPlacementRequiredTerms() ([]PodPlacementTerm, bool) {
 func importPodTolerationsTolerations(result unsafe.Pointer)
 
 // PodTolerationsTolerations: `tolerations` of pod-tolerations.
-// `spec.tolerations`, in order.
+// Tolerations of the pod: `spec.tolerations`, in order.
 func PodTolerationsTolerations() []PodTolerationsToleration {
 	importPodTolerationsTolerations(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -138,7 +138,7 @@ func PodResourcesRequests() []PodResourcesRequest {
 func importPodSpreadConstraints(result unsafe.Pointer)
 
 // PodSpreadConstraints: `constraints` of pod-spread.
-// `spec.topologySpreadConstraints`, in order.
+// Constraints of the pod: `spec.topologySpreadConstraints`, in order.
 func PodSpreadConstraints() []PodSpreadConstraint {
 	importPodSpreadConstraints(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -170,7 +170,7 @@ func PodSpreadDefaultSelector() (SelectorsLabelSelector, bool) {
 func importPodAffinityAffinity(result unsafe.Pointer)
 
 // PodAffinityAffinity: `affinity` of pod-affinity.
-// `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 func PodAffinityAffinity() []PodAffinityTerm {
 	importPodAffinityAffinity(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -183,7 +183,7 @@ func PodAffinityAffinity() []PodAffinityTerm {
 func importPodAffinityAntiAffinity(result unsafe.Pointer)
 
 // PodAffinityAntiAffinity: `anti-affinity` of pod-affinity.
-// `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
+// Terms of `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution`, in order.
 func PodAffinityAntiAffinity() []PodAffinityTerm {
 	importPodAffinityAntiAffinity(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -332,7 +332,7 @@ func PodSpecRuntimeClass() (string, bool) {
 func importPodSpecHostNetwork() uint32
 
 // PodSpecHostNetwork: `host-network` of pod-spec.
-// `spec.hostNetwork`.
+// Whether the pod uses the node's network: `spec.hostNetwork`.
 func PodSpecHostNetwork() bool {
 	result := importPodSpecHostNetwork()
 	return result != 0
@@ -355,7 +355,7 @@ func PodSpecImages() []string {
 func importPodSpecSchedulerName(result unsafe.Pointer)
 
 // PodSpecSchedulerName: `scheduler-name` of pod-spec.
-// `spec.schedulerName`.
+// Name of the scheduler that places the pod: `spec.schedulerName`.
 func PodSpecSchedulerName() string {
 	importPodSpecSchedulerName(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -671,7 +671,7 @@ func importNodeTaintsSets(result unsafe.Pointer)
 
 // NodeTaintsSets: `sets` of node-taints.
 // The distinct taint lists of the cluster: one entry per set, not per row. Set 0 is empty. The list can hold sets
-// that no row of the batch has.
+// that no row of the batch has: a verdict must depend only on those of the batch's rows.
 func NodeTaintsSets() [][]NodeTaintsTaint {
 	importNodeTaintsSets(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
@@ -849,7 +849,7 @@ func NodeResourcesRowsWithFree(resource string, amount int64) uint32 {
 func importNodeSumsColumn(a0 string, result unsafe.Pointer)
 
 // NodeSumsColumn: `column` of node-sums.
-// What the node and the pods on it add under the name; one entry per row of the batch. 0 in every row for a name that no
+// Sum of the node and of the pods on it under the name; one entry per row of the batch. 0 in every row for a name that no
 // accounting component of the policy declares, as for a resource that nobody uses.
 func NodeSumsColumn(name string) []int64 {
 	importNodeSumsColumn(name, unsafe.Pointer(&area))
@@ -883,7 +883,7 @@ func importNodeFeaturesSets(result unsafe.Pointer)
 
 // NodeFeaturesSets: `sets` of node-features.
 // The distinct sets of `status.declaredFeatures` of the cluster, each sorted: one entry per set, not per row. Set
-// 0 is empty. The list can hold sets that no row of the batch has.
+// 0 is empty. The list can hold sets that no row of the batch has: a verdict must depend only on those of the batch's rows.
 func NodeFeaturesSets() [][]string {
 	importNodeFeaturesSets(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)

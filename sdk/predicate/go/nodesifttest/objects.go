@@ -54,8 +54,10 @@ type Node struct {
 	Conditions map[string]string
 	Info       map[facts.NodeInfoField]string
 	Images     []string
-	// Created is in seconds since 1970; 0 is absent.
+	// contract: fields, made by `make contract`
+	// Created is `created` of node-age, in seconds since 1970; 0 is absent.
 	Created int64
+	// contract: end
 }
 
 func of(texts Texts) func(string) (string, bool) {
@@ -265,14 +267,17 @@ func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
 	host.NodeImagesPresent = func(image string) []uint8 {
 		return each(nodes, func(n Node) uint8 { return flag(slices.Contains(n.Images, image)) })
 	}
-	host.NodeAgeCreated = func() []int64 {
-		return each(nodes, func(n Node) int64 {
-			if n.Created == 0 {
-				return math.MinInt64
-			}
-			return n.Created
-		})
+	// contract: functions, made by `make contract`
+	host.NodeAgeCreated = func() []int64 { return each(nodes, func(n Node) int64 { return moment(n.Created) }) }
+	// contract: end
+}
+
+// moment gives a moment of the contract; 0 is none.
+func moment(seconds int64) int64 {
+	if seconds == 0 {
+		return math.MinInt64
 	}
+	return seconds
 }
 
 // condition gives the number that a status has in the contract.

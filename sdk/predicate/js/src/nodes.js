@@ -1,6 +1,7 @@
 // The nodes of a call: columns, row sets and rejections for all of them (`Nodes`), and one of them (`Node`). A column has an
 // entry per row, in the order of rows, and is read from the host once a call.
 import { facts } from './host.js';
+import { MOMENTS } from './moments.js';
 import { effectText } from './pod.js';
 import { RowSet } from './rows.js';
 import { Codes } from './verdict.js';
@@ -111,10 +112,6 @@ export class Nodes {
 
   imageFlags(image) {
     return this._once(`p${image}`, () => facts('node-images', 'the images of a node').present(image));
-  }
-
-  get created() {
-    return this._once('created', () => facts('node-age', 'the creation of a node').created());
   }
 
   // Row sets, which the host makes.
@@ -253,8 +250,18 @@ export class Node {
   hasImage(image) {
     return this._nodes.imageFlags(image)[this._row] !== 0;
   }
+}
 
-  get created() {
-    return this._nodes.created[this._row];
-  }
+// Moments: a column of each, and its entry of a node.
+for (const [name, of] of Object.entries(MOMENTS)) {
+  Object.defineProperty(Nodes.prototype, name, {
+    get() {
+      return this._once(name, () => facts(of, `nodes.${name}`)[name]());
+    },
+  });
+  Object.defineProperty(Node.prototype, name, {
+    get() {
+      return this._nodes[name][this._row];
+    },
+  });
 }

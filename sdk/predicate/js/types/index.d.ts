@@ -4,18 +4,13 @@
  */
 
 import type { Arguments, Fields } from './args.js';
+import type { Contract } from './contract.js';
 
 export * as args from './args.js';
+export type * from './contract.js';
 
 /** The interfaces of the contract that a predicate can read. Each read one becomes an import of the component. */
-export type Interface =
-  | 'pod-labels' | 'pod-annotations' | 'pod-placement' | 'pod-tolerations' | 'pod-resources'
-  | 'namespace-labels' | 'pod-spec' | 'pod-owner'
-  | 'node-identity' | 'node-labels' | 'node-annotations' | 'node-taints' | 'node-resources' | 'node-sums'
-  | 'node-conditions' | 'node-info' | 'node-images' | 'node-age'
-  | 'cluster-pods' | 'cluster-controllers'
-  | 'time' | 'config-maps'
-  | (string & {});
+export type Interface = keyof Contract | (string & {});
 
 /** Why a node cannot run the pod. */
 export declare class Failure {
@@ -181,8 +176,10 @@ export interface Node {
   info(field: InfoField): string | undefined;
   /** Whether `status.images` names the image; it lists only the largest. Reads `node-images`. */
   hasImage(image: string): boolean;
-  /** `metadata.creationTimestamp` in seconds since 1970; -(2 ** 63) without one. Reads `node-age`. */
+  // contract: moments of a node, made by `make contract`
+  /** `created` of nodes, in seconds since 1970. Reads `node-age`. */
   readonly created: number;
+  // contract: end
 }
 
 /** A column of labels or annotations. */
@@ -259,8 +256,10 @@ export interface Nodes {
   info(field: InfoField): Texts;
   /** Flags: 1 where `status.images` names the image. Reads `node-images`. */
   imageFlags(image: string): Uint8Array;
-  /** Times of creation, in seconds since 1970. Reads `node-age`. */
+  // contract: moments of nodes, made by `make contract`
+  /** `created` of nodes, in seconds since 1970. Reads `node-age`. */
   readonly created: readonly number[];
+  // contract: end
 }
 
 /** A set of rows that the host holds: an operation costs about a microsecond, however many nodes there are. */
@@ -291,7 +290,8 @@ export declare function configEntry(configMap: string, key: string): string | un
  * The functions of any interface of the contract, as it has them: lowerCamelCase names, records as objects, an option as the
  * value or null, an enum as its text.
  */
-export declare function facts(name: Interface): Record<string, (...args: any[]) => any>;
+export declare function facts<Name extends keyof Contract>(name: Name): Contract[Name];
+export declare function facts(name: string): Record<string, (...args: any[]) => any>;
 
 /** Lines for operators, in the log of the sidecar: at most 10 a second, each of at most 1,024 bytes. */
 export declare const log: Record<'debug' | 'info' | 'warn' | 'error', (text: string) => void>;

@@ -45,8 +45,10 @@ export interface TestNode {
   conditions?: Record<string, 'True' | 'False' | 'Unknown' | undefined>;
   info?: { [F in InfoField]?: string };
   images?: string[];
-  /** In seconds since 1970. */
+  // contract: moments, made by `make contract`
+  /** `created` of nodes, in seconds since 1970. Reads `node-age`. */
   created?: number;
+  // contract: end
 }
 
 /** What a predicate has done. */

@@ -15,7 +15,7 @@ use crate::columns::node_info::Field;
 use crate::columns::node_taints::Taint;
 use crate::columns::pod_tolerations::Toleration;
 use crate::columns::{
-    namespace_labels, node_age, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels,
+    namespace_labels, node_annotations, node_conditions, node_identity, node_images, node_info, node_labels,
     node_resources, node_sums, node_taints, pod_annotations, pod_labels, pod_owner, pod_placement, pod_resources,
     pod_spec, pod_tolerations,
 };
@@ -212,8 +212,8 @@ enum Amount {
     Free,
     /// Of accounting; the resource is the name of a sum.
     Sum,
-    /// When the node was created; the resource is empty.
-    Created,
+    /// A moment; the resource is its interface and function.
+    Moment,
     /// About pods; the resource is empty.
     Pods,
     PodLimit,
@@ -346,11 +346,14 @@ impl<'a> Node<'a> {
         self.code(Text::Image, image, read).0 != 0
     }
 
-    /// When the node was created, in seconds since 1970-01-01T00:00:00Z; none where that is not known.
+    // contract: moments, made by `make contract`
+
+    /// `created` of `node-age`, in seconds since 1970-01-01T00:00:00Z; none where that is not known.
     #[must_use]
     pub fn created(&self) -> Option<i64> {
-        Some(self.amount(Amount::Created, "", |_| node_age::created())).filter(|created| *created != i64::MIN)
+        self.moment("node-age.created", crate::columns::node_age::created)
     }
+    // contract: end
 
     /// `status.allocatable` of a resource; 0 where the node does not list it.
     #[must_use]
@@ -412,6 +415,10 @@ impl<'a> Node<'a> {
     fn amount(&self, kind: Amount, resource: &str, read: impl FnOnce(&str) -> Vec<i64>) -> i64 {
         self.columns.reads.other();
         self.entry(self.columns.amounts.get(kind, resource, read).1).copied().unwrap_or(0)
+    }
+
+    fn moment(&self, name: &str, read: impl FnOnce() -> Vec<i64>) -> Option<i64> {
+        Some(self.amount(Amount::Moment, name, |_| read())).filter(|moment| *moment != i64::MIN)
     }
 
     /// This node's entry of a column.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::NodeTable;
 use crate::columns::sets::CodedColumn;
 use crate::columns::{Column, Delta, Row};
-use crate::metadata::{NO_TIME, NodeFacts, PodRecord};
+use crate::metadata::{NodeFacts, PodRecord};
 use crate::nodes::named_sums::{NamedSums, NamedSumsStrip};
 use crate::nodes::node_index::NodeIndex;
 use crate::nodes::pod_slots::{PodSlots, PodSlotsStrip};
@@ -31,7 +31,7 @@ impl NodeTable {
         self.annotations.set(row, &node.annotations);
         self.info.set(row, &node.info);
         self.images.set(row, &node.images);
-        self.set_created(row, node.created);
+        self.moments.set(row, &node.moments);
         self.taints.set_overlaid(row, node.taints.clone());
         self.unschedulable.set(row, u8::from(node.unschedulable));
         self.features.set_overlaid(row, node.features.clone());
@@ -88,7 +88,7 @@ impl NodeTable {
             annotations: self.annotations.repeated(row, len),
             info: self.info.repeated(row, len),
             images: self.images.repeated(row, len),
-            created: Column::filled(len, &self.created.get(row).copied().unwrap_or(NO_TIME)),
+            moments: self.moments.repeated(row, len),
             unschedulable: Column::filled(len, &self.unschedulable.get(row).copied().unwrap_or(0)),
             taints: self.taints.repeated(row, len),
             resources,

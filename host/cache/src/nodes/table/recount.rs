@@ -7,6 +7,7 @@ use crate::columns::labels::NodeLabels;
 use crate::columns::{DriftReport, Row};
 use crate::devices::Devices;
 use crate::metadata::{Labels, NodeFacts, PodRecord};
+use crate::nodes::moments::MomentColumns;
 use crate::nodes::ports;
 use crate::pods::counts::Counts;
 
@@ -48,7 +49,7 @@ impl NodeTable {
             && self.annotations.rows().get(row) == Some(&node.annotations)
             && self.info.rows().get(row) == Some(&node.info)
             && self.images.rows().get(row) == Some(&node.images)
-            && self.created.get(row) == Some(&node.created)
+            && self.moments.holds(row, &node.moments)
             && self.unschedulable.get(row) == Some(&u8::from(node.unschedulable))
             && self.slots.limit().get(row) == Some(&node.pod_limit)
             && dictionaries.capacity.value(self.capacity.code(row)).is_some_and(|held| **held == node.capacity)
@@ -81,7 +82,7 @@ impl NodeTable {
         let rows = self.len();
         let resources = self.resources.names().len() * 3 * size_of::<i64>();
         // Names, labels, annotations, info and images refer to texts; classes, volumes and devices to lists; the rest are five codes, a
-        // flag and five numbers.
+        // flag, moments and four numbers.
         let references =
             size_of::<Arc<str>>() + 4 * size_of::<Labels>() + 2 * size_of::<Arc<()>>() + Devices::ROW_BYTES;
         let row = references
@@ -89,7 +90,8 @@ impl NodeTable {
             + self.named_sums.row_bytes()
             + 5 * size_of::<u32>()
             + size_of::<u8>()
-            + 5 * size_of::<i64>();
+            + MomentColumns::ROW_BYTES
+            + 4 * size_of::<i64>();
         let texts = [&self.labels, &self.annotations, &self.info, &self.images];
         let built = texts.into_iter().map(NodeLabels::built_count).sum::<usize>();
         (rows * row, built * rows * size_of::<u32>())

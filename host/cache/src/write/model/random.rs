@@ -31,7 +31,7 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         features: Vec::new(),
         conditions: random_conditions(random),
         info: random_labels(random),
-        created: random.i64(0..3),
+        moments: Moments::from(Moment::ALL.map(|_| random.i64(0..3))),
         images: ["a:1", "a:2", "b"]
             .into_iter()
             .filter(|_| random.bool())

@@ -1,6 +1,8 @@
 // The functions of the contract over plain pods and nodes. Amounts are in the contract's units: `cpu` in thousandths of a core,
 // `memory` in bytes.
 
+import { MOMENTS } from '../moments.js';
+
 /** Takes the fields of a plain object, and refuses those that are none. */
 function fields(what, given, defaults) {
   const unknown = Object.keys(given).filter((key) => !(key in defaults));
@@ -75,7 +77,8 @@ export class NodeFacts {
   constructor(given) {
     const defaults = {
       name: undefined, labels: {}, annotations: {}, unschedulable: false, taints: [], allocatable: {}, requested: {}, pods: 0,
-      podLimit: 110, conditions: {}, info: {}, images: [], created: NO_INTEGER,
+      podLimit: 110, conditions: {}, info: {}, images: [],
+      ...Object.fromEntries(Object.keys(MOMENTS).map((name) => [name, NO_INTEGER])),
     };
     Object.assign(this, fields('a node', given, defaults));
     if (typeof this.name !== 'string') throw new TypeError('a node needs a name');
@@ -88,7 +91,7 @@ export class NodeFacts {
     const requested = (node, resource) => node.requested[resource] ?? 0;
     const free = (node, resource) => allocatable(node, resource) - requested(node, resource);
     const blocks = (taint) => (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') && !pod.tolerates(taint);
-    return {
+    const functions = {
       'node-identity': {
         names: () => nodes.map(({ name }) => name),
         row: (name) => {
@@ -124,8 +127,11 @@ export class NodeFacts {
       },
       'node-info': texts(nodes.map(({ info }) => info), sets),
       'node-images': { present: (image) => Uint8Array.from(nodes, ({ images }) => Number(images.includes(image))) },
-      'node-age': { created: () => nodes.map(({ created }) => created) },
     };
+    for (const [name, of] of Object.entries(MOMENTS)) {
+      functions[of] = { ...functions[of], [name]: () => nodes.map((node) => node[name]) };
+    }
+    return functions;
   }
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ._host import facts
+from ._moments import NodeMoments, NodesMoments
 from ._pod import Taint, effect_text
 from ._rows import RowSet
 from ._verdict import ByRow, Codes, Failure
@@ -55,7 +56,7 @@ class Texts:
         return self._values
 
 
-class Nodes:
+class Nodes(NodesMoments):
     """All nodes of a call."""
 
     __slots__ = ("_annotations", "_codes", "_labels", "_once", "_uses_sets", "count")
@@ -219,11 +220,6 @@ class Nodes:
         """Flags: 1 where `status.images` names the image; it lists only the largest. Reads `node-images`."""
         return self._column(("p", image), lambda: facts("node-images", "the images of a node").present(image))
 
-    @property
-    def created(self) -> list[int]:
-        """Times of creation, in seconds since 1970; -(2 ** 63) without one. Reads `node-age`."""
-        return self._column("created", lambda: facts("node-age", "the creation of a node").created())
-
 
 def _texts(values: Iterable[str]) -> list[str]:
     if isinstance(values, str):
@@ -231,7 +227,7 @@ def _texts(values: Iterable[str]) -> list[str]:
     return list(values)
 
 
-class Node:
+class Node(NodeMoments):
     """One node. One object stands for each node in turn: keep what it says, not the object."""
 
     __slots__ = ("_nodes", "_row")
@@ -296,8 +292,3 @@ class Node:
     def has_image(self, image: str) -> bool:
         """Whether `status.images` names the image; it lists only the largest. Reads `node-images`."""
         return self._nodes.image_flags(image)[self._row] != 0
-
-    @property
-    def created(self) -> int:
-        """Time of creation, in seconds since 1970; -(2 ** 63) without one. Reads `node-age`."""
-        return self._nodes.created[self._row]

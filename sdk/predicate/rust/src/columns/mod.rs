@@ -32,19 +32,12 @@ mod cluster;
 mod node;
 mod pod;
 mod state;
+mod values;
 
-pub use cluster::{
-    cluster_affinity, cluster_attachments, cluster_controllers, cluster_pods, cluster_storage, cluster_volume_use,
-};
-pub use node::{
-    node_age, node_annotations, node_conditions, node_devices, node_features, node_identity, node_images, node_info,
-    node_labels, node_parties, node_ports, node_resources, node_sums, node_taints,
-};
-pub use pod::{
-    namespace_labels, pod_affinity, pod_annotations, pod_claims, pod_features, pod_labels, pod_owner, pod_placement,
-    pod_resources, pod_spec, pod_spread, pod_tolerations, pod_volumes,
-};
-pub use state::{config_maps, time};
+pub use cluster::*;
+pub use node::*;
+pub use pod::*;
+pub use state::*;
 
 /// Label selector types that other interfaces use; no functions. [`label_selector`](crate::label_selector) evaluates
 /// them.

@@ -390,10 +390,6 @@ impl Facts for Batch {
         self.column(|node| u8::from(node.images.contains(image)))
     }
 
-    fn node_age_created(&self) -> Vec<i64> {
-        self.column(|node| node.created.unwrap_or(i64::MIN))
-    }
-
     fn node_devices_devices(&self, _: &Query) -> DeviceColumns {
         claims::devices(&self.cluster, &self.rows)
     }
@@ -540,4 +536,10 @@ impl Facts for Batch {
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
         self.all_rows().nodes.iter().map(|node| u8::from(node.migrated.contains(plugin))).collect()
     }
+    // contract: moments, made by `make contract`
+
+    fn node_age_created(&self) -> Vec<i64> {
+        self.column(|node| node.moment("node-age.created"))
+    }
+    // contract: end
 }

@@ -29,7 +29,8 @@ pub struct Node {
     pub(super) conditions: BTreeMap<String, u8>,
     pub(super) info: BTreeMap<String, String>,
     pub(super) images: BTreeSet<String>,
-    pub(super) created: Option<i64>,
+    /// By interface and function, in seconds since 1970-01-01T00:00:00Z.
+    pub(super) moments: BTreeMap<&'static str, i64>,
     pub(super) disks: Vec<Disk>,
     pub(super) limits: BTreeMap<String, i64>,
     pub(super) attached: BTreeSet<Attachment>,
@@ -166,11 +167,9 @@ impl Node {
         self
     }
 
-    /// Sets when the node was created, in seconds since 1970-01-01T00:00:00Z.
-    #[must_use]
-    pub fn created(mut self, seconds: i64) -> Self {
-        self.created = Some(seconds);
-        self
+    /// A moment, by interface and function; the minimum where it is not set. It is set by the methods in `moments`.
+    pub(super) fn moment(&self, name: &str) -> i64 {
+        self.moments.get(name).copied().unwrap_or(i64::MIN)
     }
 
     /// Adds a disk that a pod on the node uses.

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .._pod import Owner, Taint, Toleration
+from .moments import MOMENTS, Moments
 from .row_sets import RowSets
 
 _NO_INTEGER = -(2**63)
@@ -89,7 +90,7 @@ class Pod:
 
 
 @dataclass
-class Node:
+class Node(Moments):
     """A node. What is left out is empty."""
 
     name: str
@@ -104,7 +105,6 @@ class Node:
     conditions: Mapping[str, str] = field(default_factory=dict)
     info: Mapping[str, str] = field(default_factory=dict)
     images: Sequence[str] = ()
-    created: int = _NO_INTEGER
 
     def free(self, resource: str) -> int:
         """Allocatable minus requested."""
@@ -122,7 +122,7 @@ def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, 
     def blocks(taint: Taint) -> bool:
         return taint.effect in ("NoSchedule", "NoExecute") and not pod.tolerates(taint)
 
-    return {
+    functions = {
         "node-identity": SimpleNamespace(
             names=lambda: names, row=lambda name: names.index(name) if name in names else None
         ),
@@ -149,8 +149,11 @@ def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, 
         ),
         "node-info": _texts([node.info for node in nodes], sets),
         "node-images": SimpleNamespace(present=lambda image: bytes(image in node.images for node in nodes)),
-        "node-age": SimpleNamespace(created=lambda: [node.created for node in nodes]),
     }
+    for interface, moment in MOMENTS:
+        functions.setdefault(interface, SimpleNamespace())
+        setattr(functions[interface], moment, lambda moment=moment: [getattr(node, moment) for node in nodes])
+    return functions
 
 
 def state_functions(now: int, config_maps: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
