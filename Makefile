@@ -35,7 +35,7 @@ run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS n
 	fi; \
 	exec "$${CARGO_TARGET_DIR:-target}/debug/nodesift" serve $(if $(filter --cluster% --kube% --context%,$(ARGS)),,--sample) $(filter-out --sample,$(ARGS))
 
-build: toolchain
+build: toolchain ## Build all programs: nodesift, nodesift-dev and those of the tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 15 on two cores), most of it the wasm compiler'
 	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
 

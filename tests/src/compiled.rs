@@ -20,7 +20,8 @@ const NOTHING: &str = r#"{"apiVersion": "v1", "kind": "List", "items": []}"#;
 ///
 /// If the folder cannot be made, or the binary does not load its default policy.
 pub fn folder(binary: &Path, cache: &Path) -> PathBuf {
-    once(cache, || {
+    static COMPILED: OnceLock<()> = OnceLock::new();
+    once(&COMPILED, cache, || {
         let nothing = cache.join("nothing.json");
         std::fs::write(&nothing, NOTHING).expect("a cluster's file");
         let mut command = sidecar::plain(binary, cache);
@@ -37,7 +38,8 @@ pub fn folder(binary: &Path, cache: &Path) -> PathBuf {
 ///
 /// If a file cannot be written, or the program does not compile one of them.
 pub fn ahead<'c>(program: &Path, cache: &Path, components: impl IntoIterator<Item = (&'c str, &'c [u8])>) {
-    once(cache, || {
+    static COMPILED: OnceLock<()> = OnceLock::new();
+    once(&COMPILED, cache, || {
         let folder = cache.join("components");
         std::fs::create_dir_all(&folder).expect("a folder for components");
         let mut command = sidecar::plain(program, cache);
@@ -52,10 +54,9 @@ pub fn ahead<'c>(program: &Path, cache: &Path, components: impl IntoIterator<Ite
     });
 }
 
-/// Calls `compile` in the first call of this process, while no other process compiles into the same folder.
-fn once(cache: &Path, compile: impl FnOnce()) {
-    static COMPILED: OnceLock<()> = OnceLock::new();
-    COMPILED.get_or_init(|| {
+/// Calls `compile` in the first call with this `compiled`, while no other process compiles into the same folder.
+fn once(compiled: &OnceLock<()>, cache: &Path, compile: impl FnOnce()) {
+    compiled.get_or_init(|| {
         // What is in it is executed, so it must be this user's alone.
         DirBuilder::new().recursive(true).mode(0o700).create(cache).expect("a folder for compiled code");
         let one_at_a_time = File::create(cache.join("compiling.lock")).expect("a lock's file");

@@ -58,7 +58,7 @@ pub fn plain(program: &Path, cache: &Path) -> Command {
 /// If it is not built.
 pub fn beside(binary: &Path, program: &str) -> PathBuf {
     let path = binary.with_file_name(program);
-    assert!(path.is_file(), "{} is not built: run `cargo build -p {program}`, or all tests", path.display());
+    assert!(path.is_file(), "{} is not built: `cargo build -p {program}` builds it", path.display());
     path
 }
 

@@ -41,7 +41,10 @@ const EXAMPLES: &str = "Examples:
 
 /// Text of `--help` below the options.
 fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{}", exit::help("runtime error, or a case or check of a module that fails"))
+    format!(
+        "{EXAMPLES}\n\nAnother program serves and checks policies: nodesift.\n\n{}",
+        exit::help("runtime error, or a case or check of a module that fails")
+    )
 }
 
 #[derive(Debug, Subcommand)]

@@ -138,7 +138,7 @@ pub struct ClusterArgs {
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct PolicyArgs {
-    /// Policy file, or a folder whose .yaml files make one document in the order of their names; serve follows its changes [default:
+    /// Policy file, or a folder whose .yaml files make one document in the order of their names; nodesift serve follows its changes [default:
     /// kube-scheduler's default predicates, in its order]
     #[arg(long, value_name = "FILE", group = "followed", help_heading = "Policy")]
     pub policy: Option<PathBuf>,

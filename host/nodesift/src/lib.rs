@@ -8,6 +8,7 @@
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
 //!   party     a party that answers as a script says
+//!   version   which program this is
 //! shared by commands
 //!   cluster   cluster files and a policy → an engine
 //!   client    one request to a running sidecar

@@ -123,7 +123,9 @@ async fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(()) if args.lagging_only => {
-            progress.say("nothing went back to what a server that lags knew, and nothing unconfirmed was called fresh");
+            progress.say(
+                "nothing went back to what a server that lags knew, and answers went stale where nothing was confirmed",
+            );
             ExitCode::SUCCESS
         }
         Ok(()) => {

@@ -24,7 +24,7 @@ pub(crate) enum State {
     Held,
 }
 
-/// TCP proxy to the API server, whose mode can be changed.
+/// TCP proxy to a server, whose mode can be changed.
 #[derive(Debug)]
 pub(crate) struct Wire {
     /// The address for the client.
@@ -111,6 +111,10 @@ async fn reached(state: &mut watch::Receiver<State>, is_wanted: impl Fn(State) -
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[tokio::test]
@@ -127,6 +131,10 @@ mod tests {
         let mut late = TcpStream::connect(wire.address).await?;
         late.write_all(b"3").await?;
         to_early.write_all(b"4").await?;
+        let wait = Duration::from_millis(100);
+        assert!(timeout(wait, to_early.read_u8()).await.is_err(), "what the client sent is forwarded");
+        assert!(timeout(wait, early.read_u8()).await.is_err(), "what the server sent is forwarded");
+        assert!(timeout(wait, server.accept()).await.is_err(), "a connection is made");
         wire.set(State::Whole);
         assert_eq!((to_early.read_u8().await?, early.read_u8().await?), (b'2', b'4'));
         let mut to_late = server.accept().await?.0;

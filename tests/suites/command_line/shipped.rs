@@ -22,9 +22,17 @@ fn the_shipped_binaries_have_no_features_of_tests() {
 fn the_deployed_binary_makes_no_components_and_generates_no_clusters() {
     let crates = tree("nodesift", &["--features", "jemalloc", "--edges", "normal", "--prefix", "none"]);
     assert!(crates.contains("nodesift-engine "), "{crates}");
-    for absent in
-        ["nodesift-dev ", "nodesift-module ", "nodesift-fixtures ", "nodesift-guest ", "wasmtime-wizer ", "wast "]
-    {
+    for absent in [
+        "nodesift-dev ",
+        "nodesift-module ",
+        "nodesift-fixtures ",
+        "nodesift-guest ",
+        "nodesift-tests ",
+        "nodesift-reference ",
+        "nodesift-bundle-examples ",
+        "wasmtime-wizer ",
+        "wast ",
+    ] {
         assert!(!crates.lines().any(|line| line.starts_with(absent)), "{absent} is in {crates}");
     }
 }

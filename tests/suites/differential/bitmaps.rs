@@ -12,7 +12,7 @@ use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};
 
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
-use crate::{FIXED_PART, default_policy, engine, from_environment};
+use crate::{FIXED_PART, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds of one core.
 const CLUSTERS: u64 = 40;
@@ -28,7 +28,7 @@ const CLIENTS: usize = 3;
 
 #[test]
 fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
-    let count = from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
+    let count = cases_from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let (mut feasible, mut whole, mut parts, mut back) = (0, 0, 0, 0);

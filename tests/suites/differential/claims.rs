@@ -22,7 +22,7 @@ use crate::cases::{self, Tally};
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
-use crate::{SHOWN, default_policy, from_environment, runtime};
+use crate::{SHOWN, cases_from_environment, default_policy, runtime};
 
 /// Default numbers of clusters and of long histories: some seconds of two cores.
 const CLUSTERS: u64 = 200;
@@ -45,14 +45,14 @@ const LEAST_REASONS: usize = 15;
 
 #[test]
 fn verdicts_about_claims_are_those_of_the_reference() {
-    let wanted = from_environment("NODESIFT_CLAIMS_CLUSTERS", CLUSTERS);
+    let wanted = cases_from_environment("NODESIFT_CLAIMS_CLUSTERS", CLUSTERS);
     let done = cases::compare(wanted, |seed| follow(seed, SHORT, &[FIT, CLAIMS], Reuse::On));
     done.assert_complete(wanted < CLUSTERS);
 }
 
 #[test]
 fn kept_verdicts_about_claims_are_those_of_a_fresh_evaluation() {
-    let wanted = from_environment("NODESIFT_CLAIMS_HISTORIES", HISTORIES);
+    let wanted = cases_from_environment("NODESIFT_CLAIMS_HISTORIES", HISTORIES);
     let done = cases::compare(wanted, |seed| follow(seed, LONG, &[CLAIMS], Reuse::Verified));
     done.assert_complete(wanted < HISTORIES);
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];

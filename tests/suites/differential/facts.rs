@@ -30,7 +30,7 @@ use self::probe::Probe;
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
 use crate::seeds::Seeds;
-use crate::{cases, from_environment};
+use crate::{cases, cases_from_environment};
 
 /// Default number of histories of each probe.
 const HISTORIES: u64 = 6;
@@ -75,7 +75,7 @@ impl Done {
 
 #[test]
 fn facts_of_nodes_and_counts_are_those_of_the_objects_in_every_history() {
-    let histories = from_environment("NODESIFT_FACTS_HISTORIES", HISTORIES);
+    let histories = cases_from_environment("NODESIFT_FACTS_HISTORIES", HISTORIES);
     let seeds = Seeds::of_run(FIXED);
     let started = Instant::now();
     let probes = Probe::all();

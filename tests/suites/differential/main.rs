@@ -75,7 +75,7 @@ const SHOWN: usize = 4;
 
 #[test]
 fn engine_and_reference_agree_on_random_histories() {
-    let count = from_environment("NODESIFT_DIFFERENTIAL_CLUSTERS", CLUSTERS);
+    let count = cases_from_environment("NODESIFT_DIFFERENTIAL_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(count / FIXED_PART);
     let started = Instant::now();
 
@@ -201,13 +201,17 @@ fn ask_and_compare(
     differences
 }
 
-/// The number in the variable `name`; without it the default, times `NODESIFT_RANDOM_TIMES` if that is set.
+/// The number in the variable `name`, or the default.
 fn from_environment(name: &str, default: u64) -> u64 {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse::<u64>().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
-    };
-    number(name).unwrap_or_else(|| default * number("NODESIFT_RANDOM_TIMES").unwrap_or(1))
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")),
+        Err(_) => default,
+    }
+}
+
+/// The number of random cases in the variable `name`; without it the default, times `NODESIFT_RANDOM_TIMES`.
+fn cases_from_environment(name: &str, default: u64) -> u64 {
+    from_environment(name, default * from_environment("NODESIFT_RANDOM_TIMES", 1))
 }
 
 fn default_policy() -> Policy {

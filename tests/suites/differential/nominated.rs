@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::mirror::Mirror;
 use crate::seeds::Seeds;
-use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, cases, default_policy, engine, from_environment};
+use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, cases, cases_from_environment, default_policy, engine};
 
 /// Default number of cases.
 const CASES: u64 = 500;
@@ -37,7 +37,7 @@ const PODS: usize = 4;
 
 #[test]
 fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
-    let wanted = from_environment("NODESIFT_NOMINATED_CASES", CASES);
+    let wanted = cases_from_environment("NODESIFT_NOMINATED_CASES", CASES);
     println!("{wanted} cases");
     let seeds = Seeds::of_run(FIXED_SEEDS);
     let started = Instant::now();

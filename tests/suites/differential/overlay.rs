@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
-use crate::{FIXED_PART, SHOWN, default_policy, engine, from_environment};
+use crate::{FIXED_PART, SHOWN, cases_from_environment, default_policy, engine};
 
-/// Default number of clusters: ten seconds of one core.
+/// Default number of clusters: some seconds of one core.
 const CLUSTERS: u64 = 24;
 
 /// Overlays per cluster. The changes of each are then applied.
@@ -34,7 +34,7 @@ const CHANGING_OVERLAYS: usize = 500;
 
 #[test]
 fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
-    let count = from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
+    let count = cases_from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();

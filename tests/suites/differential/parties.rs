@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::cases::{self, Tally};
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
-use crate::{CALL_TIME, from_environment, runtime};
+use crate::{CALL_TIME, cases_from_environment, runtime};
 
 /// Default number of histories: some seconds of two cores.
 const HISTORIES: u64 = 120;
@@ -46,7 +46,7 @@ spec:
 
 #[test]
 fn what_parties_say_counts_for_their_subjects_and_for_as_long_as_it_stands() {
-    let wanted = from_environment("NODESIFT_PARTIES_HISTORIES", HISTORIES);
+    let wanted = cases_from_environment("NODESIFT_PARTIES_HISTORIES", HISTORIES);
     let done = cases::compare(wanted, follow);
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
     let met = [done.unsuitable, done.silent, done.out_of_reach, done.fits, done.alone, done.taken_back];

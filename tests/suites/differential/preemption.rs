@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 use crate::mirror::{self, Mirror};
-use crate::{cases, default_policy, engine, from_environment};
+use crate::{cases, cases_from_environment, default_policy, engine};
 
 /// Default number of cases: half a minute of two cores.
 const CASES: u64 = 300;
@@ -36,7 +36,7 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
 fn preemption_agrees_with_a_recomputation_without_the_victims() {
-    let wanted = from_environment("NODESIFT_PREEMPTION_CASES", CASES);
+    let wanted = cases_from_environment("NODESIFT_PREEMPTION_CASES", CASES);
     let done = cases::compare(wanted, history);
     let kinds = [done.none, done.at_start, done.later, done.made_room_around, done.no_ops, done.by_kept];
     assert!(wanted < CASES || kinds.iter().all(|count| *count > 0), "every kind of case occurs");

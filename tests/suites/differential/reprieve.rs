@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
 use crate::situation::Situation;
-use crate::{cases, default_policy, engine, from_environment};
+use crate::{cases, cases_from_environment, default_policy, engine};
 
 /// Default number of cases: some seconds of two cores.
 const CASES: u64 = 500;
@@ -34,7 +34,7 @@ const CLUSTER_WIDE: [&str; 2] = ["PodTopologySpread", "InterPodAffinity"];
 
 #[test]
 fn reprieve_agrees_with_a_recomputation_that_gives_victims_back_one_by_one() {
-    let wanted = from_environment("NODESIFT_REPRIEVE_CASES", CASES);
+    let wanted = cases_from_environment("NODESIFT_REPRIEVE_CASES", CASES);
     let done = cases::compare(wanted, history);
     let kinds =
         [done.rejected, done.rejected_by_others, done.all_kept, done.some_kept, done.evicted_around, done.errors];

@@ -14,7 +14,7 @@ use std::time::Instant;
 use nodesift_engine::{Engine, PodRef, Query};
 
 use super::seeds::Seeds;
-use super::{FIXED_PART, cases, from_environment};
+use super::{FIXED_PART, cases, cases_from_environment, from_environment};
 pub(super) use world::Counted;
 use world::{World, policy};
 
@@ -27,7 +27,7 @@ const ASKED: usize = 4;
 
 #[test]
 fn kept_verdicts_are_those_of_a_fresh_evaluation() {
-    let count = from_environment("NODESIFT_REUSE_HISTORIES", HISTORIES);
+    let count = cases_from_environment("NODESIFT_REUSE_HISTORIES", HISTORIES);
     let events = from_environment("NODESIFT_REUSE_EVENTS", EVENTS);
     let seeds = Seeds::of_run(count / FIXED_PART);
     let started = Instant::now();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
-use crate::{engine, from_environment};
+use crate::{cases_from_environment, engine};
 
 /// Default number of clusters.
 const CLUSTERS: u64 = 80;
@@ -34,7 +34,7 @@ const VALUES: [&str; 4] = ["z-0", "z-1", "z-2", "nowhere"];
 fn the_same_predicate_in_every_language_has_the_verdicts_of_node_affinity() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("same_verdicts");
     let modules = modules(&folder);
-    let clusters = from_environment("NODESIFT_SAME_VERDICTS_CLUSTERS", CLUSTERS);
+    let clusters = cases_from_environment("NODESIFT_SAME_VERDICTS_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(clusters / 4);
     for (language, module) in &modules {
         let started = Instant::now();

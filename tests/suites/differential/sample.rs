@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
-use crate::{FIXED_PART, default_policy, engine, from_environment};
+use crate::{FIXED_PART, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds of one core.
 const CLUSTERS: u64 = 16;
@@ -26,7 +26,7 @@ const QUESTIONS: usize = 3;
 
 #[test]
 fn enough_nodes_are_those_of_a_walk_over_all() {
-    let count = from_environment("NODESIFT_SAMPLE_CLUSTERS", CLUSTERS);
+    let count = cases_from_environment("NODESIFT_SAMPLE_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(count / FIXED_PART);
     let policy = default_policy();
     let mut tally = Tally::default();

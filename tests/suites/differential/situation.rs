@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
 use crate::seeds::Seeds;
-use crate::{FIXED_SEEDS, default_policy, engine, from_environment};
+use crate::{FIXED_SEEDS, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds.
 const CLUSTERS: u64 = 24;
@@ -77,7 +77,7 @@ fn is_pending(pod: &Value) -> bool {
 
 #[test]
 fn nominated_pods_and_skipped_predicates_of_a_query_count_for_it_alone() {
-    let wanted = from_environment("NODESIFT_SITUATION_CLUSTERS", CLUSTERS);
+    let wanted = cases_from_environment("NODESIFT_SITUATION_CLUSTERS", CLUSTERS);
     let seeds = Seeds::of_run(FIXED_SEEDS);
     let (started, mut pods, mut changed) = (Instant::now(), 0, 0);
     for seed in seeds.take(wanted) {

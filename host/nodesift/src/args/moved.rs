@@ -21,7 +21,7 @@ pub(crate) fn moved(error: &clap::Error) -> Option<String> {
             Some(format!("`nodesift {command}` is `nodesift-dev {command}` now: the same arguments, another program"))
         }
         ErrorKind::UnknownArgument if named(ContextKind::InvalidArg)? == RECORD => {
-            Some(format!("`nodesift explain {RECORD}` is `nodesift-dev explain {RECORD}` now"))
+            Some(format!("`{RECORD}` is an option of `nodesift-dev explain {RECORD}` now"))
         }
         _ => None,
     }
