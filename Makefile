@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -149,6 +149,10 @@ mutants: toolchain ## Plant mutants and list those that no test notices: hours; 
 	$(CARGO) mutants --in-place --test-workspace=true --minimum-test-timeout 300 --output target \
 		$(if $(ARGS),$(ARGS),$(foreach path,$(MUTATED),--file '$(path)$(if $(filter %.rs,$(path)),,/**/*.rs)')) \
 		-- --lib --test hostile --test differential
+
+# Part of neither `make test` nor CI: each line is a build and a run of one test.
+guards: toolchain ## Take the guards of tests/guards.tsv away, one at a time, and show that a test notices: an hour; ARGS=word for some
+	@tests/guards.py $(ARGS)
 
 manifests: build ## Check deploy/ against the program, and run it from the image's root file system
 	@tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift"

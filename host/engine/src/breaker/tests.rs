@@ -69,6 +69,18 @@ fn faults_about_one_template_or_of_one_namespace_never_open_it_and_a_good_call_s
 }
 
 #[test]
+fn faults_about_the_same_few_templates_never_open_it_whatever_their_namespaces() {
+    let (mut state, now) = (State::default(), Instant::now());
+    let fault = trap();
+    let few = QUARANTINE_FAULTS as u64 - 1;
+    for number in 0..1_000 {
+        let about = (number % few, number % few);
+        assert_eq!(state.end(now, false, &Outcome::Fault(&fault), Some(about)), Change::None, "fault {number}");
+    }
+    assert_eq!(state.end(now, false, &Outcome::Fault(&fault), Some((few, few))), Change::Opened);
+}
+
+#[test]
 fn an_open_one_is_retried_with_one_call_at_once_and_after_growing_waits() {
     let (mut state, start) = (State::default(), Instant::now());
     opened(&mut state, start);

@@ -1,5 +1,5 @@
-//! Pulls from a scripted server that does what a registry should not; of signatures in [`signatures`]. Pushes and a real registry are in
-//! the suite `registry`.
+//! Pulls from a scripted server that does what a registry should not, and an upload that it sends elsewhere; of signatures in [`signatures`].
+//! Other pushes and a real registry are in the suite `registry`.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -340,6 +340,49 @@ fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
     // It is refused all the same.
     server.put("manifests/1", Answer::new(401, "").with("www-authenticate", challenge));
     assert!(server.refusal().contains("docker login"), "{}", server.refusal());
+}
+
+#[test]
+fn an_upload_to_another_host_gets_no_token() {
+    let (server, stranger) = (Server::start(), Server::start());
+    let (artifact, config) = Artifact::of_component(b"component", BTreeMap::new());
+    let config: Bytes = config.into();
+    let challenge = format!("Bearer realm=\"http://127.0.0.1:{}/token\"", server.port);
+    let refused = Answer::new(401, "").with("www-authenticate", challenge);
+    // Answers to HEAD have no body.
+    let missing = Answer::new(404, "");
+    server.put_all(&format!("blobs/{}", digest_text(&digest_of(&config))), vec![refused, missing.clone()]);
+    server.put(&format!("blobs/{}", artifact.component.digest), missing);
+    server.put("/token", Answer::new(200, r#"{"token": "secret"}"#));
+    // Another host by its name, which is the same machine.
+    let elsewhere = format!("http://localhost:{}/upload", stranger.port);
+    server.put("blobs/uploads/", Answer::new(202, "").with("location", elsewhere));
+    server.put("manifests/1", Answer::new(201, ""));
+    stranger.put("/upload", Answer::new(201, ""));
+    push(&server.address, b"component", BTreeMap::new(), None, None).unwrap();
+    let there = stranger.asked.lock().unwrap().clone();
+    assert!(there.len() == 2 && there.iter().all(|(_, authorization)| authorization.is_none()), "{there:?}");
+    let here = server.asked.lock().unwrap().clone();
+    let begun = here.iter().filter(|(path, _)| path.ends_with("/blobs/uploads/"));
+    assert_eq!(
+        begun.filter(|(_, authorization)| authorization.as_deref() == Some("Bearer secret")).count(),
+        2,
+        "{here:?}"
+    );
+}
+
+#[test]
+fn nothing_that_a_server_of_tokens_on_another_host_says_is_repeated() {
+    let (server, stranger) = (Server::start(), Server::start());
+    let challenge = format!("Bearer realm=\"http://localhost:{}/token\"", stranger.port);
+    server.put("manifests/1", Answer::new(401, "").with("www-authenticate", challenge));
+    for status in [401, 403, 404, 429, 500] {
+        let said = r#"{"errors": [{"code": "DENIED", "message": "words of another host"}]}"#;
+        stranger.put("/token", Answer::new(status, said));
+        let refusal = server.refusal();
+        assert!(!refusal.contains("DENIED") && !refusal.contains("words of"), "{status}: {refusal}");
+    }
+    assert!(stranger.asked().len() >= 5, "{:?}", stranger.asked());
 }
 
 #[test]
