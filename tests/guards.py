@@ -32,7 +32,9 @@ def command(test):
         go = 'PATH="$(.ci/go env GOROOT)/bin:$PATH"; cd "$1"; GOFLAGS=-mod=readonly go test -count 1 -timeout 120s -run "^$2\\$" .'
         return ["bash", "-ec", go, "-", of[len("go:"):], name]
     if of in SUITES:
-        return ["cargo", "test", "--quiet", "-p", "nodesift-dev" if of == "authors" else "nodesift", "--test", of, name]
+        # Some suites run the other program as well, which cargo does not build for them.
+        suite = 'cargo build --quiet -p nodesift-dev; exec cargo test --quiet -p "$1" --test "$2" "$3"'
+        return ["bash", "-ec", suite, "-", "nodesift-dev" if of == "authors" else "nodesift", of, name]
     return ["cargo", "test", "--quiet", "-p", of.replace("_", "-"), "--lib", "--tests", name]
 
 
