@@ -3,7 +3,7 @@
 
     tests/guards.py [WORD ...]
 
-Each line of tests/guards.tsv has, with tabs between: what must not happen, file, text of the guard, text in its place, test. The text is
+Each line of tests/guards.tsv has, with tabs between: what holds, file, text of the guard, text in its place, test. The text is
 once in the file. It is replaced, the test is built and run alone, and the text is put back. A test that still passes notices nothing, and
 one that does not compile, or is not found, says nothing: with any of these the exit code is 1. WORDs select lines that contain one.
 
@@ -13,6 +13,7 @@ Tests are named as in SECURITY.md: `suite::test`, `crate::module::test`, `go:FOL
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -58,6 +59,8 @@ def run(test):
 
 
 def main():
+    # Whatever ends this, the file is put back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     lines = [line.split("\t") for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
     chosen = [line for line in lines if len(sys.argv) == 1 or any(word in "\t".join(line) for word in sys.argv[1:])]
     wrong = 0
