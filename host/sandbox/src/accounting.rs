@@ -211,7 +211,7 @@ impl Accounting {
             for object in batch {
                 // An instance that has faulted is not there any more.
                 let answer = accountant.take().map_or_else(|| self.make(), Ok).and_then(|mut instance| {
-                    self.check_clock()?;
+                    self.clock.admit()?;
                     let answer = call(&mut instance, object)?;
                     accountant = Some(instance);
                     Ok(answer)
@@ -227,17 +227,9 @@ impl Accounting {
         answers
     }
 
-    fn check_clock(&self) -> Result<(), Fault> {
-        if self.clock.is_suspended() {
-            let detail = "the clock that limits the time of guests has stopped".to_owned();
-            return Err(Fault { kind: FaultKind::ClockStopped, detail });
-        }
-        Ok(())
-    }
-
     /// A new instance that is configured.
     fn make(&self) -> Result<Accountant, Fault> {
-        self.check_clock()?;
+        self.clock.admit()?;
         let mut accountant = self.instantiate(ACCOUNTING_START_TIME)?;
         let raw = accountant.configure(&self.exports, &self.grants.args)?;
         let needs = check::needs(raw.map_err(|refusal| Fault::new(FaultKind::Configure, &refusal))?)?;

@@ -91,10 +91,7 @@ impl DeviceSelector {
 
     /// Makes a call on an instance that waits, or on a new one. An instance is dropped after a fault.
     fn call<T>(&self, call: impl FnOnce(&mut Evaluator) -> Result<T, Fault>) -> Result<T, Fault> {
-        if self.clock.is_suspended() {
-            let detail = "the clock that limits the time of guests has stopped".to_owned();
-            return Err(Fault { kind: FaultKind::ClockStopped, detail });
-        }
+        self.clock.admit()?;
         let _turn = self.turns.take(|| Instant::now() + SLOT_WAIT).ok_or_else(|| overloaded("all turns"))?;
         let waiting = self.lock().pop();
         let mut evaluator = waiting.map_or_else(|| self.make(), Ok)?;

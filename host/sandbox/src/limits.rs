@@ -5,6 +5,13 @@ use std::time::Duration;
 /// Period of the epoch clock. Deadlines are accurate to one tick.
 pub const EPOCH_TICK: Duration = Duration::from_millis(1);
 
+/// Period of the epoch clock while no guest is called: half of what the watchdog waits for a beat. The epochs advance by as much, so that
+/// a long call beside which no other begins has its time, to 5 ms.
+pub const IDLE_TICK: Duration = Duration::from_millis(5);
+
+/// Ticks without a new call after which the clock slows down: a quarter of a second, so that it never does under load.
+pub const IDLE_AFTER: u32 = 250;
+
 /// Wall-clock time that a call may take from its first tick on, as a multiple of its processor time budget. It is only reached
 /// on an overloaded machine, where no call is answered in time.
 pub const STARVED_FACTOR: u32 = 20;

@@ -264,10 +264,7 @@ impl Module {
             let detail = "the request's deadline passed before the call".to_owned();
             return Err(Fault { kind: FaultKind::RequestDeadline, detail });
         }
-        if self.instances.clock.is_suspended() {
-            let detail = "the clock that limits the time of guests has stopped".to_owned();
-            return Err(Fault { kind: FaultKind::ClockStopped, detail });
-        }
+        self.instances.clock.admit()?;
         let time = CallTime { budget: self.instances.time_per_call(rows, weight).max(extra.time), until };
         let line_budget = lines.is_some().then_some(&self.line_budget);
         let is_larger = extra.memory_bytes > self.grants().memory_bytes;
