@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::standard_library;
 use crate::toolchain::Toolchain;
 
 /// The profile of guests: optimized code in one unit, without unwinding. Debug information would be larger than the
@@ -25,7 +26,7 @@ const PROFILE: [(&str, &str); 7] = [
 ];
 
 /// The separator between flags in `CARGO_ENCODED_RUSTFLAGS`.
-const FLAG_SEPARATOR: &str = "\u{1f}";
+pub(crate) const FLAG_SEPARATOR: &str = "\u{1f}";
 
 /// A compiled predicate crate.
 #[derive(Debug)]
@@ -56,6 +57,17 @@ pub enum CompileError {
     /// Cargo cannot be started.
     #[error("cargo cannot be started")]
     Start(#[source] io::Error),
+    /// The compiler cannot be asked for its version.
+    #[error("rustc does not say its version: {0}")]
+    Compiler(String),
+    /// There is no folder for the compiled standard library, which Debian's toolchain has as source only.
+    #[error("the standard library cannot be built in {folder}: set XDG_CACHE_HOME to a folder that you may write to")]
+    StandardLibrary {
+        /// Directory in the user's cache, or in cargo's target directory.
+        folder: PathBuf,
+        /// The error of the file system.
+        source: io::Error,
+    },
     /// Cargo cannot load the workspace.
     #[error("cargo cannot load the workspace: {0}")]
     Workspace(String),
@@ -144,15 +156,16 @@ pub fn compile(
         wanted.push((folder, package));
     }
 
-    let mut command = toolchain.cargo("build", &root);
-    toolchain.target(&mut command);
+    let target = target.map_or_else(|| target_dir.join("guest"), Path::to_owned);
+    let flags = flags(toolchain, &root, &target)?;
+    let mut command = cargo_build(toolchain, &root);
     command.args(["--release", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);
-    command.arg(target.map_or_else(|| target_dir.join("guest"), Path::to_owned));
+    command.arg(target);
     command.args(lock.argument());
     for (_, package) in &wanted {
         command.args(["--package", &package.name]);
     }
-    command.envs(PROFILE).env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, &root)).stderr(Stdio::inherit());
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_SEPARATOR)).stderr(Stdio::inherit());
     let modules = modules(&run(&mut command)?)?;
 
     wanted
@@ -189,20 +202,34 @@ fn workspace(toolchain: &Toolchain, folder: &Path) -> Result<Workspace, CompileE
     Ok(Workspace { root, target_dir, packages })
 }
 
+/// `cargo build` in a folder, with the target and the profile of guests.
+fn cargo_build(toolchain: &Toolchain, folder: &Path) -> Command {
+    let mut command = toolchain.cargo("build", folder);
+    toolchain.target(&mut command);
+    command.envs(PROFILE);
+    command
+}
+
 /// The flags of the compiler. Vector instructions make loops over columns fast. Paths of this machine are remapped, so
-/// that the digest of a module does not depend on where it was built.
-fn flags(toolchain: &Toolchain, root: &Path) -> String {
+/// that the digest of a module does not depend on where it was built. `target` is cargo's target directory.
+fn flags(toolchain: &Toolchain, root: &Path, target: &Path) -> Result<Vec<String>, CompileError> {
+    let remap = |path: &Path, name: &str| format!("--remap-path-prefix={}={name}", path.display());
     let mut flags = vec![String::from("-Ctarget-feature=+simd128")];
-    let mut remap = |path: &Path, name: &str| flags.push(format!("--remap-path-prefix={}={name}", path.display()));
-    remap(root, "/src");
+    if let Some(library) = toolchain.library() {
+        flags.push(remap(library, "/library"));
+        let compiler = toolchain.compiler(root).map_err(CompileError::Compiler)?;
+        // Without a cache that can be written to, beside the guest, as cargo itself does it.
+        let caches = standard_library::cache().into_iter().chain([target.join("std")]);
+        let folders: Vec<_> = caches.map(|cache| standard_library::folder(&cache, &compiler, &flags)).collect();
+        let built = standard_library::sysroot(&folders, &flags, |folder| cargo_build(toolchain, folder))?;
+        flags.push(format!("--sysroot={}", built.display()));
+    }
+    flags.push(remap(root, "/src"));
     if let Some(home) = std::env::home_dir() {
         let home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
-        remap(&home, "/cargo");
+        flags.push(remap(&home, "/cargo"));
     }
-    if let Some(library) = toolchain.library() {
-        remap(library, "/library");
-    }
-    flags.join(FLAG_SEPARATOR)
+    Ok(flags)
 }
 
 /// Runs cargo and returns its messages.

@@ -7,6 +7,7 @@
 
 pub mod compile;
 pub mod component;
+mod standard_library;
 pub mod toolchain;
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Finds a Rust toolchain that compiles for wasm32. Start at [`Toolchain::discover`].
 //!
 //! Two kinds are supported: a rustup toolchain with the target installed, and Debian's packages. Debian has the
-//! standard library as source only, so cargo builds it together with the guest.
+//! standard library as source only: see `standard_library`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -95,13 +95,13 @@ impl Toolchain {
     pub(crate) fn target(&self, command: &mut Command) {
         command.args(["--target", TARGET]);
         if let Some(debian) = &self.debian {
-            // Building the standard library needs an unstable flag. RUSTC_BOOTSTRAP permits it for this cargo only. Without features it has no
-            // backtraces, which a component has no use for: they take a tenth of the time of the library.
-            command
-                .args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features="])
-                .env("RUSTC_BOOTSTRAP", "1")
-                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &debian.linker);
+            command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", &debian.linker);
         }
+    }
+
+    /// The compiler's description of itself, as `rustc -vV` prints it. An error says what went wrong.
+    pub(crate) fn compiler(&self, folder: &Path) -> Result<String, String> {
+        output_of(&self.rustc, &["-vV"], folder)
     }
 
     /// The source of the standard library, where guests are built with it.
