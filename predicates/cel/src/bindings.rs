@@ -13,11 +13,4 @@
     reason = "generated code"
 )]
 
-wit_bindgen::generate!({
-    world: "cel",
-    path: "../../sdk/predicate/wit/selector",
-    pub_export_macro: true,
-    export_macro_name: "__export_component",
-    default_bindings_module: "crate::bindings",
-    additional_derives: [PartialEq],
-});
+include!("bindings.in.rs");

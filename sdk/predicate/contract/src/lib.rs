@@ -36,6 +36,7 @@ use std::path::Path;
 use host::table::Table;
 use model::Contract;
 use output::Output;
+use rust::bindings::{World, bindings};
 
 /// Why there is nothing to write.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,9 @@ pub enum Error {
     /// A function cannot be linked.
     #[error("the linker of the host")]
     Link(#[from] host::sandbox::ArgumentError),
+    /// The bindings of Rust cannot be made.
+    #[error("the bindings of {0} in Rust")]
+    Rust(&'static str, #[source] rust::bindings::BindingsError),
     /// It is not known what a function reads.
     #[error("the records of the host")]
     Read(#[from] host::engine::ReadError),
@@ -77,6 +81,9 @@ const VALUES: &str = "sdk/predicate/rust/src/columns/values.rs";
 
 /// The contract of accounting, from the root of the repository.
 const ACCOUNTING: &str = "sdk/predicate/wit/accounting/accounting.wit";
+
+/// The contract of device selectors, from the root of the repository.
+const CEL: &str = "sdk/predicate/wit/selector/selector.wit";
 
 /// Everything that is made from the contract in the repository at `root`.
 ///
@@ -100,6 +107,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, Error> {
     outputs.extend(moments::outputs(&contract));
     outputs.extend(of_host(&contract, &table)?);
     outputs.extend(of_rust(&contract, &table, &input(VALUES)?));
+    outputs.extend(bindings_of_rust(&text, &accounting, &input(CEL)?)?);
     outputs.push(Output::region("docs/predicates/README.md", "imports", docs::imports(&contract)));
     Ok(outputs)
 }
@@ -148,4 +156,64 @@ fn of_rust(contract: &Contract, table: &Table<'_>, values: &str) -> Vec<Output> 
         Output::region("tests/bench/src/lib.rs", "bridge", rust::bridge::bridge(contract, table)),
     ]);
     outputs
+}
+
+/// Bindings of the components in Rust: one file for each world, which a module includes.
+fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<Output>, Error> {
+    const ORDERED: [&str; 4] = ["PartialEq", "Eq", "PartialOrd", "Ord"];
+    let worlds = [
+        (
+            "sdk/predicate/rust/src/bindings/guest.in.rs",
+            World {
+                text: contract,
+                name: "guest",
+                module: "nodesift_sdk::bindings",
+                export: "__export_component",
+                derives: &ORDERED,
+                has_unused_types: true,
+                with: &[],
+            },
+        ),
+        (
+            "sdk/predicate/rust/src/bindings/allocating.in.rs",
+            World {
+                text: contract,
+                name: "allocating",
+                module: "nodesift_sdk::bindings::allocating",
+                export: "__export_allocator",
+                derives: &ORDERED,
+                has_unused_types: false,
+                with: &[("nodesift:predicate/pod-claims@0.2.0", "crate::bindings::nodesift::predicate::pod_claims")],
+            },
+        ),
+        (
+            "sdk/predicate/rust/src/bindings/accounting.in.rs",
+            World {
+                text: accounting,
+                name: "accounting-guest",
+                module: "nodesift_sdk::bindings::accounting",
+                export: "__export_accounting",
+                derives: &["PartialEq", "Eq"],
+                has_unused_types: true,
+                with: &[],
+            },
+        ),
+        (
+            "predicates/cel/src/bindings.in.rs",
+            World {
+                text: cel,
+                name: "cel",
+                module: "crate::bindings",
+                export: "__export_component",
+                derives: &["PartialEq"],
+                has_unused_types: false,
+                with: &[],
+            },
+        ),
+    ];
+    let written = worlds.iter().map(|(path, world)| {
+        let text = bindings(world).map_err(|error| Error::Rust(path, error))?;
+        Ok(Output::file(path, text))
+    });
+    written.collect()
 }

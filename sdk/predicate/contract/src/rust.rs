@@ -4,9 +4,11 @@
 //! facts    facts/functions.rs: the trait of all fact functions
 //! columns  columns/{pod,node,cluster,state}.rs: the functions that authors call
 //! moments  columns of moments in the fixture and per node
+//! bindings what wit-bindgen makes of each world
 //! bridge   tests/bench: the same values of the host and of the SDK
 //! ```
 
+pub mod bindings;
 pub mod bridge;
 pub mod columns;
 pub mod facts;

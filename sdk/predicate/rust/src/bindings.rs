@@ -17,12 +17,4 @@
 pub mod accounting;
 pub mod allocating;
 
-wit_bindgen::generate!({
-    world: "guest",
-    path: "wit",
-    pub_export_macro: true,
-    export_macro_name: "__export_component",
-    default_bindings_module: "nodesift_sdk::bindings",
-    additional_derives: [PartialEq, Eq, PartialOrd, Ord],
-    generate_unused_types: true,
-});
+include!("bindings/guest.in.rs");
