@@ -256,6 +256,27 @@ func TestASidecarThatTakesPlacementsInIsAskedAgainOnceItHasAll(t *testing.T) {
 	expect(t, "waited", outages[1].Waited, pods)
 }
 
+// A call without an answer is followed by one at a time. The first that is answered ends that.
+func TestACallThatIsAnsweredEndsTheCautionAfterThoseThatWereNot(t *testing.T) {
+	f, client := startFake(t, 6)
+	m := newManager(client, &own{}, yunikorn.Options{})
+	ask(t, m, pod("web", "5"), info("node-0000", "900"), true, 0)
+	f.change(func() { f.assumeError = unavailable })
+	m.AssumePod(pod("first", "5"), "node-0003")
+	until(t, "it is known that the sidecar does not answer", func() bool { return !m.Health().Answers })
+	f.change(func() { f.assumeError, f.perCall = nil, 20*time.Millisecond })
+	untilDelivered(t, m)
+	until(t, "four calls are on their way", func() bool {
+		for at := range 100 {
+			m.AssumePod(pod(fmt.Sprint(at), "5"), "node-0003")
+		}
+		untilDelivered(t, m)
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		return f.mostAtOnce == 4
+	})
+}
+
 func TestAClosedClientEndsWhatIsDoneInTheBackground(t *testing.T) {
 	f, client := startFake(t, 6)
 	m := newManager(client, &own{}, yunikorn.Options{})
