@@ -109,6 +109,14 @@ pub const WATCH_LEAST: Duration = Duration::from_secs(1);
 /// API server sends a bookmark two seconds before it ends a watch, unless nothing at all has changed since the watch began.
 pub const PROBE_AFTER: Duration = Duration::from_secs(4);
 
+/// Time from one probe beside a watch that brings events to the next. Events alone do not show whether they are late, and a probe is a
+/// list of one object: 15 busy kinds add one and a half requests a second.
+pub const PROBE_BUSY: Duration = Duration::from_secs(10);
+
+/// Time after a probe within which a watch has brought all older events: watches are some milliseconds behind lists, and a server or a
+/// host that is busy for moments is not one that lags.
+pub const WATCH_LATE: Duration = Duration::from_secs(5);
+
 /// Timeout of a probe. A watch goes on meanwhile.
 pub const PROBE_TIME: Duration = Duration::from_secs(10);
 
@@ -144,6 +152,10 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(800);
 
 /// Longest backoff of one kind's requests, plus or minus [`RETRY_JITTER`].
 pub const RETRY_MOST: Duration = Duration::from_secs(30);
+
+/// Longest backoff while a server cannot be reached, plus or minus [`RETRY_JITTER`]. It may have been restored meanwhile: that has to be
+/// said within 30 s of its start, of which [`OUTAGE_FAILURES`] older lists take three. An attempt costs the server nothing.
+pub const UNREACHABLE_RETRY_MOST: Duration = Duration::from_secs(20);
 
 /// Jitter: the part by which backoff is lengthened or shortened at random, so that sidecars do not all come back at once.
 pub const RETRY_JITTER: f64 = 0.25;

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::decode::status::{self, Status};
+use super::reflector::backoff::UNREACHABLE;
 use crate::limits::{KUBE_MESSAGE_CHARS, RETRY_AFTER_MOST};
 
 /// Why a list page or a watch failed.
@@ -125,7 +126,7 @@ impl Failure {
             Self::NotServed { .. } => "not_served",
             Self::Refused { status: 500.., .. } => "server",
             Self::Refused { .. } => "client",
-            Self::Transport(_) | Self::Slow(_) => "transport",
+            Self::Transport(_) | Self::Slow(_) => UNREACHABLE,
             Self::Silent(_) => "silent",
             Self::Lagging { .. } => "lagging",
             Self::Malformed(_) => "malformed",

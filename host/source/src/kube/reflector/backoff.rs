@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET};
+use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_MOST, RETRY_RESET, UNREACHABLE_RETRY_MOST};
 
-/// The backoff of one kind. It doubles with each failure, from [`RETRY_FIRST`] to [`RETRY_MOST`], and starts again after a
+/// The cause of failures without a connection, by its metric label.
+pub(in crate::kube) const UNREACHABLE: &str = "transport";
+
+/// The backoff of one kind. It doubles with each failure, from [`RETRY_FIRST`] to [`RETRY_MOST`], or [`UNREACHABLE_RETRY_MOST`] where
+/// there is no connection, and starts again after a
 /// success, after [`RETRY_RESET`] without a failure, and with each cause that is new since then: a server that was down and
 /// is up may deny everything for a moment, which has nothing to do with how long it was down.
 #[derive(Debug, Clone)]
@@ -40,8 +44,9 @@ impl Backoff {
             self.failures = 0;
             self.causes.push(cause);
         }
+        let most = if cause == UNREACHABLE { UNREACHABLE_RETRY_MOST } else { RETRY_MOST };
         // 2^6 times the first wait is longer than the longest.
-        let wait = (RETRY_FIRST * 2_u32.pow(self.failures.min(6))).min(RETRY_MOST);
+        let wait = (RETRY_FIRST * 2_u32.pow(self.failures.min(6))).min(most);
         self.failures = self.failures.saturating_add(1);
         self.wait(now, wait)
     }
@@ -75,14 +80,17 @@ mod tests {
     #[test]
     fn waits_double_to_the_longest_and_have_jitter() {
         let now = Instant::now();
-        let waits = |seed| {
+        let waits = |seed, cause| {
             let mut backoff = Backoff::new(fastrand::Rng::with_seed(seed));
-            (0..9).map(|_| backoff.after_failure("server", now)).collect::<Vec<_>>()
+            (0..9).map(|_| backoff.after_failure(cause, now)).collect::<Vec<_>>()
         };
-        for (wait, seconds) in waits(1).into_iter().zip([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]) {
+        for (wait, seconds) in waits(1, "server").into_iter().zip([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]) {
             assert!(is_about(wait, seconds), "{wait:?}, expected about {seconds} s");
         }
-        assert_ne!(waits(1), waits(2));
+        for (wait, seconds) in waits(1, UNREACHABLE).into_iter().zip([0.8, 1.6, 3.2, 6.4, 12.8, 20.0, 20.0]) {
+            assert!(is_about(wait, seconds), "{wait:?}, expected about {seconds} s");
+        }
+        assert_ne!(waits(1, "server"), waits(2, "server"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! task ─┬─ state      what comes next: a pure state machine, without I/O or clock
 //!       │   └ backoff   how long a failed request waits
+//!       ├─ watch_lag  whether events arrive late
 //!       ├─ outlet     what it says to others: changes, freshness, health
 //!       ├─ keys       which annotations objects are compiled with
 //!       ├─ lines      chunks of a watch → whole lines
@@ -30,3 +31,4 @@ pub(super) mod script;
 pub(super) mod state;
 pub(super) mod task;
 mod unreadable;
+mod watch_lag;

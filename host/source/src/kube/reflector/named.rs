@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::task::{Restored, Sink, Turn};
+use super::watch_lag::Said;
 use crate::kube::decode::{self, Head, Line, check_kind};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::health::Health;
@@ -96,8 +97,8 @@ fn read(json: &RawValue) -> Result<(NamedObject, Metadata<'_>), Failure> {
 }
 
 impl<D: Fn(Seen) + Send + Sync> Named<D> {
-    /// Decodes one line of a watch; returns its resourceVersion, and the state of the object that it shows, if any.
-    fn event(&self, line: &[u8]) -> Result<(Arc<str>, Option<Seen>), Failure> {
+    /// Decodes one line of a watch; returns what it says, and the state of the object that it shows, if any.
+    fn event(&self, line: &[u8]) -> Result<(Said, Option<Seen>), Failure> {
         let line = Line::read(line)?;
         let (found, metadata) = read(line.object)?;
         let (label, seen) = match &*line.kind {
@@ -109,7 +110,8 @@ impl<D: Fn(Seen) + Send + Sync> Named<D> {
             _ => return Err(line.unknown()),
         };
         self.metrics.event(self.resource, label);
-        Ok((Arc::from(&*metadata.resource_version), seen))
+        let version = Arc::from(&*metadata.resource_version);
+        Ok((if label == "bookmark" { Said::Bookmark(version) } else { Said::Event(version) }, seen))
     }
 }
 
@@ -171,12 +173,12 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         (self.deliver)(Seen::NotServed);
     }
 
-    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Arc<str>>, Option<Failure>) {
-        let (mut versions, mut newest, mut failure) = (Vec::new(), None, None);
+    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Said>, Option<Failure>) {
+        let (mut all, mut newest, mut failure) = (Vec::new(), None, None);
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             match self.event(line) {
-                Ok((version, seen)) => {
-                    versions.push(version);
+                Ok((said, seen)) => {
+                    all.push(said);
                     newest = seen.or(newest);
                 }
                 Err(found) => {
@@ -189,7 +191,7 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         if let Some(seen) = newest {
             (self.deliver)(seen);
         }
-        (versions, failure)
+        (all, failure)
     }
 
     fn confirm(&self, _at: Instant) {

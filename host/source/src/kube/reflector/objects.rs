@@ -15,6 +15,7 @@ use super::outlet::Outlet;
 use super::state::RelistReason;
 use super::task::{Restored, Sink, Turn};
 use super::unreadable::UnreadableLog;
+use super::watch_lag::Said;
 use crate::change::{Change, Compiler, ObjectChange};
 use crate::kube::decode::{Head, Unreadable, WatchEvent};
 use crate::kube::failure::{Failure, plain};
@@ -71,34 +72,38 @@ impl Objects {
     }
 
     /// Delivers the changes of events that arrived together, all at once: they are one turn of the feed.
-    fn deliver_events(&mut self, events: Vec<WatchEvent>) -> Vec<Arc<str>> {
+    fn deliver_events(&mut self, events: Vec<WatchEvent>) -> Vec<Said> {
         let mut changes = Vec::with_capacity(events.len());
-        let mut versions = Vec::with_capacity(events.len());
+        let mut said = Vec::with_capacity(events.len());
         let kind = self.kind;
         for event in events {
-            let (label, version, change) = match event {
+            let (label, what, change) = match event {
                 WatchEvent::Applied(object) => {
-                    ("applied", Arc::clone(&object.identity.version), ObjectChange::Applied(object).into())
+                    let said = Said::Event(Arc::clone(&object.identity.version));
+                    ("applied", said, ObjectChange::Applied(object).into())
                 }
                 WatchEvent::Deleted(identity) => {
-                    ("gone", Arc::clone(&identity.version), ObjectChange::Deleted(identity).into())
+                    let said = Said::Event(Arc::clone(&identity.version));
+                    ("gone", said, ObjectChange::Deleted(identity).into())
                 }
-                WatchEvent::Bookmark(version) => ("bookmark", Arc::clone(&version), Change::Bookmark { kind, version }),
+                WatchEvent::Bookmark(version) => {
+                    ("bookmark", Said::Bookmark(Arc::clone(&version)), Change::Bookmark { kind, version })
+                }
                 // What is held of the object stays, but its version has been seen.
                 WatchEvent::Unreadable(object) => {
                     self.note_unreadable(&object);
                     let version: Arc<str> = Arc::from(object.version.as_str());
-                    ("unreadable", Arc::clone(&version), Change::Bookmark { kind, version })
+                    ("unreadable", Said::Event(Arc::clone(&version)), Change::Bookmark { kind, version })
                 }
             };
             self.metrics.event(kind, label);
             changes.push(change);
-            versions.push(version);
+            said.push(what);
         }
         if !changes.is_empty() {
             self.outlet.deliver(changes);
         }
-        versions
+        said
     }
 
     fn note_unreadable(&mut self, object: &Unreadable) {
@@ -170,7 +175,7 @@ impl Sink for Objects {
         self.outlet.deliver(vec![Change::Replaced { kind: self.kind, objects: Vec::new(), version }]);
     }
 
-    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Arc<str>>, Option<Failure>) {
+    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Said>, Option<Failure>) {
         let (events, failure) = self.decode(lines).await;
         (self.deliver_events(events), failure)
     }

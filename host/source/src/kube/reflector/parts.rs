@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::objects::Objects;
 use super::outlet::Outlet;
 use super::task::{Restored, Sink, Turn};
+use super::watch_lag::Said;
 use crate::change::{Change, Compiled, Identity, ObjectChange};
 use crate::kube::decode::Head;
 use crate::kube::failure::Failure;
@@ -310,7 +311,7 @@ impl Sink for Part {
         self.objects.absent();
     }
 
-    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Arc<str>>, Option<Failure>) {
+    async fn lines(&mut self, lines: Vec<u8>) -> (Vec<Said>, Option<Failure>) {
         self.objects.lines(lines).await
     }
 

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::lines::Lines;
 use super::state::{Effect, End, Outcome, Reflector, RelistReason, State};
+use super::watch_lag::{Said, Shown, WatchLag};
 use crate::kube::decode::{self, Head};
 use crate::kube::failure::{Failure, plain};
 use crate::kube::kinds::Resource;
@@ -66,9 +67,9 @@ pub(in crate::kube) trait Sink: Send {
     /// The server does not serve the kind.
     fn absent(&mut self);
 
-    /// Delivers the events of whole lines of a watch, up to the first that fails the watch. Returns their resourceVersions, and
-    /// that failure.
-    fn lines(&mut self, lines: Vec<u8>) -> impl Future<Output = (Vec<Arc<str>>, Option<Failure>)> + Send;
+    /// Delivers the events of whole lines of a watch, up to the first that fails the watch. Returns what they say of the server's
+    /// resourceVersion, and that failure.
+    fn lines(&mut self, lines: Vec<u8>) -> impl Future<Output = (Vec<Said>, Option<Failure>)> + Send;
 
     /// At this time the server has shown its newest state, and all of it was delivered.
     fn confirm(&self, at: Instant);
@@ -127,6 +128,9 @@ pub(in crate::kube) struct ReflectorTask<S, K> {
     paging: Paging,
     /// When the watch in progress has last shown that the server knows the newest resourceVersion seen.
     shown: Option<Instant>,
+    lag: WatchLag,
+    /// Whether the server could not be reached since it last answered a watch: it may have come back with another history.
+    was_away: bool,
     /// Beside whatever watch is in progress, so that no event waits for it.
     probe: Option<Probe>,
     /// When the sink was told last that the state is the newest.
@@ -139,7 +143,9 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         let mut random = fastrand::Rng::new();
         let reflector = Reflector::new(resource, random.fork());
         let paging = Paging::default();
-        Self { resource, reflector, server, sink, metrics, random, paging, shown: None, probe: None, confirmed: None }
+        let (lag, was_away) = (WatchLag::default(), false);
+        let (shown, probe, confirmed) = (None, None, None);
+        Self { resource, reflector, server, sink, metrics, random, paging, shown, lag, was_away, probe, confirmed }
     }
 
     /// Reads only the object with this name.
@@ -231,6 +237,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 if let Some(seen) = void {
                     self.sink.restored(&version, &seen);
                 }
+                self.lag.listed(Instant::now());
                 self.confirm(Instant::now());
             }
             Err(failure) => {
@@ -250,6 +257,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     async fn watch(&mut self) {
         let began = Instant::now();
         self.shown = None;
+        self.lag.begin();
         let seconds = self.random.u64(WATCH_SECONDS);
         // The server ends the watch by itself before this; a connection that is still open then is dead.
         let deadline = began + Duration::from_secs(seconds) + WATCH_SILENCE;
@@ -274,7 +282,10 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 self.sink.failed(&Failure::Silent(began.elapsed()));
                 tracing::debug!(%kind, "watch timed out: connection dead");
             }
-            End::Failed(failure) => self.failed("watch", failure),
+            End::Failed(failure) => {
+                self.was_away |= matches!(failure, Failure::Transport(_) | Failure::Slow(_));
+                self.failed("watch", failure);
+            }
         }
         if end == End::Lagging {
             return;
@@ -286,6 +297,9 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             End::Failed(failure) => !failure.is_behind(),
             End::Cut(_) | End::Silent | End::Lagging => false,
         };
+        if end == End::Orderly {
+            self.lag.ended();
+        }
         let proves = (end == End::Orderly && began.elapsed() >= WATCH_LEAST).then(Instant::now);
         let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
         if let Effect::Relist(reason) = effect {
@@ -296,8 +310,9 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         }
     }
 
-    /// Asks for the server's resourceVersion, beside the watch that comes next.
+    /// Asks for the server's resourceVersion, beside the watch that is in progress or comes next.
     fn send_probe(&mut self, proves: Option<Instant>) {
+        self.lag.asked(Instant::now());
         let ((uri, asked), server, resource) = (self.reflector.probe(), Arc::clone(&self.server), self.resource);
         let probe = async move {
             let ask = || async {
@@ -330,8 +345,11 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             }
         };
         let lagging = self.lagging(&version);
-        match self.reflector.step(Outcome::Probed { asked, version }, Instant::now()) {
-            Effect::Confirmed => proves.into_iter().for_each(|at| self.confirm(at)),
+        match self.reflector.step(Outcome::Probed { asked, version: Arc::clone(&version) }, Instant::now()) {
+            Effect::Confirmed => {
+                self.lag.probed(&version, self.reflector.newest(), Instant::now());
+                proves.filter(|_| self.lag.is_in_time()).into_iter().for_each(|at| self.confirm(at));
+            }
             Effect::Relist(reason) => {
                 self.note_relist(reason);
                 lagging.iter().for_each(|failure| self.behind(failure));
@@ -362,7 +380,13 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             tokio::select! {
                 biased;
                 opened = &mut opened => return match opened {
-                    Ok(Ok(chunks)) => self.read_watch(chunks, deadline).await,
+                    Ok(Ok(chunks)) => {
+                        // A server that was restored keeps this watch open and brings nothing: its end is not waited for.
+                        if std::mem::take(&mut self.was_away) {
+                            self.send_probe(None);
+                        }
+                        self.read_watch(chunks, deadline).await
+                    }
                     Ok(Err(failure)) => End::Failed(failure),
                     Err(_) => End::Silent,
                 },
@@ -396,9 +420,12 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
                 Err(failure) => return End::Failed(failure),
             };
             // First the changes, then the versions: if this task ends between the two, the events are sent again.
-            let (versions, failure) = self.sink.lines(whole).await;
-            for version in versions {
-                self.reach(&version);
+            let (all, failure) = self.sink.lines(whole).await;
+            for said in all {
+                self.reach(&said);
+            }
+            if self.probe.is_none() && self.lag.is_probe_due(Instant::now()) {
+                self.send_probe(None);
             }
             if let Some(failure) = failure {
                 self.metrics.event(self.resource, "error");
@@ -408,8 +435,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
     }
 
     /// Notes the resourceVersion that the watch has reached.
-    fn reach(&mut self, version: &Arc<str>) {
-        match self.reflector.reached(version) {
+    fn reach(&mut self, said: &Said) {
+        match self.reflector.reached(said.version()) {
             // A server that lags does not confirm that the cache is current.
             Some(Ordering::Less) => {
                 self.metrics.unordered(self.resource, "back");
@@ -423,7 +450,13 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             }
         }
         self.shown = Some(Instant::now());
-        self.confirm(Instant::now());
+        match self.lag.reached(said, Instant::now()) {
+            Shown::Current(at) => self.confirm(at),
+            Shown::Nothing => {}
+            Shown::Late(newest) => {
+                self.behind(&Failure::Lagging { version: said.version().to_string(), newest: newest.to_string() });
+            }
+        }
     }
 
     /// Tells the sink, unless it knows of a later time.

@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::kube::failure::Failure;
 use crate::kube::reflector::script::*;
 use crate::kube::server::Server;
-use crate::limits::{LIST_PAGES, RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
+use crate::limits::{LIST_PAGES, OUTAGE_FAILURES, PROBE_BUSY, RETRY_JITTER, RETRY_MOST, WATCH_SECONDS, WATCH_SILENCE};
 use nodesift_object::Kind;
 
 const EXPIRED_EVENT: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
@@ -280,6 +282,85 @@ async fn a_restored_server_that_refuses_watches_of_later_versions_is_found_out_a
         (0..50).fold(Script::default().page("100", &[pod("a", 90)]), |script, _| script.refuse_watch(behind()));
     let seen = reflect(restored(script), seconds(30)).await;
     assert_eq!(seen.told(), ["replaced by 1 at 100", "restored to 1 at 7"]);
+}
+
+/// A server whose connections are refused for some time, and that is restored meanwhile: its probes and lists are older than what was seen,
+/// and it keeps watches open.
+struct Away {
+    script: Script,
+    until: Instant,
+}
+
+impl Server for Away {
+    type Chunks = Chunks;
+
+    async fn list_page(&self, uri: &str) -> Result<bytes::Bytes, Failure> {
+        self.reached(self.script.asked().is_empty() || Instant::now() >= self.until)?;
+        self.script.list_page(uri).await
+    }
+
+    async fn watch(&self, uri: &str) -> Result<Chunks, Failure> {
+        let is_first = self.script.asked().iter().all(|uri| !uri.contains("watch=1"));
+        self.reached(is_first || Instant::now() >= self.until)?;
+        self.script.watch(uri).await
+    }
+}
+
+impl Away {
+    fn reached(&self, is_reached: bool) -> Result<(), Failure> {
+        is_reached.then_some(()).ok_or_else(|| Failure::Transport("connection refused".to_owned()))
+    }
+}
+
+/// Three waits follow each other: that for the server, that for what the first watch shows, and those between the lists that say it.
+#[tokio::test(start_paused = true)]
+async fn a_restored_server_that_refused_connections_is_said_to_be_one_within_30_seconds() {
+    // Wherever in a wait the server comes back.
+    for away in (2..200).step_by(2) {
+        let script = Script::default().page("100", &[pod("a", 90)]).watch([Do::Pause(seconds(2)), Do::Cut]);
+        let until = Instant::now() + seconds(away);
+        let server = Away { script: restored(script), until };
+        let seen = reflect_server(Kind::Pod, server, |server| &server.script, seconds(away + 30)).await;
+        let told = seen.metrics.failure_count(Kind::Pod, "lagging");
+        assert!(told >= u64::from(OUTAGE_FAILURES), "{told} failures 30 s after {away} s: {:?}", seen.asked);
+    }
+}
+
+/// A watch that brings an event a second for as long as a minute, the first with this version.
+fn busy(script: Script, first: u32) -> Script {
+    (0..10).fold(script, |script, watch| {
+        let from = first + 6 * watch;
+        script.watch((from..from + 6).flat_map(|version| [Do::Pause(seconds(1)), event("ADDED", &pod("a", version))]))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_lags_steadily_lets_the_cache_grow_stale_although_it_sends_events() {
+    let late = |version: u32| Answer::Page(page(&version.to_string(), None, &[]));
+    // Half a minute behind.
+    let script = busy(Script::default().page("100", &[]).probe(late(141)).probe(late(180)), 101);
+    let seen = reflect(script, seconds(60)).await;
+    assert_eq!(seen.objects["ns/a"], "159", "events are taken all the same");
+    let stale = seen.staleness.unwrap();
+    assert!(stale >= seconds(30), "{stale:?}");
+    assert!(seen.metrics.failure_count(Kind::Pod, "lagging") >= 1);
+    // What has been missed came after this.
+    let probes = seen.probes();
+    assert!(probes.windows(2).all(|pair| pair[1] - pair[0] >= PROBE_BUSY), "{probes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_watch_that_keeps_up_stays_fresh_at_few_probes() {
+    // Each knows what has come just before, and the next event.
+    let known = |at: u32| Answer::Page(page(&(101 + at).to_string(), None, &[]));
+    let script =
+        [10, 20, 30, 40, 50].into_iter().fold(Script::default().page("100", &[]), |script, at| script.probe(known(at)));
+    let seen = reflect(busy(script, 101), seconds(59)).await;
+    assert!(seen.staleness.unwrap() <= seconds(1), "{:?}", seen.staleness);
+    let probes = seen.probes();
+    assert!((4..=6).contains(&probes.len()), "{probes:?}");
+    assert!(probes.windows(2).all(|pair| pair[1] - pair[0] >= PROBE_BUSY), "{probes:?}");
+    assert_eq!((seen.lists().len(), seen.metrics.failure_count(Kind::Pod, "lagging")), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
