@@ -271,8 +271,10 @@ impl Audit {
         suspects
     }
 
-    /// All objects of a kind that are held.
+    /// All objects of a kind that are held. The version of one that is held of a history that is no more is empty: it is not newer than
+    /// any list.
     fn held(&self, kind: Kind) -> Vec<Identity> {
+        let ledger = self.feed.ledger().lock();
         if kind == Kind::Pod {
             let writer = self.writer.lock();
             let mut pods = writer.pods().all();
@@ -282,11 +284,13 @@ impl Audit {
                 kind,
                 key: Arc::from(format!("{}/{}", pod.namespace, pod.name)),
                 uid: Arc::clone(&pod.uid),
-                version: Arc::clone(&pod.resource_version),
+                version: match ledger.version_of(pod) {
+                    "" => Arc::default(),
+                    _ => Arc::clone(&pod.resource_version),
+                },
             };
             return pods.iter().map(identity).collect();
         }
-        let ledger = self.feed.ledger().lock();
         let identity = |(key, held): (&Arc<str>, &Held)| Identity {
             kind,
             key: Arc::clone(key),

@@ -254,6 +254,25 @@ async fn what_is_held_of_a_history_that_is_no_more_is_found_and_replaced() {
     assert_eq!(bench.audit.once().await.differences, 0);
 }
 
+/// Its version is higher than that of any list for a long time, and says nothing.
+#[tokio::test(start_paused = true)]
+async fn a_pod_of_a_history_that_is_no_more_is_removed_where_no_list_has_it() {
+    let bench = Bench::new().await;
+    // As after a restored list where it could not be removed.
+    let pods = {
+        let Record::Pod(gone) = pod("gone", 500, "a").record else { unreachable!("a pod has the record of one") };
+        let mut writer = bench.writer.lock();
+        writer.apply_pod(gone);
+        writer.publish();
+        writer.pods().all()
+    };
+    bench.feed.ledger().lock().forget_versions(Kind::Pod, &pods);
+    bench.set(Kind::Pod, vec![pod("p", 3, "a"), pod("q", 4, "b")], 30);
+    assert_eq!(bench.audit.once().await.differences, 1);
+    bench.settled().await;
+    assert_eq!((bench.pods_on(0), bench.pods_on(1)), (Some(1), Some(1)));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_any_more_keeps_its_objects() {
     let bench = Bench::new().await;

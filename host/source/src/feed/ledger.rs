@@ -75,7 +75,7 @@ impl Ledger {
     }
 
     /// The resourceVersion of a pod that is held; empty where that says nothing.
-    pub(super) fn version_of<'a>(&self, pod: &'a PodRecord) -> &'a str {
+    pub(crate) fn version_of<'a>(&self, pod: &'a PodRecord) -> &'a str {
         if !self.void.is_empty() && self.void.contains(&pod.uid) { "" } else { &pod.resource_version }
     }
 
@@ -138,7 +138,7 @@ impl Ledger {
 
     /// Forgets the versions of a kind, not which objects are held: the cluster was restored from a backup, and versions begin anew.
     /// `pods` are all that are held.
-    pub(super) fn forget_versions(&mut self, kind: Kind, pods: &[Arc<PodRecord>]) {
+    pub(crate) fn forget_versions(&mut self, kind: Kind, pods: &[Arc<PodRecord>]) {
         if kind == Kind::Pod {
             self.void.extend(pods.iter().map(|pod| Arc::clone(&pod.uid)));
         }
