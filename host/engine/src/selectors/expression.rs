@@ -194,13 +194,14 @@ impl Expression {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Forgets all outcomes where they take more bytes than this. Who evaluates just now does it afterwards.
+    /// Forgets all outcomes where they take more bytes than this, and not how the evaluator failed: it would be asked again at once. Who
+    /// evaluates just now does it afterwards.
     pub(super) fn shrink(&self, most: usize) {
         if self.bytes() > most
             && let Some(mut work) = self.work.try_lock()
         {
             *self.known.write() = Outcomes::default();
-            *work = Work::default();
+            work.keys = Keys::default();
             self.bytes.store(self.text.len(), Ordering::Relaxed);
         }
     }

@@ -212,6 +212,10 @@ fn nothing_is_said_of_devices_of_which_one_takes_too_long_and_it_is_not_tried_ag
     native.slow_from(usize::MAX);
     assert_eq!(ask_within(&selectors, &[MODEL], &devices, Duration::MAX), answers);
     assert_eq!(native.calls(), calls);
+    // Outcomes are forgotten for want of room, and that it took too long is not.
+    selectors.kept.get(MODEL).shrink(0);
+    assert_eq!(ask_within(&selectors, &[MODEL], &devices, Duration::MAX), answers);
+    assert_eq!(native.calls(), calls);
     assert_eq!(ask(&selectors, &[UUID], &devices), vec![Answer::Yes; 2], "another expression");
 }
 
