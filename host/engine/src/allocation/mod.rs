@@ -114,6 +114,14 @@ pub enum AllocationError {
         /// The limit of the cache.
         limit: usize,
     },
+    /// The parameters of a configuration are no JSON.
+    #[error("{of}: the parameters of a configuration are no JSON: {reason}")]
+    NoJson {
+        /// The claim or the class.
+        of: String,
+        /// Error message of the JSON library.
+        reason: String,
+    },
     /// The documents for the claims of one pod are too large together.
     #[error("the allocations of the pod's claims take more than {limit} bytes together")]
     TooLarge {
@@ -123,7 +131,7 @@ pub enum AllocationError {
     /// A document cannot be written.
     #[error("an allocation cannot be written within {limit} bytes: {reason}")]
     Unwritable {
-        /// Limit in bytes: [`crate::limits::ALLOCATION_BYTES`], or that of the cache for a configuration which is no JSON.
+        /// Limit in bytes: [`crate::limits::ALLOCATION_BYTES`].
         limit: usize,
         /// Error message of the JSON library.
         reason: String,

@@ -141,12 +141,14 @@ impl Place<'_> {
             classes.push(class);
             let of_class = requests.iter().filter(|request| request.class == class);
             let names: Vec<String> = of_class.map(Taken::full_name).collect();
-            for config in kept(&record.configurations, || format!("DeviceClass {class}"))? {
-                written.push(configuration("FromClass", names.clone(), config)?);
+            let of = || format!("DeviceClass {class}");
+            for config in kept(&record.configurations, of)? {
+                written.push(configuration("FromClass", names.clone(), config, of)?);
             }
         }
         let Some(claim) = claim else { return Ok(written) };
-        for config in kept(&claim.configurations, || format!("ResourceClaim {}", claim.key()))? {
+        let of = || format!("ResourceClaim {}", claim.key());
+        for config in kept(&claim.configurations, of)? {
             let names = &config.requests;
             // Once for every request that it names, as kube-scheduler 1.36 does.
             let times = match names.is_empty() {
@@ -154,7 +156,7 @@ impl Place<'_> {
                 false => requests.iter().filter(|request| request.is_named_by(names)).count(),
             };
             for _ in 0..times {
-                written.push(configuration("FromClaim", names.clone(), config)?);
+                written.push(configuration("FromClaim", names.clone(), config, of)?);
             }
         }
         Ok(written)
@@ -196,10 +198,11 @@ fn configuration<'a>(
     source: &'static str,
     requests: Vec<String>,
     config: &'a DeviceConfiguration,
+    of: impl Fn() -> String,
 ) -> Result<Configuration<'a>, AllocationError> {
     let raw = |text: &'a str| {
         let read = serde_json::from_str::<&'a RawValue>(text);
-        read.map_err(|error| AllocationError::Unwritable { limit: CONFIGURATION_BYTES, reason: error.to_string() })
+        read.map_err(|error| AllocationError::NoJson { of: of(), reason: error.to_string() })
     };
     let opaque = config.opaque.as_ref().map(|opaque| raw(&opaque.0)).transpose()?;
     Ok(Configuration { source, requests, opaque })
@@ -242,4 +245,23 @@ fn held(device: &Device<'_>, pick: &Pick) -> Result<AllocatedDevice, AllocationE
         binding_conditions: texts(&device.binding_conditions),
         binding_failure_conditions: texts(&device.binding_failure_conditions),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use nodesift_object::device_configuration::JsonText;
+
+    use super::*;
+
+    #[test]
+    fn parameters_that_are_no_json_are_named_as_such() {
+        let written = |text: &str| {
+            let config = DeviceConfiguration { requests: Vec::new(), opaque: Some(JsonText(text.to_owned())) };
+            configuration("FromClass", Vec::new(), &config, || "DeviceClass gpu".to_owned()).map(|_| ())
+        };
+        assert_eq!(written(r#"{"driver":"d"}"#), Ok(()));
+        let error = written("{").unwrap_err().to_string();
+        assert!(error.starts_with("DeviceClass gpu: the parameters of a configuration are no JSON: EOF"), "{error}");
+    }
 }
