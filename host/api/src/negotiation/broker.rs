@@ -454,3 +454,31 @@ impl Broker {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn parties_with_messages_take_turns() {
+        let mut attending = BTreeMap::new();
+        for name in ["a", "b", "c"] {
+            let (say, heard) = mpsc::channel(3);
+            for session in 0..3 {
+                assert!(say.try_send(Event::Left { party: Arc::from(name), session }).is_ok());
+            }
+            let (calls, _) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, None);
+            let of = Attending { session: 0, peer: Caller::ANONYMOUS, calls, called: Called::default(), heard };
+            attending.insert(Arc::from(name), of);
+        }
+        let (mut last, mut order) = (None, String::new());
+        for _ in 0..9 {
+            match next_heard(&mut attending, &mut last).await {
+                Event::Left { party, .. } => order.push_str(&party),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(order, "abcabcabc");
+    }
+}

@@ -1,15 +1,18 @@
 //! Parties in `Explain`: who refuses, who is silent, and since when; nothing where the policy has none.
 #![allow(clippy::disallowed_methods, reason = "answers have times of the wall clock")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use nodesift_negotiation::{OnSilence, Said, Stance};
+use nodesift_engine::ExplainedParties;
+use nodesift_negotiation::{Class, NegotiationId, OnSilence, Owner, Said, Stance};
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, pod};
 
 use super::sidecar::{Sidecar, names, party, request};
-use crate::negotiation::view;
+use crate::negotiation::{Command, view};
 
 /// Party, what it has said and why, and of how many nodes.
 type Told = (String, String, String, u32);
@@ -70,6 +73,37 @@ async fn parties_are_explained_before_while_and_after_they_are_asked() {
     licences.send(Message::Invalidate(v1::Invalidate::default()));
     sidecar.until(|overview| overview["usage"]["keptNodes"] == 0).await;
     assert_eq!(explained(&sidecar, "p0", began).await[0], told("licences", "NotAsked", "", 0));
+}
+
+/// The queue of commands is full all the time, and every explanation and overview would wait behind it.
+#[tokio::test]
+async fn questions_about_negotiations_do_not_wait_behind_commands() {
+    const COMMANDS: usize = 20_000;
+    let sidecar = Sidecar::start(1, 1, vec![party("licences", OnSilence::Wait)]).await;
+    let broker = sidecar.service.negotiating().broker(&sidecar.service);
+    let done = Arc::new(AtomicUsize::new(0));
+    for number in 0..COMMANDS {
+        let (broker, done) = (broker.clone(), Arc::clone(&done));
+        tokio::spawn(async move {
+            let owner = Owner { class: Class::Local, identity: Arc::default() };
+            let id = NegotiationId(u64::try_from(number).unwrap_or_default());
+            let released = broker.ask(|reply| Command::Release(id, owner, reply)).await;
+            assert!(released.is_err(), "there is none");
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    while done.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let parties = ExplainedParties { pod: Arc::from("p0"), seats: [].into() };
+    let began = done.load(Ordering::Relaxed);
+    sidecar.service.negotiating().stances(&sidecar.service, &parties).await;
+    sidecar.overview().await;
+    let ended = done.load(Ordering::Relaxed);
+    assert!(
+        ended < COMMANDS / 2,
+        "{began} of {COMMANDS} commands were done when it was asked, and {ended} when it was answered"
+    );
 }
 
 #[test]
