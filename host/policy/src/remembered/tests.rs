@@ -67,6 +67,20 @@ fn a_folder_that_others_may_write_to_is_not_used() {
     assert!(absent.recall(&[]).unwrap().is_none());
 }
 
+/// Only root gives folders away; for others those of root are somebody else's.
+#[test]
+fn a_folder_of_another_user_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    forged(folder.path(), &[1; 32], &[1; 32]);
+    let is_root = rustix::process::geteuid().is_root();
+    let path = if is_root { folder.path() } else { Path::new("/") };
+    if is_root {
+        std::os::unix::fs::chown(path, Some(1), None).unwrap();
+    }
+    let error = StateFolder::new(path, &PulledFolder::none()).recall(&[]).unwrap_err();
+    assert!(matches!(error, RecallError::Exposed { source: Exposed::Owner { .. }, .. }), "{error}");
+}
+
 /// A manifest with one component.
 fn artifact(component: &Digest) -> String {
     let layer = json!({"mediaType": COMPONENT[0], "digest": digest_text(component), "size": 1});
