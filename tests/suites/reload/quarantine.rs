@@ -482,6 +482,29 @@ fn r07_a_module_that_goes_bad_in_service_is_rolled_back_within_a_second_if_the_p
     assert_eq!(fault(&asked(&reloading, 0, true)), None);
 }
 
+/// The tenant decides nothing about the policy, whatever its pods are.
+#[test]
+fn pods_of_one_namespace_roll_no_policy_back() {
+    let _beside = beside_others();
+    let rolling = |policy: String| policy.replace("spec:", "spec:\n  rollbackOnQuarantine: true");
+    let reloading = Reloading::start(&rolling(policy(&["name: NodeName"])));
+    reloading.folder.put("own.wasm", failing(TRAP).component());
+    let failing = rolling(with("onError: Reject"));
+    reloading.put(&failing);
+    reloading.becomes(&failing);
+    // Every third is of the same namespace.
+    for number in 0..3 * QUARANTINE_FAULTS {
+        assert_eq!(fault(&asked(&reloading, 3 * number, true)), Some("Trap"), "{}", reloading.status());
+    }
+    let status = reloading.status();
+    assert_eq!((&own(&status)["breaker"]["opened"], generation(&status)), (&json!(0), 2), "{status}");
+    // The next policy is looked at after what the faults lead to.
+    let other = failing.replace("name: NodeName", "name: NodePorts");
+    reloading.put(&other);
+    assert_eq!(generation(&reloading.becomes(&other)), 3);
+    assert_eq!(reloading.metric("nodesift_policy_reloads_total{result=\"rolledBack\"}"), 0.0);
+}
+
 /// R-07 of the reliability plan: quarantine without rollback.
 #[test]
 fn r07_without_the_option_and_for_a_predicate_that_the_policy_before_has_too_nothing_is_rolled_back() {

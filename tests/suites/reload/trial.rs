@@ -1,10 +1,11 @@
 //! A pending pod that a new predicate fails for: the policy becomes active, and whoever operates it is told which pod that is.
 
-use nodesift_tests::http::get;
+use nodesift_tests::http::{Endpoint, get};
 use nodesift_tests::machine::beside_others;
 use nodesift_tests::{sidecar, timeout};
 use serde_json::{Value, json};
 
+use crate::quarantine::{TRAP, failing};
 use crate::running::{Folder, Reloading, command, policy};
 
 const NODES: usize = 300;
@@ -68,4 +69,41 @@ fn a_pending_pod_that_fails_in_the_trial_is_named_in_log_and_status_and_keeps_th
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
     let expected = r"NodeResourcesFit failed for pod tenant/heavy\nERROR forged, set aside alone: Memory: ";
     assert!(printed.stdout.contains(expected), "{}", printed.stdout);
+}
+
+/// Why a policy is refused names a pod: that is for those who operate it.
+#[test]
+fn the_listener_for_probes_says_that_a_policy_is_refused_and_not_for_which_pod() {
+    let _beside = beside_others();
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}});
+    let pods = ["one", "two", "three"].map(|namespace| {
+        let mut pod = pod(namespace, "of-somebody", 0);
+        pod["metadata"]["labels"] = json!({"bad": "yes"});
+        pod
+    });
+    let items: Vec<Value> = [node].into_iter().chain(pods).collect();
+    let folder = Folder::new();
+    folder.put("cluster.json", json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
+    folder.put("policy.yaml", policy(&["name: NodeName"]));
+    folder.put("own.wasm", failing(TRAP).component());
+    let (path, cluster) = (folder.path("policy.yaml"), folder.path("cluster.json"));
+    let arguments = ["--cluster", cluster.to_str().unwrap(), "--probe-listen", "127.0.0.1:0"];
+    let reloading = Reloading::started(folder, &path, command(), &arguments);
+    let since = std::time::Instant::now();
+    reloading.put(&policy(&["name: NodeName", "{name: Own, module: {path: own.wasm}}"]));
+    let (failure, _) = reloading.refuses("a predicate that fails for every pod", since);
+    assert_eq!(failure["step"], "trial", "{failure}");
+    assert!(failure["reason"].as_str().unwrap().contains("of-somebody"), "{failure}");
+    let output = reloading.sidecar.output();
+    let line = output.lines().find(|line| line.ends_with("for probes and metrics alone")).expect("its address is said");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    for endpoint in [Endpoint::Tcp(address.parse().unwrap()), reloading.sidecar.unix()] {
+        let ready = get(&endpoint, "/readyz").unwrap();
+        assert!(
+            ready.body.contains("policy refused at step trial of Own: generation 1 stays active"),
+            "{}",
+            ready.body
+        );
+        assert!(!ready.body.contains("of-somebody"), "{}", ready.body);
+    }
 }

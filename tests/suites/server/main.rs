@@ -26,6 +26,7 @@ mod running;
 mod set_aside;
 mod state;
 mod tenants;
+mod tenants_that_fail;
 mod tls;
 mod verdict_cache;
 mod yunikorn;

@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::running::command;
 
-const NODES: usize = 300;
+pub(crate) const NODES: usize = 300;
 
 /// Questions about an ordinary pod, after as many about the tenant's.
-const QUESTIONS: usize = 12;
+pub(crate) const QUESTIONS: usize = 12;
 
 fn node(number: usize) -> Value {
     let labels = json!({"kubernetes.io/hostname": format!("n{number}"), "zone": format!("z{}", number % 3)});
@@ -24,7 +24,7 @@ fn node(number: usize) -> Value {
 }
 
 /// A pod of a namespace with this spec beside one container.
-fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
+pub(crate) fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
     let mut whole = json!({"containers": [{"name": "c", "image": "i"}]});
     for (key, value) in spec.as_object().unwrap() {
         whole[key] = value.clone();
@@ -44,13 +44,13 @@ fn anti_affinity(count: usize, key: impl Fn(usize) -> String) -> Value {
 }
 
 /// A pod that asks for thousands of resources.
-fn heavy_resources() -> Value {
+pub(crate) fn heavy_resources() -> Value {
     let resources: Value = (0..5_000).map(|number| (format!("tenant.example.com/r{number}"), json!("1"))).collect();
     json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": resources, "limits": resources}}]})
 }
 
 /// Pods that take most time or memory of one predicate each.
-fn heavy() -> Vec<(&'static str, Value)> {
+pub(crate) fn heavy() -> Vec<(&'static str, Value)> {
     let node_terms: Vec<Value> = (0..6_000)
         .map(|number| json!({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["z0", "z1", "z2", number.to_string()]}]}))
         .collect();
@@ -71,7 +71,7 @@ fn heavy() -> Vec<(&'static str, Value)> {
 }
 
 /// A sidecar on these nodes and objects, with the default policy or another.
-fn serving(objects: &[Value], policy: Option<&str>) -> (Sidecar, TempDir) {
+pub(crate) fn serving(objects: &[Value], policy: Option<&str>) -> (Sidecar, TempDir) {
     serving_with(objects, policy, &[])
 }
 
@@ -92,16 +92,16 @@ fn serving_with(objects: &[Value], policy: Option<&str>, more: &[&str]) -> (Side
     (Sidecar::start(command(), &arguments), folder)
 }
 
-fn asked(sidecar: &Sidecar, pod: &Value) -> Value {
+pub(crate) fn asked(sidecar: &Sidecar, pod: &Value) -> Value {
     ask(&sidecar.unix(), "/v1/filter", &json!({"pods": [{"object": pod}]}))["pods"][0].clone()
 }
 
-fn feasible(answer: &Value) -> usize {
+pub(crate) fn feasible(answer: &Value) -> usize {
     answer["feasible"].as_array().map_or(0, Vec::len)
 }
 
 /// That a pod with nothing special, which nobody has asked about, fits every node, and no breaker is open.
-fn ordinary_pods_fit(sidecar: &Sidecar, first: usize, of: &str) {
+pub(crate) fn ordinary_pods_fit(sidecar: &Sidecar, first: usize, of: &str) {
     for number in first..first + QUESTIONS {
         let answer = asked(sidecar, &pod("honest", &format!("p{number}"), &json!({})));
         assert_eq!(answer["faults"].as_array().map_or(0, Vec::len), 0, "{of}: {answer}");
@@ -118,8 +118,8 @@ fn a_pending_pod_that_takes_all_time_or_memory_of_a_predicate_is_set_aside_alone
     let (sidecar, _folder) = serving(&[], None);
     for (number, (of, spec)) in heavy().iter().enumerate() {
         let mut failed = None;
-        // Of different templates and namespaces: their number changes nothing. Whether they fail depends on the pace of the machine; the
-        // test below has some that fail for sure.
+        // Of different templates and namespaces: their number changes nothing. Whether they fail depends on the pace of the machine; in
+        // `tenants_that_fail` they do for sure.
         for turn in 0..QUESTIONS {
             let heavy = pod(&format!("tenant-{}", turn % 3), &format!("heavy-{turn}"), spec);
             let answer = asked(&sidecar, &heavy);
