@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke readme interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -71,8 +71,11 @@ figures-claims: toolchain ## Measure pods with claims beside kube-scheduler's ow
 bench-smoke: toolchain ## Run every benchmark of the smallest cluster once, without measuring
 	@$(CARGO) test --workspace $(LOCKED) --bench '*' -- '^1000/'
 
-readme: build ## Run the commands of README.md and those that the sidecar prints
-	tests/readme.sh
+# CI does not build the book: mdBook takes minutes to compile, and the checks need none of it.
+book: build ## Check the pages, run the commands on them, and build the book into target/book where mdBook is installed
+	@tests/book.py --run
+	@if command -v mdbook >/dev/null; then mdbook build docs --dest-dir "$$(realpath -m "$${CARGO_TARGET_DIR:-target}/book")"; \
+	else echo 'mdBook is not here, and the book is not built: cargo install --locked mdbook'; fi
 
 interop: build ## Run grpc-python, grpc-go and Prometheus' parsers of metrics against the sidecar
 	@tests/interop/run.sh
@@ -173,8 +176,9 @@ style:
 	$(CARGO) fmt --all --check
 	@.ci/security
 	@.ci/words
+	@tests/book.py
 
-lint: style toolchain ## Check formatting, doc comments and the tests that SECURITY.md names, and run clippy with warnings as errors
+lint: style toolchain ## Check formatting, doc comments, pages and the tests that SECURITY.md names, and run clippy with warnings as errors
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
 deny: ## Check bans, licences, sources and advisories of dependencies
@@ -190,7 +194,7 @@ ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 ci: style toolchain ## Run everything that CI checks
 	@.ci/tests $(LOCKED) --benches \
-	    features=.ci/features deny=.ci/deny readme=tests/readme.sh interop=tests/interop/run.sh \
+	    features=.ci/features deny=.ci/deny book='tests/book.py --run' interop=tests/interop/run.sh \
 	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
 	    fuzz='"$${CARGO_TARGET_DIR:-target}/debug/nodesift-fuzz" --time 3 --seed 1' \
 	    go='sdk/core/go/run.sh test' proto='sdk/core/go/run.sh proto-check'

@@ -1,7 +1,7 @@
 //! Parties: rejects nodes that external parties do not want for the pod.
 //!
-//! kube-scheduler has no such plugin. Where parties are in a policy, and what they are asked, is in docs/guides/policy.md and the API of
-//! negotiations; here is what they have said. Preempting pods changes nothing of it.
+//! kube-scheduler has no such plugin. Where parties are in a policy, and what they are asked, is in docs/src/api/negotiate.md; here is
+//! what they have said. Preempting pods changes nothing of it.
 
 use std::collections::BTreeMap;
 

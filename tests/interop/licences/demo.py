@@ -1,7 +1,7 @@
 """A licence server as a party, and a core that negotiates with it, both in grpc-python against a running sidecar.
 
 Arguments: the binary, the Unix socket, the folder of the proto. It prints `nodesift explain` before the negotiation, while a licence is
-taken, and after it is given back, and exits with 1 and the reason where anything is not as it should be. See docs/negotiation.md.
+taken, and after it is given back, and exits with 1 and the reason where anything is not as it should be. See docs/src/api/negotiate.md.
 """
 
 import queue

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::new_workshop;
 
 /// The page for authors.
-const PAGE: &str = include_str!("../../../docs/predicates/accounting.md");
+const PAGE: &str = include_str!("../../../docs/src/predicates/accounting.md");
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 64;

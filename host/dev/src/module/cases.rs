@@ -7,7 +7,7 @@
 //! settings  what a policy would grant the module: limits, `allow`, annotations
 //! ```
 //!
-//! The format is described in `docs/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting).
+//! The format is described in `docs/src/predicates/README.md`; files about accounting modules are read in [`accounting`](super::accounting).
 //! Start at [`Cases::read`].
 
 mod expected;

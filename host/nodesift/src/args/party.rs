@@ -14,7 +14,7 @@ pub(crate) struct PartyArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) server: String,
     /// Script of its answers, as YAML; read again whenever it changes, and then earlier answers are taken back. See
-    /// docs/negotiation.md
+    /// docs/src/api/negotiate.md
     #[arg(long, value_name = "FILE")]
     pub(crate) script: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The table of imports in `docs/predicates/README.md`.
+//! The table of imports in `docs/src/predicates/README.md`.
 
 use std::fmt::Write as _;
 

@@ -108,7 +108,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, Error> {
     outputs.extend(of_host(&contract, &table)?);
     outputs.extend(of_rust(&contract, &table, &input(VALUES)?));
     outputs.extend(bindings_of_rust(&text, &accounting, &input(CEL)?)?);
-    outputs.push(Output::region("docs/predicates/README.md", "imports", docs::imports(&contract)));
+    outputs.push(Output::region("docs/src/predicates/README.md", "imports", docs::imports(&contract)));
     Ok(outputs)
 }
 
