@@ -191,14 +191,14 @@ fn dictionaries_of_columns_are_counted() {
         metadata::node(&serde_json::from_value(node).unwrap())
     };
     for number in 0..5_000 {
-        writer.apply_node(&node(number, format!("a-host-of-this-cluster-{number}")));
+        writer.apply(node(number, format!("a-host-of-this-cluster-{number}")));
     }
     writer.publish();
     let mut registry = Registry::default();
     let engine = engine_of(&guest, reader, &mut registry);
     ask(&engine, pod());
     // The cluster changes: from now on only the cached verdict holds the old column.
-    (0..5_000).for_each(|number| writer.apply_node(&node(number, format!("another-one-{number}"))));
+    (0..5_000).for_each(|number| writer.apply(node(number, format!("another-one-{number}"))));
     writer.publish();
     let (freed, counted) = forget(engine, &registry);
     println!("a column of 5000 texts: {freed} bytes freed, {counted} counted");
@@ -213,7 +213,7 @@ fn what_a_template_takes_is_said() {
         let (mut writer, reader) = cache::new();
         let shape = Shape { nodes, pods_per_node: 0, seed: 1 };
         for node in shape.nodes() {
-            writer.apply_node(&metadata::node(&serde_json::from_str(&node).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_str(&node).unwrap()));
         }
         writer.publish();
         let runtime = runtime();

@@ -50,13 +50,13 @@ pub use health::MemoryStats;
 pub use metadata::Moment;
 pub use nodes::{EncodedNames, Epoch, NodeNames, Own, PortUse, Resource};
 pub use objects::{
-    Attachments, Binding, CsiVolume, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse, Workloads,
-    resolve,
+    Attachments, Binding, CsiVolume, ObjectRecord, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse,
+    Workloads, resolve,
 };
 pub use parties::{NodeAnswers, PartyAnswers};
 pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use write::{
-    AllocationChange, AllocationEvent, AssumeError, Assumption, CurrentAccountant, Metrics, Overdue, Placed, Plan,
-    SharedWriter, UnknownAccounts, Writer, new,
+    AllocationChange, AllocationEvent, AssumeError, Assumption, CurrentAccountant, Identity, Metrics, Overdue, Placed,
+    Plan, Record, SharedWriter, UnknownAccounts, Writer, new,
 };

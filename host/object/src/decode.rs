@@ -3,10 +3,10 @@
 //! Nearly every object decodes: [`decode`] reads it without tracking paths, and reads it a second time, with the path of the
 //! field, only to report an error.
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use serde::de::DeserializeSeed;
 use serde_path_to_error::Track;
 
-use crate::{Kind, Object, StorageObject, Workload};
+use crate::{Kind, Object};
 
 /// Why an object cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,46 +16,6 @@ pub struct Undecodable {
     pub field: String,
     /// Reason why the field cannot be read, without a position in the text.
     pub reason: String,
-}
-
-/// A kind deserialises its objects, so that the items of a list are read in place.
-impl<'de> DeserializeSeed<'de> for Kind {
-    type Value = Object;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Object, D::Error> {
-        match self {
-            Self::Node => Deserialize::deserialize(json).map(Object::Node),
-            Self::Pod => Deserialize::deserialize(json).map(Object::Pod),
-            Self::Namespace => Deserialize::deserialize(json).map(Object::Namespace),
-            Self::DeviceClass => Deserialize::deserialize(json).map(Object::DeviceClass),
-            Self::ResourceSlice => Deserialize::deserialize(json).map(Object::ResourceSlice),
-            Self::ResourceClaim => Deserialize::deserialize(json).map(Object::ResourceClaim),
-            Self::ConfigMap => Deserialize::deserialize(json).map(Object::ConfigMap),
-            Self::PersistentVolume => storage(json, StorageObject::Volume),
-            Self::PersistentVolumeClaim => storage(json, StorageObject::Claim),
-            Self::StorageClass => storage(json, StorageObject::Class),
-            Self::CsiNode => storage(json, StorageObject::Node),
-            Self::CsiDriver => storage(json, StorageObject::Driver),
-            Self::CsiStorageCapacity => storage(json, StorageObject::Capacity),
-            Self::VolumeAttachment => storage(json, StorageObject::Attachment),
-            Self::Service | Self::ReplicationController => {
-                let object = Deserialize::deserialize(json)?;
-                Ok(Object::Workload(Box::new(Workload::by_set(self, object))))
-            }
-            Self::ReplicaSet | Self::StatefulSet => {
-                let object = Deserialize::deserialize(json)?;
-                Ok(Object::Workload(Box::new(Workload::by_requirements(self, object))))
-            }
-        }
-    }
-}
-
-fn storage<'de, D, T>(json: D, object: impl FnOnce(T) -> StorageObject) -> Result<Object, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    T::deserialize(json).map(object).map(Object::Storage)
 }
 
 /// Decodes an object of a known kind.

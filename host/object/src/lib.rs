@@ -5,6 +5,9 @@
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
 //! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
 //! [`device`] and [`claim`] are about devices and who has them.
+//!
+//! A kind is declared here: a variant of [`Object`], and a row of the table that makes [`Kind`]. Lists and watches, permissions, metrics
+//! and recorded cases read the row.
 
 pub mod affinity;
 pub mod claim;
@@ -14,6 +17,7 @@ pub mod device;
 pub mod device_configuration;
 mod field;
 pub mod image;
+pub mod kind;
 pub mod node;
 pub mod pod;
 pub mod quantity;
@@ -31,6 +35,8 @@ pub use claim::ResourceClaim;
 pub use config_map::ConfigMap;
 pub use device::ResourceSlice;
 pub use field::Map;
+use kind::kinds;
+pub use kind::{Fields, KindInfo, Watched};
 pub use node::{DeviceClass, Namespace, Node};
 pub use pod::Pod;
 pub use quantity::Quantity;
@@ -66,126 +72,247 @@ pub enum Object {
     Workload(Box<Workload>),
 }
 
-/// The kinds of [`Object`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+/// Kinds of the core API.
+const CORE: KindInfo = KindInfo {
+    name: "",
+    group: "",
+    versions: &["v1"],
+    any_version: false,
+    plural: "",
+    namespaced: false,
+    optional: false,
+    watched: Watched::WhereRead,
+    fields: Fields { metadata: &["name", "uid"], object: &[], spec: &[], status: &[] },
+};
+
+/// Kinds of the API group `apps`.
+const APPS: KindInfo = KindInfo { group: "apps", any_version: true, ..CORE };
+
+/// Kinds of the API group `storage.k8s.io`.
+const STORAGE: KindInfo = KindInfo { group: "storage.k8s.io", any_version: true, fields: OF_STORAGE, ..CORE };
+
+/// Kinds of the API group `resource.k8s.io`, which became stable in 1.34. The others have been stable for longer than any supported
+/// release, and are served by every API server: where one of those is missing, something else has answered, and it would be wrong to
+/// conclude that there are no objects.
+const DEVICES: KindInfo =
+    KindInfo { group: "resource.k8s.io", versions: &["v1", "v1beta2", "v1beta1"], optional: true, ..CORE };
+
+/// Fields of every object about storage.
+const OF_STORAGE: Fields = Fields { metadata: &OWNED_METADATA, ..CORE.fields };
+
+/// Fields of services and controllers.
+const OF_WORKLOADS: Fields = Fields { metadata: &["name", "namespace", "uid"], spec: &["selector"], ..CORE.fields };
+
+/// Fields of the metadata of pods, claims and storage objects that are read.
+pub const OWNED_METADATA: [&str; 7] =
+    ["name", "namespace", "uid", "labels", "annotations", "deletionTimestamp", "ownerReferences"];
+
+kinds! {
     /// Node of the core API (`v1`).
-    Node,
+    Node: Box<Node> => Object::Node,
+        KindInfo { name: "Node", plural: "nodes", watched: Watched::Always, ..CORE };
+
     /// Pod of the core API (`v1`).
-    Pod,
+    Pod: Box<Pod> => Object::Pod,
+        KindInfo { name: "Pod", plural: "pods", namespaced: true, watched: Watched::Always, ..CORE };
+
     /// Namespace of the core API (`v1`).
-    Namespace,
-    /// DeviceClass of `resource.k8s.io`, any version.
-    DeviceClass,
-    /// ResourceSlice of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`.
-    ResourceSlice,
-    /// ResourceClaim of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`.
-    ResourceClaim,
+    Namespace: Namespace => Object::Namespace,
+        KindInfo {
+            name: "Namespace",
+            plural: "namespaces",
+            fields: Fields { metadata: &["name", "uid", "labels"], ..CORE.fields },
+            ..CORE
+        };
+
+    /// DeviceClass of `resource.k8s.io`, any version: the fields that are read are the same in all. A pod that requests what only a
+    /// DeviceClass serves must not simply fit, whichever predicates run, so the engine itself reads device classes.
+    DeviceClass: DeviceClass => Object::DeviceClass,
+        KindInfo {
+            name: "DeviceClass",
+            plural: "deviceclasses",
+            any_version: true,
+            watched: Watched::Always,
+            fields: Fields {
+                metadata: &["name", "uid", "creationTimestamp"],
+                spec: &["extendedResourceName", "selectors"],
+                ..CORE.fields
+            },
+            ..DEVICES
+        };
+
+    /// ResourceSlice of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`: the form of the last and that of the others.
+    ResourceSlice: Box<ResourceSlice> => Object::ResourceSlice,
+        KindInfo {
+            name: "ResourceSlice",
+            plural: "resourceslices",
+            fields: Fields {
+                spec: &[
+                    "driver",
+                    "pool",
+                    "nodeName",
+                    "allNodes",
+                    "nodeSelector",
+                    "perDeviceNodeSelection",
+                    "devices",
+                    "sharedCounters",
+                ],
+                ..CORE.fields
+            },
+            ..DEVICES
+        };
+
+    /// ResourceClaim of `resource.k8s.io`, versions `v1`, `v1beta2` and `v1beta1`: the form of the last and that of the others.
+    ResourceClaim: Box<ResourceClaim> => Object::ResourceClaim,
+        KindInfo {
+            name: "ResourceClaim",
+            plural: "resourceclaims",
+            namespaced: true,
+            fields: Fields { spec: &["devices"], status: &["allocation", "reservedFor", "devices"], ..OF_STORAGE },
+            ..DEVICES
+        };
+
     /// ConfigMap of the core API (`v1`).
-    ConfigMap,
+    ConfigMap: ConfigMap => Object::ConfigMap,
+        KindInfo {
+            name: "ConfigMap",
+            plural: "configmaps",
+            namespaced: true,
+            watched: Watched::ByName,
+            fields: Fields { metadata: &["name", "namespace", "uid"], object: &["data"], ..CORE.fields },
+            ..CORE
+        };
+
     /// PersistentVolume of the core API (`v1`).
-    PersistentVolume,
+    PersistentVolume: Box<storage::PersistentVolume> => |it| Object::Storage(StorageObject::Volume(it)),
+        KindInfo {
+            name: "PersistentVolume",
+            plural: "persistentvolumes",
+            fields: Fields {
+                spec: &[
+                    "capacity",
+                    "accessModes",
+                    "storageClassName",
+                    "volumeMode",
+                    "volumeAttributesClassName",
+                    "claimRef",
+                    "nodeAffinity",
+                    "csi",
+                    "gcePersistentDisk",
+                    "awsElasticBlockStore",
+                    "cinder",
+                    "azureDisk",
+                    "portworxVolume",
+                ],
+                status: &["phase"],
+                ..OF_STORAGE
+            },
+            ..CORE
+        };
+
     /// PersistentVolumeClaim of the core API (`v1`).
-    PersistentVolumeClaim,
+    PersistentVolumeClaim: Box<storage::PersistentVolumeClaim> => |it| Object::Storage(StorageObject::Claim(it)),
+        KindInfo {
+            name: "PersistentVolumeClaim",
+            plural: "persistentvolumeclaims",
+            namespaced: true,
+            fields: Fields {
+                spec: &[
+                    "volumeName",
+                    "storageClassName",
+                    "accessModes",
+                    "resources",
+                    "volumeMode",
+                    "volumeAttributesClassName",
+                    "selector",
+                    "dataSource",
+                    "dataSourceRef",
+                ],
+                status: &["phase"],
+                ..OF_STORAGE
+            },
+            ..CORE
+        };
+
     /// StorageClass of `storage.k8s.io`, any version.
-    StorageClass,
+    StorageClass: storage::StorageClass => |it| Object::Storage(StorageObject::Class(it)),
+        KindInfo {
+            name: "StorageClass",
+            plural: "storageclasses",
+            fields: Fields { object: &["provisioner", "volumeBindingMode", "allowedTopologies"], ..OF_STORAGE },
+            ..STORAGE
+        };
+
     /// CSINode of `storage.k8s.io`, any version.
-    CsiNode,
+    CsiNode: storage::CsiNode => |it| Object::Storage(StorageObject::Node(it)),
+        KindInfo {
+            name: "CSINode",
+            plural: "csinodes",
+            fields: Fields { spec: &["drivers"], ..OF_STORAGE },
+            ..STORAGE
+        };
+
     /// CSIDriver of `storage.k8s.io`, any version.
-    CsiDriver,
+    CsiDriver: storage::CsiDriver => |it| Object::Storage(StorageObject::Driver(it)),
+        KindInfo {
+            name: "CSIDriver",
+            plural: "csidrivers",
+            fields: Fields { spec: &["storageCapacity"], ..OF_STORAGE },
+            ..STORAGE
+        };
+
     /// CSIStorageCapacity of `storage.k8s.io`, any version.
-    CsiStorageCapacity,
+    CsiStorageCapacity: storage::CsiStorageCapacity => |it| Object::Storage(StorageObject::Capacity(it)),
+        KindInfo {
+            name: "CSIStorageCapacity",
+            plural: "csistoragecapacities",
+            namespaced: true,
+            fields: Fields { object: &["storageClassName", "nodeTopology", "capacity", "maximumVolumeSize"], ..OF_STORAGE },
+            ..STORAGE
+        };
+
     /// VolumeAttachment of `storage.k8s.io`, any version.
-    VolumeAttachment,
+    VolumeAttachment: storage::VolumeAttachment => |it| Object::Storage(StorageObject::Attachment(it)),
+        KindInfo {
+            name: "VolumeAttachment",
+            plural: "volumeattachments",
+            fields: Fields { spec: &["attacher", "nodeName", "source"], ..OF_STORAGE },
+            ..STORAGE
+        };
+
     /// Service of the core API (`v1`).
-    Service,
+    Service: workload::BySet => |it| Object::workload(Workload::by_set(Kind::Service, it)),
+        KindInfo { name: "Service", plural: "services", namespaced: true, fields: OF_WORKLOADS, ..CORE };
+
     /// ReplicationController of the core API (`v1`).
-    ReplicationController,
+    ReplicationController: workload::BySet => |it| Object::workload(Workload::by_set(Kind::ReplicationController, it)),
+        KindInfo {
+            name: "ReplicationController",
+            plural: "replicationcontrollers",
+            namespaced: true,
+            fields: OF_WORKLOADS,
+            ..CORE
+        };
+
     /// ReplicaSet of `apps`, any version.
-    ReplicaSet,
+    ReplicaSet: workload::ByRequirements => |it| Object::workload(Workload::by_requirements(Kind::ReplicaSet, it)),
+        KindInfo { name: "ReplicaSet", plural: "replicasets", namespaced: true, fields: OF_WORKLOADS, ..APPS };
+
     /// StatefulSet of `apps`, any version.
-    StatefulSet,
+    StatefulSet: workload::ByRequirements => |it| Object::workload(Workload::by_requirements(Kind::StatefulSet, it)),
+        KindInfo { name: "StatefulSet", plural: "statefulsets", namespaced: true, fields: OF_WORKLOADS, ..APPS };
 }
 
 impl Kind {
-    /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 18] = [
-        Self::Node,
-        Self::Pod,
-        Self::Namespace,
-        Self::DeviceClass,
-        Self::ResourceSlice,
-        Self::ResourceClaim,
-        Self::ConfigMap,
-        Self::PersistentVolume,
-        Self::PersistentVolumeClaim,
-        Self::StorageClass,
-        Self::CsiNode,
-        Self::CsiDriver,
-        Self::CsiStorageCapacity,
-        Self::VolumeAttachment,
-        Self::Service,
-        Self::ReplicationController,
-        Self::ReplicaSet,
-        Self::StatefulSet,
-    ];
-
-    /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these. The fields of a DeviceClass that
-    /// are read are the same in all versions of `resource.k8s.io`; those of ResourceSlices and ResourceClaims have two forms, which
-    /// are both read: that of `v1beta1`, and that of `v1beta2` and `v1`.
+    /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
-        match kind {
-            "Node" if api_version == "v1" => Some(Self::Node),
-            "Pod" if api_version == "v1" => Some(Self::Pod),
-            "Namespace" if api_version == "v1" => Some(Self::Namespace),
-            "ConfigMap" if api_version == "v1" => Some(Self::ConfigMap),
-            "DeviceClass" if api_version.starts_with("resource.k8s.io/") => Some(Self::DeviceClass),
-            "ResourceSlice" if is_read(api_version) => Some(Self::ResourceSlice),
-            "ResourceClaim" if is_read(api_version) => Some(Self::ResourceClaim),
-            "PersistentVolume" if api_version == "v1" => Some(Self::PersistentVolume),
-            "PersistentVolumeClaim" if api_version == "v1" => Some(Self::PersistentVolumeClaim),
-            "Service" if api_version == "v1" => Some(Self::Service),
-            "ReplicationController" if api_version == "v1" => Some(Self::ReplicationController),
-            "ReplicaSet" if api_version.starts_with("apps/") => Some(Self::ReplicaSet),
-            "StatefulSet" if api_version.starts_with("apps/") => Some(Self::StatefulSet),
-            _ if !api_version.starts_with("storage.k8s.io/") => None,
-            "StorageClass" => Some(Self::StorageClass),
-            "CSINode" => Some(Self::CsiNode),
-            "CSIDriver" => Some(Self::CsiDriver),
-            "CSIStorageCapacity" => Some(Self::CsiStorageCapacity),
-            "VolumeAttachment" => Some(Self::VolumeAttachment),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|known| known.name() == kind && known.info().decodes(api_version))
     }
 
     /// The name of the kind as Kubernetes writes it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Node => "Node",
-            Self::Pod => "Pod",
-            Self::Namespace => "Namespace",
-            Self::DeviceClass => "DeviceClass",
-            Self::ResourceSlice => "ResourceSlice",
-            Self::ResourceClaim => "ResourceClaim",
-            Self::ConfigMap => "ConfigMap",
-            Self::PersistentVolume => "PersistentVolume",
-            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
-            Self::StorageClass => "StorageClass",
-            Self::CsiNode => "CSINode",
-            Self::CsiDriver => "CSIDriver",
-            Self::CsiStorageCapacity => "CSIStorageCapacity",
-            Self::VolumeAttachment => "VolumeAttachment",
-            Self::Service => "Service",
-            Self::ReplicationController => "ReplicationController",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::StatefulSet => "StatefulSet",
-        }
+        self.info().name
     }
-}
-
-/// Whether a version of `resource.k8s.io` has devices and requests in a form that is read here.
-fn is_read(api_version: &str) -> bool {
-    matches!(api_version, "resource.k8s.io/v1" | "resource.k8s.io/v1beta2" | "resource.k8s.io/v1beta1")
 }
 
 impl fmt::Display for Kind {
@@ -195,6 +322,10 @@ impl fmt::Display for Kind {
 }
 
 impl Object {
+    fn workload(workload: Workload) -> Self {
+        Self::Workload(Box::new(workload))
+    }
+
     /// Returns the kind of the object.
     pub fn kind(&self) -> Kind {
         match self {

@@ -6,61 +6,12 @@
 use std::sync::Arc;
 
 use nodesift_cache::CurrentAccountant;
-use nodesift_cache::metadata::{
-    self, Accountant, AccountedNode, ClaimRecord, ClassRecord, Labels, NodeFacts, PodFacts, PodRecord, Pool, Selection,
-    SliceRecord, StorageRecord,
-};
-use nodesift_object::{Kind, Object, Workload};
+use nodesift_cache::metadata::{Accountant, AccountedNode, NodeFacts, PodFacts, Pool, Selection};
+pub use nodesift_cache::{Identity, Record};
+use nodesift_object::{Kind, Object};
 
 /// Kind and UID: what identifies an object for as long as it exists.
 pub type ObjectId = (Kind, Arc<str>);
-
-/// Which object, at which resourceVersion.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Identity {
-    /// Kind of the object.
-    pub kind: Kind,
-    /// `namespace/name` of a namespaced object, else the name.
-    pub key: Arc<str>,
-    /// `metadata.uid`; the key where the source has none.
-    pub uid: Arc<str>,
-    /// `metadata.resourceVersion`; empty where the source has none.
-    pub version: Arc<str>,
-}
-
-impl Identity {
-    /// Returns kind and UID of the object.
-    pub fn id(&self) -> ObjectId {
-        (self.kind, Arc::clone(&self.uid))
-    }
-}
-
-/// Compiled object, in the form in which the cache keeps it.
-#[derive(Debug, Clone)]
-pub enum Record {
-    /// Compiled facts about a node.
-    Node(Box<NodeFacts>),
-    /// A pod that has not ended: bound or pending.
-    Pod(Arc<PodRecord>),
-    /// A pod that has succeeded or failed: it uses nothing, and the cache keeps nothing of it.
-    EndedPod,
-    /// Labels of a Namespace.
-    Namespace(Labels),
-    /// Compiled facts about a DeviceClass.
-    DeviceClass(Box<ClassRecord>),
-    /// Compiled facts about a ResourceSlice.
-    ResourceSlice(Box<SliceRecord>),
-    /// Compiled facts about a ResourceClaim.
-    ResourceClaim(Box<ClaimRecord>),
-    /// The entries of a ConfigMap.
-    ConfigMap(Labels),
-    /// A service or controller.
-    Workload(Box<Workload>),
-    /// A storage object, such as a PersistentVolume or a CSINode.
-    Storage(Box<StorageRecord>),
-    /// An object that a list shows and that does not decode. It exists, so what the cache holds of it stays as it is.
-    Unreadable,
-}
 
 /// Compiled object with its identity.
 #[derive(Debug, Clone)]
@@ -224,18 +175,7 @@ impl Compiler {
 
     /// Compiles an object. [`Self::account`] is left to the caller, who has more of them.
     pub(crate) fn compile_unaccounted(&self, object: &Object) -> Compiled {
-        let record = match object {
-            Object::Node(node) => Record::Node(Box::new(self.pool.node(node, &self.selection))),
-            Object::Pod(pod) if metadata::is_terminated(pod) => Record::EndedPod,
-            Object::Pod(pod) => Record::Pod(Arc::new(self.pool.pod_record(pod, &self.own_schedulers, &self.selection))),
-            Object::DeviceClass(class) => Record::DeviceClass(Box::new(metadata::device_class(class))),
-            Object::ResourceSlice(slice) => Record::ResourceSlice(Box::new(SliceRecord::compile(slice))),
-            Object::ResourceClaim(claim) => Record::ResourceClaim(Box::new(metadata::resource_claim(claim))),
-            Object::ConfigMap(map) => Record::ConfigMap(metadata::config_entries(&map.data)),
-            Object::Namespace(namespace) => Record::Namespace(self.pool.labels(&namespace.metadata.labels)),
-            Object::Workload(workload) => Record::Workload(workload.clone()),
-            Object::Storage(object) => Record::Storage(Box::new(metadata::storage(object))),
-        };
+        let record = Record::compile(object, &self.pool, &self.own_schedulers, &self.selection);
         Compiled { identity: identity(object, &record), record }
     }
 }
@@ -265,7 +205,7 @@ fn account_for_pods(accountant: &dyn Accountant, objects: &mut [Compiled]) {
 /// Gives nodes what they add to sums.
 fn account_for_nodes(accountant: &dyn Accountant, objects: &mut [Compiled]) {
     let nodes = objects.iter_mut().filter_map(|object| match &mut object.record {
-        Record::Node(node) => Some(&mut **node),
+        Record::Node(node) => Some(Arc::make_mut(node)),
         _ => None,
     });
     let mut nodes: Vec<&mut NodeFacts> = nodes.collect();
@@ -288,4 +228,30 @@ fn identity(object: &Object, record: &Record) -> Identity {
     let (uid, version) = object.identity();
     let uid = if uid.is_empty() { Arc::clone(&key) } else { Arc::from(uid) };
     Identity { kind, key, uid, version: Arc::from(version) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// A kind that is declared and not compiled, applied, compared or removed fails here.
+    #[test]
+    fn an_object_of_every_kind_is_held_until_it_is_removed() {
+        let (mut writer, _reader) = nodesift_cache::new();
+        for kind in Kind::ALL {
+            let json = r#"{"metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "7"}}"#;
+            let object = nodesift_object::decode::decode(kind, json).unwrap();
+            assert_eq!(object.kind(), kind);
+            let Compiled { identity, record } = Compiler::new(&[]).compile(&object);
+            let key = if kind.info().namespaced { "ns/a" } else { "a" };
+            assert_eq!((&*identity.key, &*identity.uid, &*identity.version), (key, "u", "7"), "{kind}");
+            assert!(!writer.holds(&record), "{kind}");
+            writer.apply(record.clone());
+            assert!(writer.holds(&record), "{kind}");
+            writer.publish();
+            writer.remove(&identity);
+            assert!(!writer.holds(&record), "{kind}");
+        }
+    }
 }

@@ -8,13 +8,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nodesift_cache as cache;
 use nodesift_cache::metadata::{Accountant, Selection};
+use nodesift_cache::{self as cache, Identity};
 use nodesift_engine::{AccountingSettings, ActiveAccounting};
 use nodesift_object::{Object, Pod};
 use nodesift_sandbox::Runtime;
 use nodesift_sandbox::accounting::AccountingGrants;
-use nodesift_source::change::{Compiler, Record};
+use nodesift_source::change::Compiler;
 use serde_json::json;
 
 #[cfg(feature = "jemalloc")]
@@ -104,7 +104,7 @@ fn live(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (D
         let uids: Vec<String> = numbers().map(|number| format!("u{number}")).collect();
         let started = Instant::now();
         states.iter().for_each(|decoded| apply(&mut writer, &compiler, decoded));
-        uids.iter().for_each(|uid| writer.remove_pod(uid));
+        uids.iter().for_each(|uid| writer.remove(&Identity::pod(uid)));
         writer.publish();
         time += started.elapsed();
         events += 7 * (uids.len() as u64);
@@ -115,8 +115,7 @@ fn live(nodes: u64, pods: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (D
 /// Compiles and applies pods that have been decoded.
 fn apply(writer: &mut cache::Writer, compiler: &Compiler, decoded: &[Object]) {
     for object in decoded {
-        let Record::Pod(pod) = compiler.compile(object).record else { panic!("no pod") };
-        writer.apply_pod(pod);
+        writer.apply(compiler.compile(object).record);
     }
     writer.publish();
 }
@@ -135,8 +134,7 @@ fn empty(nodes: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (cache::Writ
             "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}},
         });
         let compiled = compiler.compile(&Object::Node(serde_json::from_value(node).unwrap()));
-        let Record::Node(node) = compiled.record else { panic!("no node") };
-        writer.apply_node(&node);
+        writer.apply(compiled.record);
     }
     writer.publish();
     (writer, compiler)

@@ -52,11 +52,11 @@ fn once(engine: &Engine, query: &Query) -> AllocationInfo {
 fn cluster(shape: Shape) -> (Writer, Reader) {
     let (mut writer, reader) = cache::new();
     for json in shape.nodes() {
-        writer.apply_node(&metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
     }
     let ours = ["default-scheduler".to_owned()];
     for json in shape.pods() {
-        writer.apply_pod(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &ours));
+        writer.apply(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &ours));
     }
     writer.publish();
     (writer, reader)

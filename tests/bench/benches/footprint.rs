@@ -12,7 +12,7 @@ use std::process::Command;
 
 use cap::Cap;
 use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
-use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_cache::{self as cache, Identity, Reader, Writer};
 use nodesift_fixtures::api_objects::{ApiObjects, Stage};
 use nodesift_fixtures::synthetic::devices::DeviceShape;
 use nodesift_object::Kind;
@@ -159,9 +159,9 @@ fn churn(size: Size) -> Measured {
         let page = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":[{json}]}}"#);
         let objects = compile_page(Kind::Pod, page.as_bytes(), &cluster.compiler);
         window.extend(objects.iter().map(|object| object.identity.uid.to_string()));
-        objects.into_iter().for_each(|object| nodesift_bench::load::apply(&mut cluster.writer, object));
+        objects.into_iter().for_each(|object| cluster.writer.apply(object.record));
         if window.len() > alive as usize {
-            cluster.writer.remove_pod(&window.pop_front().unwrap());
+            cluster.writer.remove(&Identity::pod(&window.pop_front().unwrap()));
         }
         if (number as usize).is_multiple_of(BATCH) {
             cluster.writer.publish();

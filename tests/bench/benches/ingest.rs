@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cpu_time::{ProcessTime, ThreadTime};
-use nodesift_bench::load::{BATCH, PAGE, apply, apply_all, compile_page, load};
+use nodesift_bench::load::{BATCH, PAGE, apply_all, compile_page, load};
 use nodesift_cache::limits::COUNTS_PER_PUBLICATION;
 use nodesift_cache::metadata::{LabelRequirement, PodSelector};
-use nodesift_cache::{self as cache, CountKey, Reader};
+use nodesift_cache::{self as cache, CountKey, Identity, Reader};
 use nodesift_fixtures::api_objects::{ApiObjects, Stage};
 use nodesift_object::selector::Operator;
 use nodesift_object::{Kind, Object};
@@ -113,7 +113,7 @@ fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32
                 for object in &objects {
                     let compiled = compiler.compile(object);
                     uids.push(Arc::clone(&compiled.identity.uid));
-                    apply(&mut writer, compiled);
+                    writer.apply(compiled.record);
                 }
                 if uids.len().is_multiple_of(BATCH) {
                     writer.publish();
@@ -126,7 +126,7 @@ fn events(generator: ApiObjects, pods: u32, group: u32, rounds: u32, counts: u32
         assert_eq!(reader.pods().len(), (pods + group) as usize);
         let clock = Clock::start();
         for batch in uids.chunks(BATCH) {
-            batch.iter().for_each(|uid| writer.remove_pod(uid));
+            batch.iter().for_each(|uid| writer.remove(&Identity::pod(uid)));
             writer.publish();
         }
         let cost = clock.cost();

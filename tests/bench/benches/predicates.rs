@@ -75,10 +75,10 @@ fn cluster(nodes: u32, pods_per_node: u32) -> Arc<Snapshot> {
     let shape = Shape { nodes, pods_per_node, seed: 1 };
     let (mut writer, reader) = cache::new();
     for json in shape.nodes() {
-        writer.apply_node(&metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
     }
     for json in shape.pods() {
-        writer.apply_pod(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &[]));
+        writer.apply(metadata::pod_record(&serde_json::from_str::<Pod>(&json).unwrap(), &[]));
     }
     writer.publish();
     reader.snapshot()

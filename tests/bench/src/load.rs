@@ -2,7 +2,7 @@
 
 use nodesift_cache::Writer;
 use nodesift_object::Kind;
-use nodesift_source::change::{Compiled, Compiler, Record};
+use nodesift_source::change::{Compiled, Compiler};
 use nodesift_source::kube::decode;
 
 /// Events per publication, about as many as accumulate during one on a busy cluster.
@@ -19,20 +19,10 @@ pub fn compile_page(kind: Kind, page: &[u8], compiler: &Compiler) -> Vec<Compile
     page.objects
 }
 
-/// Applies nodes, pods and ResourceSlices.
-pub fn apply(writer: &mut Writer, object: Compiled) {
-    match object.record {
-        Record::Node(node) => writer.apply_node(&node),
-        Record::Pod(pod) => writer.apply_pod(pod),
-        Record::ResourceSlice(slice) => writer.apply_resource_slice(*slice),
-        _ => unreachable!("only nodes, pods and ResourceSlices are generated"),
-    }
-}
-
 /// Applies objects and publishes them in batches.
 pub fn apply_all(writer: &mut Writer, objects: Vec<Compiled>) {
     for (at, object) in objects.into_iter().enumerate() {
-        apply(writer, object);
+        writer.apply(object.record);
         if (at + 1).is_multiple_of(BATCH) {
             writer.publish();
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nodesift_cache as cache;
+use nodesift_cache::{self as cache, Identity};
 use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
 use nodesift_object::Object;
 use nodesift_policy::Policy;
@@ -326,7 +326,7 @@ fn history(seed: u64, policy: &Policy, met: &mut Met) {
             let name = format!("p{number}");
             if let Some((kind, _)) = plain.pods.remove(&name) {
                 met.broken += u64::from(matches!(kind, Kind::Broken(_)));
-                writer.remove_pod(&format!("u-{name}"));
+                writer.remove(&Identity::pod(&format!("u-{name}")));
             }
             if random.u8(0..5) > 0 {
                 let (kind, node) = (Kind::random(random), format!("n{}", random.usize(0..NODES)));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{self, Account, NodeFacts, PodRecord, Selection, SliceRecord};
-use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_cache::metadata::{self, Account, NodeFacts, PodRecord, Pool, Selection};
+use nodesift_cache::{self as cache, Identity, Reader, Record, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
 use nodesift_object::{self as object, Object};
@@ -86,27 +86,14 @@ impl Mirror {
 
     fn apply(&mut self, object: &Value) {
         match decode(object) {
-            Some(Object::Node(node)) => self.writer.apply_node(&self.node(&node)),
-            Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => self.writer.remove_pod(&pod.metadata.uid),
-            Some(Object::Pod(pod)) => self.writer.apply_pod(self.record(&pod)),
-            Some(Object::ConfigMap(map)) => {
-                self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
+            Some(Object::Node(node)) => self.writer.apply(self.node(&node)),
+            Some(Object::Pod(pod)) if metadata::is_terminated(&pod) => {
+                self.writer.remove(&Identity::pod(&pod.metadata.uid))
             }
-            Some(Object::Namespace(namespace)) => {
-                let labels = metadata::labels(&namespace.metadata.labels);
-                self.writer.apply_namespace(&namespace.metadata.name, &labels);
+            Some(Object::Pod(pod)) => self.writer.apply(self.record(&pod)),
+            Some(object) => {
+                self.writer.apply(Record::compile(&object, &Pool::default(), &self.own_schedulers, &self.selection));
             }
-            Some(Object::DeviceClass(class)) => {
-                self.writer.apply_device_class(metadata::device_class(&class));
-            }
-            Some(Object::ResourceSlice(slice)) => {
-                self.writer.apply_resource_slice(SliceRecord::compile(&slice));
-            }
-            Some(Object::ResourceClaim(claim)) => {
-                self.writer.apply_resource_claim(metadata::resource_claim(&claim));
-            }
-            Some(Object::Storage(object)) => self.writer.apply_storage(metadata::storage(&object)),
-            Some(Object::Workload(workload)) => self.writer.apply_workload(&workload),
             None => {}
         }
     }
@@ -132,20 +119,9 @@ impl Mirror {
     }
 
     fn remove(&mut self, object: &Value) {
-        match decode(object) {
-            Some(Object::Node(node)) => self.writer.remove_node(&node.metadata.name),
-            Some(Object::Pod(pod)) => self.writer.remove_pod(&pod.metadata.uid),
-            Some(Object::ConfigMap(map)) => self.writer.remove_config_map(&map.key()),
-            Some(Object::Namespace(namespace)) => self.writer.remove_namespace(&namespace.metadata.name),
-            Some(Object::DeviceClass(class)) => self.writer.remove_device_class(&class.metadata.name),
-            Some(Object::ResourceSlice(slice)) => self.writer.remove_resource_slice(&slice.metadata.name),
-            Some(object @ Object::ResourceClaim(_)) => self.writer.remove_resource_claim(&object.key()),
-            Some(Object::Storage(object)) => self.writer.remove_storage(object.kind(), &object.key()),
-            Some(Object::Workload(workload)) => {
-                let metadata = &workload.metadata;
-                self.writer.remove_workload(workload.kind, &metadata.namespace, &metadata.name);
-            }
-            None => {}
+        if let Some(object) = decode(object) {
+            let identity = Identity::new(object.kind(), &object.key());
+            self.writer.remove(&Identity { uid: object.identity().0.into(), ..identity });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::{self, PodRecord};
-use nodesift_cache::{self as cache, OverlayError, Reader, Writer};
+use nodesift_cache::{self as cache, Identity, OverlayError, Reader, Writer};
 use nodesift_engine::{Candidate, Engine, Error, OverlaySpec, PodRef, Preemption};
 use nodesift_object::Pod;
 use nodesift_tests::timing;
@@ -30,7 +30,7 @@ fn cluster() -> (Writer, Reader) {
     let node = json!({
         "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "200000"}}
     });
-    writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     (writer, reader)
 }
 
@@ -56,20 +56,20 @@ fn question(victims: &[&str]) -> Preemption {
 #[test]
 fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody() {
     let (mut writer, reader) = cluster();
-    writer.apply_pod(record("victim"));
+    writer.apply(record("victim"));
     writer.publish();
     let engine = engine(reader);
     let query = question(&["victim"]);
     assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0));
 
     let is_unsettled = |error: Error| matches!(error, Error::Overlay(OverlayError::Unsettled { .. }));
-    writer.apply_pod(PodRecord { terminating: true, ..record("victim") });
+    writer.apply(PodRecord { terminating: true, ..record("victim") });
     assert!(is_unsettled(engine.preempt(&query).unwrap_err()), "nothing was published meanwhile");
     writer.publish();
     assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "the next publication shows it");
 
     // A removed pod still takes resources in the newest snapshot.
-    writer.remove_pod("victim");
+    writer.remove(&Identity::pod("victim"));
     assert!(is_unsettled(engine.preempt(&query).unwrap_err()));
     writer.publish();
     assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "there is room without it");
@@ -78,7 +78,7 @@ fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody
 #[test]
 fn preemption_is_not_answered_from_a_cluster_as_it_is_not() {
     let (mut writer, reader) = cluster();
-    writer.apply_pod(record("victim"));
+    writer.apply(record("victim"));
     writer.publish();
     let engine = engine(reader);
     let what_if = OverlaySpec { removed: vec![PodRef::Uid("victim".to_owned())], ..OverlaySpec::default() };
@@ -93,7 +93,7 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     let first = record("victim-0");
     for number in 0..VICTIMS {
         let name: Arc<str> = Arc::from(format!("victim-{number}"));
-        writer.apply_pod(PodRecord { uid: Arc::clone(&name), name, ..first.clone() });
+        writer.apply(PodRecord { uid: Arc::clone(&name), name, ..first.clone() });
     }
     writer.publish();
     let engine = engine(reader);

@@ -63,7 +63,7 @@ pub(crate) fn facts(rows: u32) -> Arc<dyn Facts> {
     for row in 0..rows {
         let node = json!({"metadata": {"name": format!("n{row}"), "labels": {label_key(row % LABEL_KEYS): "x"}}, "status": {"allocatable": {"cpu": "4"}}});
         let node: Node = serde_json::from_value(node).expect("a node");
-        writer.apply_node(&metadata::node(&node));
+        writer.apply(metadata::node(&node));
     }
     writer.publish();
     let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).expect("a pod");

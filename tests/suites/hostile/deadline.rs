@@ -43,7 +43,7 @@ fn engine_granting(guest: &Guest, on_error: OnError, grants: &Grants) -> Engine 
     let (mut writer, reader) = cache::new();
     for name in ["a", "b"] {
         let node = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
-        writer.apply_node(&metadata::node(&node));
+        writer.apply(metadata::node(&node));
     }
     writer.publish();
     let runtime = Runtime::start(None).unwrap();

@@ -53,7 +53,7 @@ fn cluster(nodes: u32, pods: u32) -> (cache::Writer, cache::Reader) {
             "status": {"allocatable": {"cpu": "64", "memory": "64Gi", "pods": "1000"}},
         }))
         .unwrap();
-        writer.apply_node(&metadata::node(&node));
+        writer.apply(metadata::node(&node));
     }
     for number in 0..pods {
         let pod: Pod = serde_json::from_value(json!({
@@ -68,7 +68,7 @@ fn cluster(nodes: u32, pods: u32) -> (cache::Writer, cache::Reader) {
             },
         }))
         .unwrap();
-        writer.apply_pod(metadata::pod_record(&pod, &[]));
+        writer.apply(metadata::pod_record(&pod, &[]));
     }
     writer.publish();
     (writer, reader)
@@ -305,7 +305,7 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
     for round in 0..ROUNDS {
         // The arguments follow from the number of rows: one more node makes others of them.
         let node = json!({"metadata": {"name": format!("more-{round}"), "labels": {"zone": "z1"}}});
-        writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         writer.publish();
         let pods = vec![PodRef::Whole(Box::new(pod()))];
         let query = Query {
@@ -475,7 +475,7 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
     let annotations = json!({"listed": "a", "secret": "b"});
     let node = json!({"metadata": {"name": "n", "annotations": annotations}});
     let held = Selection::annotations(held);
-    writer.apply_node(&metadata::node_selecting(&serde_json::from_value(node).unwrap(), &held));
+    writer.apply(metadata::node_selecting(&serde_json::from_value(node).unwrap(), &held));
     writer.publish();
     let pod = json!({"metadata": {"name": "p", "namespace": "default", "annotations": annotations}});
     let pod: Pod = serde_json::from_value(pod).unwrap();

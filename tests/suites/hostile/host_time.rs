@@ -36,7 +36,7 @@ fn many_terms() -> Arc<dyn Facts> {
     const TERMS: u32 = 100;
     let (mut writer, reader) = cache::new();
     let node = json!({"metadata": {"name": "n", "labels": {"zone": "a"}}});
-    writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     for number in 0..PODS {
         let term = |term: u32| {
             let absent = json!({"key": format!("k{number}-{term}"), "operator": "DoesNotExist"});
@@ -48,7 +48,7 @@ fn many_terms() -> Arc<dyn Facts> {
             "spec": {"nodeName": "n", "affinity": {"podAntiAffinity":
                 {"requiredDuringSchedulingIgnoredDuringExecution": terms}}},
         });
-        writer.apply_pod(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &[]));
+        writer.apply(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &[]));
     }
     writer.publish();
     let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).unwrap();
@@ -84,7 +84,7 @@ fn many_volumes() -> Arc<dyn Facts> {
         metadata::storage(&object)
     };
     let (mut writer, reader) = cache::new();
-    writer.apply_storage(record(&json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+    writer.apply(record(&json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"namespace": "default", "name": "c"}, "spec": {"storageClassName": "s"}})));
     let labels: serde_json::Map<_, _> = (0..LABELS).map(|label| (format!("l{label}"), json!("x"))).collect();
     let volume = record(&json!({"apiVersion": "v1", "kind": "PersistentVolume",
@@ -92,7 +92,7 @@ fn many_volumes() -> Arc<dyn Facts> {
     let StorageRecord::Volume(volume) = volume else { panic!("a volume") };
     for number in 0..VOLUMES {
         let name = format!("v{number}").into();
-        writer.apply_storage(StorageRecord::Volume(metadata::Volume { name, ..volume.clone() }));
+        writer.apply(StorageRecord::Volume(metadata::Volume { name, ..volume.clone() }));
     }
     writer.publish();
     let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p", "namespace": "default"}})).unwrap();

@@ -21,7 +21,7 @@ const PAGE: usize = 65_536;
 fn serving(guest: &Guest) -> (Engine, Arc<Module>) {
     let (mut writer, reader) = cache::new();
     let node = serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap();
-    writer.apply_node(&metadata::node(&node));
+    writer.apply(metadata::node(&node));
     writer.publish();
     let runtime = Runtime::start(None).unwrap();
     let grants = Grants { lifetime: Lifetime::Reused, ..default_grants() };

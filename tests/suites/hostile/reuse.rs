@@ -5,8 +5,10 @@ mod facts;
 mod values;
 mod world;
 
+use nodesift_cache::Identity;
 use nodesift_cache::metadata::{self, ClassRecord};
 use nodesift_engine::{Candidate, Cycle, Nodes, PodRef, Preemption, Query};
+use nodesift_object::Kind;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
@@ -101,7 +103,7 @@ fn a_label_text_that_goes_with_its_last_node_changes_the_verdict_of_the_others()
     world.node(NODES, "gold");
     world.writer.publish();
     assert_eq!(world.fits(), [format!("n{NODES}")]);
-    world.writer.remove_node(&format!("n{NODES}"));
+    world.writer.remove(&Identity::node(&format!("n{NODES}")));
     world.writer.publish();
     assert_eq!(world.fits().len(), NODES);
 }
@@ -117,7 +119,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
         for _ in 0..random.usize(1..3) {
             let number = random.usize(0..NODES + 4);
             match random.u8(0..8) {
-                0 => world.writer.remove_node(&format!("n{number}")),
+                0 => world.writer.remove(&Identity::node(&format!("n{number}"))),
                 1 => world.node(number, "gold"),
                 other => world.node(number, ["silver", "bronze", ""][usize::from(other) % 3]),
             }
@@ -149,7 +151,7 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
         let victim = json!({
             "metadata": {"name": node, "namespace": "default", "uid": node}, "spec": {"nodeName": node}
         });
-        world.writer.apply_pod(metadata::pod_record(&object(victim), &[]));
+        world.writer.apply(metadata::pod_record(&object(victim), &[]));
     }
     world.writer.publish();
     assert_eq!(world.fits(), ["n3"]);
@@ -182,10 +184,10 @@ fn what_a_device_class_serves_is_asked_again_though_there_is_no_node() {
         world.writer.publish();
         assert_eq!(world.ask().cycle, Cycle::Rejected);
         let serving = ClassRecord { name: "gpus".into(), serves: Some("x.io/gpu".into()), ..ClassRecord::default() };
-        world.writer.apply_device_class(serving);
+        world.writer.apply(serving);
         world.writer.publish();
         assert_eq!(world.ask().cycle, Cycle::EachNode, "{nodes} nodes");
-        world.writer.remove_device_class("gpus");
+        world.writer.remove(&Identity::new(Kind::DeviceClass, "gpus"));
         world.writer.publish();
         assert_eq!(world.ask().cycle, Cycle::Rejected, "{nodes} nodes");
     }
@@ -251,15 +253,15 @@ fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the
         world.fits().len()
     };
     assert_eq!(publish(&mut |_| ()), NODES);
-    assert_eq!(publish(&mut |world| world.writer.remove_node("n9")), 0, "the last row went");
+    assert_eq!(publish(&mut |world| world.writer.remove(&Identity::node("n9"))), 0, "the last row went");
     assert_eq!(publish(&mut |world| world.node(9, "silver")), NODES);
     // Another node in its row, so that there are as many rows as before.
     let replace = &mut |world: &mut World| {
-        world.writer.remove_node("n9");
+        world.writer.remove(&Identity::node("n9"));
         world.node(11, "silver");
     };
     assert_eq!(publish(replace), 0);
-    assert_eq!(publish(&mut |world| world.writer.remove_node("n11")), 0);
+    assert_eq!(publish(&mut |world| world.writer.remove(&Identity::node("n11"))), 0);
     assert_eq!(publish(&mut |world| world.node(9, "silver")), NODES);
 }
 
@@ -283,7 +285,7 @@ fn a_row_that_went_is_no_reason_any_more() {
     world.cordoned_node(NODES, &json!({}));
     world.writer.publish();
     assert_eq!(world.fits().len(), 0);
-    world.writer.remove_node(&format!("n{NODES}"));
+    world.writer.remove(&Identity::node(&format!("n{NODES}")));
     world.writer.publish();
     assert_eq!(world.fits().len(), NODES);
 }
@@ -348,7 +350,7 @@ fn odd_label_keys_spoil_no_cached_verdict() {
     let mut world = World::new(&gold());
     let apply = |world: &mut World, number: usize, tier: &str| {
         let node = json!({"metadata": {"name": format!("n{number}"), "labels": labels(tier)}});
-        world.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        world.writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         world.writer.publish();
     };
     let read_odd_keys = |world: &World| {

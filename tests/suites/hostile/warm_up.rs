@@ -38,7 +38,7 @@ impl World {
         let (mut writer, reader) = cache::new();
         for number in 0..NODES {
             let node = json!({"metadata": {"name": format!("n{number}"), "labels": {"tier": "silver"}}});
-            writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         }
         writer.publish();
         let writer = Arc::new(Mutex::new(writer));

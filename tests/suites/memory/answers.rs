@@ -35,7 +35,7 @@ impl Cluster {
     pub(crate) fn new(shape: Shape) -> Self {
         let (mut writer, reader) = cache::new();
         for json in shape.nodes() {
-            writer.apply_node(&metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_str::<Node>(&json).unwrap()));
         }
         let mut uids = Vec::new();
         let pending = PENDING.iter().map(|(_, json)| (*json).to_owned());
@@ -44,7 +44,7 @@ impl Cluster {
             if is_pending {
                 uids.push(record.uid.to_string());
             }
-            writer.apply_pod(record);
+            writer.apply(record);
         }
         writer.publish();
         Self { writer, reader, uids }

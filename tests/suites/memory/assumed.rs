@@ -57,7 +57,7 @@ fn record(pod: &Value) -> PodRecord {
 fn is_counted_in_full(name: &str, pod: impl Fn(usize) -> Value) {
     let node: Node = serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap();
     let (mut writer, reader) = cache::new();
-    writer.apply_node(&metadata::node(&node));
+    writer.apply(metadata::node(&node));
     let until = Instant::now() + Duration::from_secs(3600);
     let mut counted = 0;
     let taken = measure(|| {

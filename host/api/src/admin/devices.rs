@@ -135,7 +135,7 @@ mod tests {
             spec.as_object_mut().unwrap().entry(field).or_insert(value);
         }
         let slice = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap();
-        writer.apply_resource_slice(SliceRecord::compile(&slice));
+        writer.apply(SliceRecord::compile(&slice));
     }
 
     fn result(pool: &str, device: &str) -> Value {
@@ -145,7 +145,7 @@ mod tests {
     fn claim(writer: &mut Writer, name: &str, results: &[Value]) {
         let claim = json!({"metadata": {"name": name, "uid": name},
                            "status": {"allocation": {"devices": {"results": results}}}});
-        writer.apply_resource_claim(resource_claim(&serde_json::from_value(claim).unwrap()));
+        writer.apply(resource_claim(&serde_json::from_value(claim).unwrap()));
     }
 
     fn in_flight(writer: &mut Writer, uid: &str, results: &[Value]) {
@@ -156,7 +156,7 @@ mod tests {
     fn nodes(writer: &mut Writer) {
         for (name, rack) in [("a", "1"), ("b", "2")] {
             let node = json!({"metadata": {"name": name, "labels": {"rack": rack}}});
-            writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         }
     }
 

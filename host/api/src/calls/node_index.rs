@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn an_index_of_another_epoch_is_replaced_and_the_same_index_has_no_difference() {
         let (mut writer, reader) = cache::new();
-        writer.apply_node(&metadata::node(&serde_json::from_str(r#"{"metadata":{"name":"a"}}"#).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_str(r#"{"metadata":{"name":"a"}}"#).unwrap()));
         writer.publish();
         let snapshot = reader.snapshot();
         let index = node_index(&snapshot, &v1::Bitmaps::default());

@@ -110,7 +110,7 @@ mod tests {
         let nodes = limits::NODE_INDEX_PART * 2 + 1;
         for node in 0..nodes {
             let json = format!(r#"{{"metadata":{{"name":"node-{node}"}}}}"#);
-            writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_str(&json).unwrap()));
         }
         writer.publish();
         let snapshot = reader.snapshot();

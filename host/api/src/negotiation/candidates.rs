@@ -150,7 +150,7 @@ mod tests {
             let (mut writer, reader) = cache::new();
             for node in &nodes {
                 let object = json!({"metadata": {"name": node.name, "labels": node.labels}});
-                writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+                writer.apply(metadata::node(&serde_json::from_value(object).unwrap()));
             }
             writer.publish();
             let snapshot = reader.snapshot();

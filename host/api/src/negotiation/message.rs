@@ -213,7 +213,7 @@ mod tests {
         let (mut writer, reader) = cache::new();
         for name in ["n0", "n1"] {
             let object = json!({"metadata": {"name": name}});
-            writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_value(object).unwrap()));
         }
         writer.publish();
         let snapshot = reader.snapshot();

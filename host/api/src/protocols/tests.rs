@@ -33,7 +33,7 @@ fn snapshot(nodes: usize) -> Arc<Snapshot> {
     let (mut writer, reader) = cache::new();
     for node in 0..nodes {
         let node = json!({"metadata": {"name": format!("node-{}", node * 7 % nodes)}});
-        writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     }
     writer.publish();
     reader.snapshot()

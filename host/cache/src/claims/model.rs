@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::{ClaimObstacle, InFlightError};
 use crate::devices::SeenDevice;
 use crate::metadata::{self, Hold, PodFacts, Selection, SliceRecord};
-use crate::{Claims, ExtendedClaim, Generation, Row, Snapshot, Writer, new};
+use crate::{Claims, ExtendedClaim, Generation, Identity, Row, Snapshot, Writer, new};
+use nodesift_object::Kind;
 use nodesift_object::claim::AllocatedDevice;
 
 /// The objects: claims by `namespace/name`, classes by name, devices in flight by UID.
@@ -259,8 +260,8 @@ fn random_histories_leave_claims_equal_to_a_recount() {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         let mut model = Model::default();
-        writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap()));
-        writer.apply_resource_slice(slice());
+        writer.apply(metadata::node(&serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap()));
+        writer.apply(slice());
         writer.publish();
         let (mut published, mut changed) = (reader.snapshot().generation(), Generation::default());
         for _ in 0..120 {
@@ -352,11 +353,11 @@ fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
             if let Some(decided) = decided.filter(|_| is_set(&claim, "/status/allocation") && random.bool()) {
                 claim["status"]["allocation"]["devices"]["results"] = decided.clone().into();
             }
-            writer.apply_resource_claim(record(&claim));
+            writer.apply(record(&claim));
             model.set(&key, Some(claim));
         }
         5 => {
-            writer.remove_resource_claim(&key);
+            writer.remove(&Identity::new(Kind::ResourceClaim, &key));
             model.set(&key, None);
         }
         6..9 => {
@@ -372,12 +373,12 @@ fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
         10 => {
             let class = random_class(random);
             let name = text(&class, "/metadata/name").to_owned();
-            writer.apply_device_class(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
+            writer.apply(metadata::device_class(&serde_json::from_value(class.clone()).unwrap()));
             model.classes.insert(name, class);
         }
         _ => {
             let name = format!("c{}", random.u8(0..3));
-            writer.remove_device_class(&name);
+            writer.remove(&Identity::new(Kind::DeviceClass, &name));
             model.classes.remove(&name);
         }
     }
@@ -387,18 +388,18 @@ fn event(random: &mut fastrand::Rng, writer: &mut Writer, model: &mut Model) {
 fn an_old_snapshot_never_changes() {
     let (mut writer, reader) = new();
     let claim = |uid: &str| json!({"metadata": {"name": "c", "namespace": "ns", "uid": uid}});
-    writer.apply_resource_claim(record(&claim("u1")));
+    writer.apply(record(&claim("u1")));
     writer.hold_in_flight("u1", &[]).unwrap();
     writer.publish();
     let old = Arc::clone(reader.snapshot().claims());
     writer.release_in_flight("u1");
-    writer.remove_resource_claim("ns/c");
+    writer.remove(&Identity::new(Kind::ResourceClaim, "ns/c"));
     writer.publish();
     assert!(old.is_in_flight("u1") && old.claim("ns/c").is_some());
     let claims = Arc::clone(reader.snapshot().claims());
     assert!(!claims.is_in_flight("u1") && claims.claim("ns/c").is_none());
     // Nothing new: the same claims, at no cost.
-    writer.remove_resource_claim("ns/c");
+    writer.remove(&Identity::new(Kind::ResourceClaim, "ns/c"));
     writer.release_in_flight("u1");
     writer.publish();
     assert!(Arc::ptr_eq(&claims, reader.snapshot().claims()));

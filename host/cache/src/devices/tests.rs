@@ -11,7 +11,8 @@ use self::gather::{Held, View, gather, is_relevant, view_of};
 use self::random::{random_node, random_result, random_slice, slice};
 use super::{Device, DeviceNodes, SeenCounter, SeenPool};
 use crate::metadata::{Hold, NodeFacts, SliceRecord};
-use crate::{NodeInterface, Overlay, Row, Snapshot, Writer, new};
+use crate::{Identity, NodeInterface, Overlay, Row, Snapshot, Writer, new};
+use nodesift_object::Kind;
 use nodesift_object::claim::AllocatedDevice;
 use nodesift_object::device::ResourceSlice;
 
@@ -39,24 +40,24 @@ impl Model {
         match random.u8(0..16) {
             0..3 => {
                 let node = random_node(random);
-                writer.apply_node(&node);
+                writer.apply(node.clone());
                 self.nodes.insert(node.name.to_string(), node);
             }
             3 => {
                 let name = format!("n{}", random.u8(0..6));
-                writer.remove_node(&name);
+                writer.remove(&Identity::node(&name));
                 self.nodes.remove(&name);
             }
             4..10 => {
                 let slice = random_slice(random);
                 let record = SliceRecord::compile(&slice);
-                writer.apply_resource_slice(record.clone());
-                assert!(writer.holds_resource_slice(&record));
+                writer.apply(record.clone());
+                assert!(writer.holds(&record.into()));
                 self.slices.insert(slice.metadata.name.clone(), slice);
             }
             10 => {
                 let name = format!("s{}", random.u8(0..12));
-                writer.remove_resource_slice(&name);
+                writer.remove(&Identity::new(Kind::ResourceSlice, &name));
                 self.slices.remove(&name);
             }
             11..14 => {
@@ -231,15 +232,15 @@ fn local(node: &str, model: &str) -> SliceRecord {
 fn rows_share_what_did_not_change_and_only_changed_rows_are_logged() {
     let (mut writer, reader) = new();
     for name in ["a", "b"] {
-        writer.apply_node(&node(name));
-        writer.apply_resource_slice(local(name, "x"));
+        writer.apply(node(name));
+        writer.apply(local(name, "x"));
     }
     writer.publish();
     let before = reader.snapshot();
     let held: AllocatedDevice = serde_json::from_str(r#"{"driver":"d","pool":"b","device":"g1"}"#).unwrap();
     let hold = Hold::compile(&held).unwrap();
     writer.hold_devices([&hold]);
-    writer.apply_resource_slice(local("a", "x"));
+    writer.apply(local("a", "x"));
     writer.publish();
     let after = reader.snapshot();
     let pools = |snapshot: &Snapshot, row| snapshot.devices().seen_by(Row(row)).unwrap();
@@ -261,8 +262,8 @@ fn rows_share_what_did_not_change_and_only_changed_rows_are_logged() {
 fn equal_devices_have_one_number_which_no_other_device_gets() {
     let (mut writer, reader) = new();
     for name in ["a", "b"] {
-        writer.apply_node(&node(name));
-        writer.apply_resource_slice(local(name, "x"));
+        writer.apply(node(name));
+        writer.apply(local(name, "x"));
     }
     let mut numbers = BTreeSet::new();
     for step in 0..5 {
@@ -273,15 +274,15 @@ fn equal_devices_have_one_number_which_no_other_device_gets() {
         assert_eq!((Arc::ptr_eq(&a[0].device, &b[0].device), a[1].device.id), (same, b[1].device.id));
         assert!(numbers.insert(a[0].device.id), "given twice");
         assert_eq!(a[0].device.traits().number, b[1].device.traits().number);
-        writer.apply_resource_slice(local("a", &format!("y{step}")));
+        writer.apply(local("a", &format!("y{step}")));
     }
 }
 
 #[test]
 fn attributes_are_found_by_full_name() {
     let (mut writer, reader) = new();
-    writer.apply_node(&node("a"));
-    writer.apply_resource_slice(local("a", "x"));
+    writer.apply(node("a"));
+    writer.apply(local("a", "x"));
     writer.publish();
     let device = Arc::clone(&reader.snapshot().devices().seen_by(Row(0)).unwrap()[0].devices[0].device);
     for (name, is_found) in [("d/model", true), ("model", true), ("e/model", false), ("d/", false), ("d/x", false)] {
@@ -296,7 +297,7 @@ fn a_device_is_the_same_whatever_devices_are_beside_it() {
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut writer, reader) = new();
-    writer.apply_node(&node("a"));
+    writer.apply(node("a"));
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut met = 0;
     for round in 0..300 {
@@ -320,8 +321,8 @@ fn a_device_is_the_same_whatever_devices_are_beside_it() {
         let kept = text
             .replace(r#""name":"s""#, &format!(r#""name":"k{round}""#))
             .replace(r#""p""#, &format!(r#""p{round}""#));
-        writer.apply_resource_slice(SliceRecord::compile(&slice(&kept)));
-        writer.apply_resource_slice(SliceRecord::compile(&written));
+        writer.apply(SliceRecord::compile(&slice(&kept)));
+        writer.apply(SliceRecord::compile(&written));
         writer.publish();
         let snapshot = reader.snapshot();
         let pools = snapshot.devices().seen_by(Row(0)).unwrap();
@@ -351,15 +352,15 @@ fn wide() -> SliceRecord {
 #[test]
 fn rows_that_see_the_same_share_one_list_before_and_after_a_claim_holds_a_device() {
     let (mut writer, reader) = new();
-    ["a", "b"].iter().for_each(|name| writer.apply_node(&node(name)));
-    writer.apply_resource_slice(wide());
+    ["a", "b"].iter().for_each(|name| writer.apply(node(name)));
+    writer.apply(wide());
     writer.publish();
     let lists = |snapshot: &Snapshot| [0, 1].map(|row| snapshot.devices().seen_by(Row(row)).unwrap());
     let [a, b] = lists(&reader.snapshot());
     assert!(Arc::ptr_eq(&a, &b) && !a[0].devices[0].exclusive());
     let held: AllocatedDevice = serde_json::from_str(r#"{"driver":"d","pool":"wide","device":"g"}"#).unwrap();
     writer.hold_devices(&Hold::compile(&held));
-    writer.apply_node(&node("c"));
+    writer.apply(node("c"));
     writer.publish();
     let [a, b] = lists(&reader.snapshot());
     assert!(Arc::ptr_eq(&a, &b) && a[0].devices[0].exclusive());
@@ -370,7 +371,7 @@ fn rows_that_see_the_same_share_one_list_before_and_after_a_claim_holds_a_device
 #[test]
 fn a_new_node_of_an_overlay_sees_what_is_for_all_nodes() {
     let (mut writer, reader) = new();
-    writer.apply_resource_slice(wide());
+    writer.apply(wide());
     writer.publish();
     let overlay = Overlay { nodes: vec![node("new")], ..Overlay::default() };
     let overlaid = reader.snapshot().with(writer.pods(), &overlay).unwrap();
@@ -381,8 +382,8 @@ fn a_new_node_of_an_overlay_sees_what_is_for_all_nodes() {
 #[test]
 fn hostile_slices_cost_at_most_their_pool() {
     let (mut writer, reader) = new();
-    writer.apply_node(&node("a"));
-    writer.apply_resource_slice(local("a", "x"));
+    writer.apply(node("a"));
+    writer.apply(local("a", "x"));
     let devices: Vec<String> = (0..10_000)
         .map(|number| {
             format!(
@@ -398,11 +399,11 @@ fn hostile_slices_cost_at_most_their_pool() {
             "devices":[{devices}],
             "pool":{{"name":"big","generation":9223372036854775807,"resourceSliceCount":2}}}}}}"#
     );
-    writer.apply_resource_slice(SliceRecord::compile(&slice(&big)));
+    writer.apply(SliceRecord::compile(&slice(&big)));
     let counters = r#"{"metadata":{"name":"counters"},"spec":{"driver":"d","allNodes":true,"sharedCounters":[{"name":"c",
         "counters":{"x":{"value":"9e30"}}}],"pool":{"name":"big","generation":9223372036854775807,
         "resourceSliceCount":2}}}"#;
-    writer.apply_resource_slice(SliceRecord::compile(&slice(counters)));
+    writer.apply(SliceRecord::compile(&slice(counters)));
     for number in 0..3 {
         let held = format!(r#"{{"driver":"d","pool":"big","device":"g{number}"}}"#);
         writer.hold_devices(&Hold::compile(&serde_json::from_str(&held).unwrap()));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::metadata::volumes::DiskKind;
 use crate::metadata::{self, NodeFacts};
-use crate::{Obstacle, Row, Snapshot, new};
+use crate::{Identity, Obstacle, Row, Snapshot, new};
 use nodesift_object::{Kind, Pod, StorageObject};
 
 /// The objects, as JSON texts are turned into them.
@@ -176,7 +176,7 @@ fn random_histories_leave_volumes_equal_to_a_recount() {
         let (mut writer, reader) = new();
         let mut model = Model::default();
         let class = r#"{"metadata":{"name":"s"},"provisioner":"csi.example.com"}"#;
-        writer.apply_storage(metadata::storage(&StorageObject::Class(serde_json::from_str(class).unwrap())));
+        writer.apply(metadata::storage(&StorageObject::Class(serde_json::from_str(class).unwrap())));
         let mut kept: Option<(Arc<Snapshot>, BTreeMap<String, View>)> = None;
         for _ in 0..200 {
             event(&mut random, &mut writer, &mut model);
@@ -198,17 +198,17 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::Writer, model: &mut Mod
     let gone = random.u8(0..4) == 0;
     match random.u8(0..8) {
         0 if gone => {
-            writer.remove_node(&name("n"));
+            writer.remove(&Identity::node(&name("n")));
             model.nodes.remove(&name("n"));
         }
         0 => {
-            writer.apply_node(&node(&name("n")));
+            writer.apply(node(&name("n")));
             model.nodes.insert(name("n"));
         }
         1 => {
             let (kind, key) = (Kind::CsiNode, name("n"));
             if gone {
-                writer.remove_storage(kind, &key);
+                writer.remove(&Identity::new(kind, &key));
                 model.limits.remove(&key);
                 return;
             }
@@ -217,14 +217,14 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::Writer, model: &mut Mod
             let json = format!(
                 r#"{{"metadata":{{"name":"{key}"}},"spec":{{"drivers":[{{"name":"{DRIVER}","allocatable":{{"count":{count}}}}}]}}}}"#
             );
-            writer.apply_storage(metadata::storage(&StorageObject::Node(serde_json::from_str(&json).unwrap())));
+            writer.apply(metadata::storage(&StorageObject::Node(serde_json::from_str(&json).unwrap())));
             model.limits.insert(key, limit);
         }
         2 => {
             // Claims of pods' ephemeral volumes, and named ones.
             let key = if random.u8(0..3) == 0 { format!("p{number}-e") } else { format!("c{}", number % 3) };
             if gone {
-                writer.remove_storage(Kind::PersistentVolumeClaim, &format!("ns/{key}"));
+                writer.remove(&Identity::new(Kind::PersistentVolumeClaim, &format!("ns/{key}")));
                 model.claims.remove(&key);
                 return;
             }
@@ -236,13 +236,13 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::Writer, model: &mut Mod
                 r#"{{"metadata":{{"name":"{key}","namespace":"ns","ownerReferences":[{{"uid":"{owner}","controller":true}}]}},
                     "spec":{{"volumeName":"{volume}","storageClassName":{class}}}}}"#
             );
-            writer.apply_storage(metadata::storage(&StorageObject::Claim(serde_json::from_str(&json).unwrap())));
+            writer.apply(metadata::storage(&StorageObject::Claim(serde_json::from_str(&json).unwrap())));
             model.claims.insert(key, Claim { volume, has_class, owner });
         }
         3 => {
             let key = format!("pv{}", number % 3);
             if gone {
-                writer.remove_storage(Kind::PersistentVolume, &key);
+                writer.remove(&Identity::new(Kind::PersistentVolume, &key));
                 model.volumes.remove(&key);
                 return;
             }
@@ -254,13 +254,13 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::Writer, model: &mut Mod
             };
             let json =
                 format!(r#"{{"metadata":{{"name":"{key}"}},"spec":{{"storageClassName":"s{class}",{source}}}}}"#);
-            writer.apply_storage(metadata::storage(&StorageObject::Volume(serde_json::from_str(&json).unwrap())));
+            writer.apply(metadata::storage(&StorageObject::Volume(serde_json::from_str(&json).unwrap())));
             model.volumes.insert(key, handle);
         }
         4 => {
             let key = name("va");
             if gone {
-                writer.remove_storage(Kind::VolumeAttachment, &key);
+                writer.remove(&Identity::new(Kind::VolumeAttachment, &key));
                 model.attachments.remove(&key);
                 return;
             }
@@ -269,16 +269,16 @@ fn event(random: &mut fastrand::Rng, writer: &mut crate::Writer, model: &mut Mod
                 r#"{{"metadata":{{"name":"{key}"}},
                     "spec":{{"attacher":"{DRIVER}","nodeName":"{node}","source":{{"persistentVolumeName":"{volume}"}}}}}}"#
             );
-            writer.apply_storage(metadata::storage(&StorageObject::Attachment(serde_json::from_str(&json).unwrap())));
+            writer.apply(metadata::storage(&StorageObject::Attachment(serde_json::from_str(&json).unwrap())));
             model.attachments.insert(key, (node, volume));
         }
         _ if gone => {
-            writer.remove_pod(&format!("uid-{}", name("p")));
+            writer.remove(&Identity::pod(&format!("uid-{}", name("p"))));
             model.pods.remove(&name("p"));
         }
         _ => {
             let pod = random_pod(random, &name("p"));
-            writer.apply_pod(metadata::pod_record(&pod, &[]));
+            writer.apply(metadata::pod_record(&pod, &[]));
             model.pods.insert(name("p"), pod);
         }
     }
@@ -322,12 +322,12 @@ fn a_storage_object_that_says_nothing_new_changes_no_generation() {
     let volume = StorageObject::Volume(serde_json::from_str(json).unwrap());
     let mut generations = BTreeSet::new();
     for _ in 0..3 {
-        writer.apply_storage(metadata::storage(&volume));
+        writer.apply(metadata::storage(&volume));
         writer.publish();
         generations.insert(reader.snapshot().generation());
     }
     assert_eq!(generations.len(), 1);
-    writer.remove_storage(Kind::PersistentVolume, "v");
+    writer.remove(&Identity::new(Kind::PersistentVolume, "v"));
     writer.publish();
     assert!(reader.snapshot().generation() > *generations.first().unwrap());
 }
@@ -335,12 +335,12 @@ fn a_storage_object_that_says_nothing_new_changes_no_generation() {
 #[test]
 fn pods_without_volumes_do_not_make_volumes_be_counted_again() {
     let (mut writer, reader) = new();
-    writer.apply_node(&node("n0"));
+    writer.apply(node("n0"));
     writer.publish();
     let before = reader.snapshot();
     let counted: *const _ = before.attachments();
     let plain = r#"{"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"nodeName":"n0"}}"#;
-    writer.apply_pod(metadata::pod_record(&serde_json::from_str(plain).unwrap(), &[]));
+    writer.apply(metadata::pod_record(&serde_json::from_str(plain).unwrap(), &[]));
     writer.publish();
     assert!(std::ptr::eq(counted, reader.snapshot().attachments()));
 }

@@ -47,11 +47,11 @@ mod tests {
     use super::*;
     use crate::limits::CHANGE_LOG_ENTRIES;
     use crate::metadata;
-    use crate::{self as cache, Writer};
+    use crate::{self as cache, Identity, Writer};
 
     fn add(writer: &mut Writer, name: &str, zone: u8) {
         let json = format!(r#"{{"metadata":{{"name":"{name}","labels":{{"zone":"{zone}"}}}}}}"#);
-        writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_str(&json).unwrap()));
     }
 
     fn names(snapshot: &Snapshot) -> Vec<Arc<str>> {
@@ -70,7 +70,7 @@ mod tests {
                 for _ in 0..random.usize(0..4) {
                     let name = format!("n{}", random.u8(0..16));
                     if random.u8(0..3) == 0 {
-                        writer.remove_node(&name);
+                        writer.remove(&Identity::node(&name));
                     } else {
                         add(&mut writer, &name, random.u8(0..3));
                     }
@@ -121,7 +121,7 @@ mod tests {
         let before = reader.snapshot();
         for _ in 0..CHANGE_LOG_ENTRIES / 2 {
             add(&mut writer, "b", 0);
-            writer.remove_node("b");
+            writer.remove(&Identity::node("b"));
         }
         writer.publish();
         assert_eq!(reader.snapshot().node_index_difference(before.node_index_generation()), None);

@@ -16,8 +16,7 @@ use crate::metadata::{Amounts, Conditions, Labels, Moment, PodFacts, PodRecord, 
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
-use crate::objects::config_maps::ConfigMaps;
-use crate::objects::{Attachments, StorageTable, VolumeUse, Workloads};
+use crate::objects::{Attachments, Objects, StorageTable, VolumeUse, Workloads};
 use crate::parties::PartyAnswers;
 use crate::pods::classes::PodClass;
 use crate::pods::{ControllerRows, CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
@@ -30,9 +29,7 @@ pub(crate) struct Publication {
     pub(crate) generation: Generation,
     pub(crate) ownership: u64,
     pub(crate) nodes: NodeTable,
-    pub(crate) storage: StorageTable,
-    pub(crate) workloads: Workloads,
-    pub(crate) config_maps: ConfigMaps,
+    pub(crate) objects: Objects,
     pub(crate) nominated: Nominated,
     pub(crate) served_by_device_class: Arc<FxHashSet<Arc<str>>>,
     pub(crate) claims: Arc<Claims>,
@@ -50,9 +47,7 @@ impl Publication {
             generation: Generation(0),
             ownership: 0,
             nodes: NodeTable::default(),
-            storage: StorageTable::default(),
-            workloads: Workloads::default(),
-            config_maps: ConfigMaps::default(),
+            objects: Objects::default(),
             nominated: Nominated::default(),
             served_by_device_class: Arc::default(),
             claims: Arc::default(),
@@ -400,17 +395,17 @@ impl Snapshot {
 
     /// The value of an entry of a ConfigMap, which is named `namespace/name`.
     pub fn config_entry(&self, config_map: &str, key: &str) -> Option<&Arc<str>> {
-        self.published.config_maps.entry(config_map, key)
+        self.published.objects.config_maps.entry(config_map, key)
     }
 
     /// Services and controllers of pods, with their selectors.
     pub fn workloads(&self) -> &Workloads {
-        &self.published.workloads
+        &self.published.objects.workloads
     }
 
     /// Storage objects by kind and key.
     pub fn storage(&self) -> &StorageTable {
-        &self.published.storage
+        &self.published.objects.storage
     }
 
     /// Disks and claims in use by pods on nodes.
@@ -427,8 +422,8 @@ impl Snapshot {
 
     /// Volumes that CSI drivers have attached, or must attach for pods on nodes.
     pub fn attachments(&self) -> &Attachments {
-        let Publication { nodes, storage, .. } = &self.published;
-        let (volumes, names) = (nodes.volumes(), nodes.index().names());
+        let Publication { nodes, objects, .. } = &self.published;
+        let (volumes, names, storage) = (nodes.volumes(), nodes.index().names(), &objects.storage);
         match self.below_volumes() {
             Some((below, touched)) => {
                 below.attachments();

@@ -1,4 +1,4 @@
-//! ResourceClaims, DeviceClasses and allocations in flight that come, change and go. Start with [`Writer::apply_resource_claim`].
+//! ResourceClaims, DeviceClasses and allocations in flight that come, change and go. Start with [`Writer::hold_in_flight`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,13 +11,13 @@ use nodesift_object::claim::AllocatedDevice;
 
 impl Writer {
     /// Adds a ResourceClaim, or replaces what is known of the one of its name.
-    pub fn apply_resource_claim(&mut self, record: ClaimRecord) {
+    pub(super) fn apply_resource_claim(&mut self, record: ClaimRecord) {
         let change = self.claims.apply(record);
         self.claims_changed(change);
     }
 
     /// Removes a ResourceClaim by its `namespace/name`.
-    pub fn remove_resource_claim(&mut self, key: &str) {
+    pub(super) fn remove_resource_claim(&mut self, key: &str) {
         let change = self.claims.remove(key);
         self.claims_changed(change);
     }
@@ -100,7 +100,7 @@ impl Writer {
     }
 
     /// Adds a DeviceClass, or replaces what is known of the one of its name.
-    pub fn apply_device_class(&mut self, record: ClassRecord) {
+    pub(super) fn apply_device_class(&mut self, record: ClassRecord) {
         let serves: Vec<Arc<str>> = record.served_resources().collect();
         let serves_others = self.device_classes.insert(&record.name, &serves);
         if self.claims.apply_class(record) {
@@ -111,7 +111,7 @@ impl Writer {
     }
 
     /// Removes the DeviceClass of this name.
-    pub fn remove_device_class(&mut self, name: &str) {
+    pub(super) fn remove_device_class(&mut self, name: &str) {
         let serves_others = self.device_classes.remove(name);
         if self.claims.remove_class(name) {
             self.claims_changed(Some(HoldChange::default()));

@@ -1,28 +1,13 @@
-//! ResourceSlices that come, change and go, and devices that claims hold. Rows follow at the next publication.
+//! Devices that claims hold. Rows follow at the next publication.
 
 use super::Writer;
 use crate::columns::Delta;
 use crate::columns::change_log::NodeInterface;
 use crate::columns::drift::Drift;
 use crate::devices::Miscounted;
-use crate::metadata::{Hold, SliceRecord};
+use crate::metadata::Hold;
 
 impl Writer {
-    /// Adds a ResourceSlice, or replaces what is known of the one of its name.
-    pub fn apply_resource_slice(&mut self, record: SliceRecord) {
-        self.devices.apply_slice(record);
-    }
-
-    /// Removes the ResourceSlice of this name.
-    pub fn remove_resource_slice(&mut self, name: &str) {
-        self.devices.remove_slice(name);
-    }
-
-    /// Whether this is what is held of a ResourceSlice.
-    pub fn holds_resource_slice(&self, record: &SliceRecord) -> bool {
-        self.devices.holds_slice(record)
-    }
-
     /// An allocated claim comes to hold devices. Devices that are not known are held all the same.
     pub(crate) fn hold_devices<'a>(&mut self, holds: impl IntoIterator<Item = &'a Hold>) {
         holds.into_iter().for_each(|hold| self.devices.apply_hold(Delta::Add, hold));

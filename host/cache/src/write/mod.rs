@@ -5,8 +5,9 @@
 //! | `writer` | the writer, publication, and the one path on which pods change columns: start here |
 //! | `nodes` | nodes that come, change and go |
 //! | `placement` | which pods are on which node, and how a pod gets there |
-//! | `objects` | namespaces, ConfigMaps, storage objects, workloads |
-//! | `devices` | ResourceSlices, and devices that claims hold |
+//! | `record` | objects of every kind: applied, removed, compared with a source |
+//! | `namespaces` | namespaces that come, change and go |
+//! | `devices` | devices that claims hold |
 //! | `claims` | ResourceClaims, DeviceClasses, allocations in flight |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
@@ -17,7 +18,7 @@
 //! | `parties` | what external parties say of nodes |
 //! | `sums` | which named sums there are |
 //! | `repair` | nodes recounted after drift or an interrupted change |
-//! | `held` | what is held of an object, compared with a source |
+//! | `held` | nodes and pods in the cache, compared with a source |
 //! | `metrics` | counters of assumptions |
 //! | `failpoint`, `defect` | where a test can interrupt a change or break a cell |
 
@@ -32,11 +33,12 @@ pub(crate) mod failpoint;
 mod gone;
 mod held;
 mod metrics;
+mod namespaces;
 mod nodes;
-mod objects;
 mod ownership;
 mod parties;
 mod placement;
+mod record;
 mod recount;
 mod repair;
 mod sums;
@@ -49,4 +51,5 @@ pub use accounts::{CurrentAccountant, UnknownAccounts};
 pub use allocations::{AllocationChange, AllocationEvent};
 pub use assumed::{AssumeError, Assumption, Overdue, Placed, Plan};
 pub use metrics::Metrics;
+pub use record::{Identity, Record};
 pub use writer::{SharedWriter, Writer, new};

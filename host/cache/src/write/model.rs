@@ -19,6 +19,7 @@ use crate::limits::DICTIONARY_DEAD_MIN;
 use crate::metadata::*;
 use crate::*;
 use nodesift_negotiation::Suitability;
+use nodesift_object::Kind;
 use nodesift_object::node::Taint;
 
 pub(crate) use random::*;
@@ -360,11 +361,11 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
             match random.u8(0..10) {
                 0..3 => {
                     let node = random_node(&mut random, &node_name);
-                    writer.apply_node(&node);
+                    writer.apply(node.clone());
                     model.nodes.insert(node_name, node);
                 }
                 3 => {
-                    writer.remove_node(&node_name);
+                    writer.remove(&Identity::node(&node_name));
                     model.remove_node(&node_name);
                 }
                 4..9 => {
@@ -374,11 +375,11 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                         model.bind_as_decided(&mut random, &mut pod);
                     }
                     model.apply_pod(pod.clone());
-                    writer.apply_pod(pod);
+                    writer.apply(pod);
                 }
                 _ => {
                     let uid = format!("{pod_name}-{}", random.u8(0..2));
-                    writer.remove_pod(&uid);
+                    writer.remove(&Identity::pod(&uid));
                     model.remove_pod(&uid);
                 }
             }
@@ -398,7 +399,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                         model.namespaces.insert(name.to_owned(), labels);
                     }
                     false => {
-                        writer.remove_namespace(name);
+                        writer.remove(&Identity::new(Kind::Namespace, name));
                         model.namespaces.remove(name);
                     }
                 }
@@ -472,8 +473,8 @@ fn a_no_op_update_changes_no_generation() {
     let pod = random_pod(&mut random, "p", Some(text("n")));
     let mut generations = BTreeSet::new();
     for _ in 0..3 {
-        writer.apply_node(&node);
-        writer.apply_pod(pod.clone());
+        writer.apply(node.clone());
+        writer.apply(pod.clone());
         writer.publish();
         generations.insert(reader.snapshot().generation());
     }
@@ -484,7 +485,7 @@ fn a_no_op_update_changes_no_generation() {
 fn keys_that_no_node_carries_make_no_column() {
     let (mut writer, reader) = new();
     let mut random = fastrand::Rng::with_seed(2);
-    writer.apply_node(&NodeFacts { labels: [(text("zone"), text("a"))].into(), ..random_node(&mut random, "n") });
+    writer.apply(NodeFacts { labels: [(text("zone"), text("a"))].into(), ..random_node(&mut random, "n") });
     writer.publish();
     let snapshot = reader.snapshot();
     for key in 0..1_000 {
@@ -501,7 +502,7 @@ fn a_dictionary_of_ever_new_texts_is_compacted() {
     let plain = random_node(&mut random, "n");
     for value in 0..10_000 {
         let labels = [(text("heartbeat"), text(&format!("{value}")))];
-        writer.apply_node(&NodeFacts { labels: labels.into(), ..plain.clone() });
+        writer.apply(NodeFacts { labels: labels.into(), ..plain.clone() });
         writer.publish();
         let column = reader.snapshot().label_column("heartbeat").unwrap();
         let code = column.codes.get(Row(0)).copied().unwrap();
@@ -519,17 +520,17 @@ fn classes_of_devices_raise_the_generation_though_there_is_no_node() {
         serves: Some(text(resource)),
         ..ClassRecord::default()
     };
-    writer.apply_device_class(serving("gpu", "example.com/gpu"));
+    writer.apply(serving("gpu", "example.com/gpu"));
     writer.publish();
     let after = reader.snapshot();
     assert!(!before.device_class_serves("example.com/gpu") && after.device_class_serves("example.com/gpu"));
     assert!(after.generation() > before.generation());
-    writer.apply_device_class(serving("other", "example.com/gpu"));
-    writer.remove_device_class("gpu");
+    writer.apply(serving("other", "example.com/gpu"));
+    writer.remove(&Identity::new(Kind::DeviceClass, "gpu"));
     writer.publish();
     let shared = reader.snapshot();
     assert!(shared.device_class_serves("example.com/gpu"), "another class still serves it");
-    writer.remove_device_class("other");
+    writer.remove(&Identity::new(Kind::DeviceClass, "other"));
     writer.publish();
     assert!(!reader.snapshot().device_class_serves("example.com/gpu"));
     assert!(reader.snapshot().generation() > shared.generation());

@@ -1,4 +1,4 @@
-//! Nodes that come, change and go. Start with [`Writer::apply_node`].
+//! Nodes that come, change and go. Start with `apply_node`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::metadata::{Amounts, NodeFacts};
 
 impl Writer {
     /// Adds a node, or replaces what is known of the node of that name.
-    pub fn apply_node(&mut self, node: &NodeFacts) {
+    pub(super) fn apply_node(&mut self, node: &NodeFacts) {
         let name = &node.name;
         let begun = self.placement.begin([name]);
         if self.nodes.row(name).is_none_or(|row| self.nodes.labels().rows().get(row) != Some(&node.labels)) {
@@ -32,7 +32,7 @@ impl Writer {
         step();
         if is_new {
             for pod in self.placement.on(name).to_vec() {
-                self.apply(Delta::Add, row, &pod);
+                self.apply_to_row(Delta::Add, row, &pod);
             }
         }
         self.placement.end(begun);
@@ -40,7 +40,7 @@ impl Writer {
 
     /// Removes a node. Its pods stay known, and count again once a node of that name appears; pods that were only assumed
     /// on it are pending again.
-    pub fn remove_node(&mut self, name: &str) {
+    pub(super) fn remove_node(&mut self, name: &str) {
         // A row is about to move: what the columns hold of it must equal the sum of its pods.
         self.repair_nodes(self.placement.unfinished());
         self.placement.take_unfinished();
@@ -51,7 +51,7 @@ impl Writer {
         self.devices.node_changed(name);
         self.revert_assumed_on(name);
         for pod in self.placement.on(name).to_vec() {
-            self.apply(Delta::Remove, row, &pod);
+            self.apply_to_row(Delta::Remove, row, &pod);
         }
         let (nodes, placement) = (&mut self.nodes, &self.placement);
         let pods_on = |node: &str| placement.on(node);

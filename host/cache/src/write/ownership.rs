@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::metadata::{Ownership, PodFacts};
     use crate::write::model::{random_node, random_pod, text};
-    use crate::{Snapshot, new};
+    use crate::{Identity, Snapshot, new};
 
     const SCHEDULERS: [&str; 3] = ["a", "b", "c"];
 
@@ -109,16 +109,16 @@ mod tests {
                             next.facts = Arc::new(PodFacts { scheduler_name, ..(*next.facts).clone() });
                             next.ownership = *ownership;
                         }
-                        writer.apply_pod(next.clone());
+                        writer.apply(next.clone());
                         pods.insert(name, next);
                     }
                     5 => {
-                        writer.remove_pod(&name);
+                        writer.remove(&Identity::pod(&name));
                         pods.remove(&name);
                     }
                     6 => {
                         let facts = random_node(&mut random, &node);
-                        writer.apply_node(&facts);
+                        writer.apply(facts.clone());
                         nodes.insert(node, facts);
                     }
                     7 => drop(writer.assume(&name, &node, until)),
@@ -146,10 +146,10 @@ mod tests {
             }
             writer.publish();
             let (mut fresh, fresh_reader) = new();
-            nodes.values().for_each(|node| fresh.apply_node(node));
+            nodes.values().for_each(|node| fresh.apply(node.clone()));
             for pod in pods.values() {
                 let ownership = if recounts == 0 { pod.ownership } else { pod.ownership_by(&own) };
-                fresh.apply_pod(pod.owned(ownership));
+                fresh.apply(pod.owned(ownership));
                 assert_eq!(writer.pods().by_uid(&pod.uid).unwrap().ownership, ownership, "{pod:?}");
             }
             fresh.publish();

@@ -123,8 +123,8 @@ impl Placement {
 impl Writer {
     /// Adds a pod, or replaces what is known of it; its ownership stays what it was first. A pod of the same namespace and name under
     /// another UID is removed. An assumption about the pod ends where the pod is bound, and stays where it is not.
-    pub fn apply_pod(&mut self, pod: impl Into<Arc<PodRecord>>) {
-        let pod = self.with_first_ownership(pod.into());
+    pub(super) fn apply_pod(&mut self, pod: Arc<PodRecord>) {
+        let pod = self.with_first_ownership(pod);
         let pod = self.accounted(&pod).into_owned();
         let pod = self.reconcile(pod);
         self.gone.revive(&pod.uid);
@@ -132,7 +132,7 @@ impl Writer {
     }
 
     /// Removes a pod: deleted, or terminated, which uses no resources either. A request about it that comes later is refused.
-    pub fn remove_pod(&mut self, uid: &str) {
+    pub(super) fn remove_pod(&mut self, uid: &str) {
         self.assumed.end(uid, End::Conflict);
         self.gone.note(uid);
         self.take_pod(uid);
@@ -224,7 +224,7 @@ impl Writer {
         step();
         let row = pod.node_name.as_ref().and_then(|node| self.nodes.row(node));
         if let Some(row) = row {
-            self.apply(delta, row, pod);
+            self.apply_to_row(delta, row, pod);
         }
     }
 }

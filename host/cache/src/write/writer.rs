@@ -1,7 +1,7 @@
 //! The writer: components, publication, and the one path on which pods change columns.
 //!
-//! Start with [`Writer::apply`], then [`Writer::publish`]. A change is recorded in the change log of exactly the interfaces
-//! that it affects. Nodes are in `nodes`, pods in `placement`, all other objects in `objects`.
+//! Start with [`Writer::apply`] in `record`, then [`Writer::publish`]. A change is recorded in the change log of exactly the interfaces
+//! that it affects. Nodes are in `nodes`, pods in `placement`; what both have to do with rows is here.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,9 +25,8 @@ use crate::devices::DeviceTable;
 use crate::metadata::{Amounts, PodRecord};
 use crate::nodes::Epoch;
 use crate::nodes::table::{Dictionaries, NodeTable};
-use crate::objects::config_maps::ConfigMaps;
+use crate::objects::Objects;
 use crate::objects::device_classes::DeviceClasses;
-use crate::objects::{StorageTable, Workloads};
 use crate::parties::PartyTable;
 use crate::pods::PodIndex;
 use crate::pods::account_change::AccountChange;
@@ -57,9 +56,7 @@ pub struct Writer {
     pub(super) dictionaries: Dictionaries,
     pub(super) counts: Counts,
     pub(super) advertised: Advertised,
-    pub(super) storage: StorageTable,
-    pub(super) workloads: Workloads,
-    pub(super) config_maps: ConfigMaps,
+    pub(super) objects: Objects,
     pub(super) device_classes: DeviceClasses,
     pub(super) devices: DeviceTable,
     pub(super) claims: ClaimTable,
@@ -137,9 +134,7 @@ impl Writer {
             dictionaries: Dictionaries::default(),
             counts: Counts::default(),
             advertised: Advertised::default(),
-            storage: StorageTable::default(),
-            workloads: Workloads::default(),
-            config_maps: ConfigMaps::default(),
+            objects: Objects::default(),
             device_classes: DeviceClasses::default(),
             devices: DeviceTable::default(),
             claims: ClaimTable::default(),
@@ -176,9 +171,7 @@ impl Writer {
             generation: self.generation,
             ownership: self.ownership.count(),
             nodes: self.nodes.clone(),
-            storage: self.storage.clone(),
-            workloads: self.workloads.clone(),
-            config_maps: self.config_maps.clone(),
+            objects: self.objects.clone(),
             nominated: self.placement.nominated().clone(),
             served_by_device_class: Arc::clone(self.device_classes.served()),
             claims: Arc::clone(self.claims.shown()),
@@ -192,7 +185,7 @@ impl Writer {
     }
 
     /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns, but for [`Self::change_accounts`].
-    pub(super) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
+    pub(super) fn apply_to_row(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
         let event = match delta {
             Delta::Add => AllocationChange::Added,
             Delta::Remove => AllocationChange::Removed,

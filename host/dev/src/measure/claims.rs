@@ -12,11 +12,11 @@ use super::rounds::timed;
 use super::testbed::{STRIDE, TestbedError};
 use nodesift::cluster::compiler_of;
 use nodesift_cache::metadata::{self, ClaimRecord};
-use nodesift_cache::{Device, Reader, Row, SharedWriter, Writer};
+use nodesift_cache::{Device, Identity, Reader, Row, SharedWriter, Writer};
 use nodesift_engine::selectors::{Answer, Selectors};
 use nodesift_engine::{ActivePolicy, Engine, Error, PodRef, Query};
 use nodesift_fixtures::synthetic::devices::{DRIVER, DeviceShape, PENDING, PendingPod, class_json};
-use nodesift_object::{Object, ResourceClaim};
+use nodesift_object::{Kind, Object, ResourceClaim};
 use nodesift_source::Loader;
 
 /// Replicas of a pending pod for so many devices: all of them can be placed.
@@ -138,14 +138,14 @@ impl ClaimBed {
         let node = round.wrapping_mul(STRIDE).checked_rem(self.more.len());
         let Some(record) = node.and_then(|node| self.more.get(node)) else { return };
         let mut writer = self.writer.lock();
-        writer.apply_resource_claim(record.clone());
+        writer.apply(record.clone());
         writer.publish();
     }
 
     /// Removes the claim that [`Self::allocate`] has allocated, and publishes.
     pub(crate) fn release(&self) {
         let mut writer = self.writer.lock();
-        writer.remove_resource_claim(&format!("bench/{ALLOCATED}"));
+        writer.remove(&Identity::new(Kind::ResourceClaim, &format!("bench/{ALLOCATED}")));
         writer.publish();
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::rounds::timed;
 use super::testbed::{Template, Testbed};
 use nodesift_cache::metadata::{LabelRequirement, PodRecord, PodSelector};
-use nodesift_cache::{CountKey, Row};
+use nodesift_cache::{CountKey, Identity, Row};
 use nodesift_engine::{Candidate, Engine, Error, PodRef, Preemption};
 use nodesift_fixtures::synthetic::NAMESPACES;
 use nodesift_object::selector::Operator;
@@ -99,8 +99,8 @@ pub(crate) fn pod_event(testbed: &Testbed, rounds: usize) -> Duration {
         |_| Ok(next.next()),
         |pod| {
             let Some(pod) = pod else { return Ok(()) };
-            writer.remove_pod(&pod.uid);
-            writer.apply_pod(pod);
+            writer.remove(&Identity::pod(&pod.uid));
+            writer.apply(pod);
             writer.publish();
             held = testbed.reader().snapshot();
             Ok(())

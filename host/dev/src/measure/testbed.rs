@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use nodesift_cache::metadata::{self, PodRecord, Pool, Selection};
-use nodesift_cache::{Reader, Row, SharedWriter, Writer};
+use nodesift_cache::{Identity, Reader, Row, SharedWriter, Writer};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_source::change::Compiler;
@@ -105,11 +105,11 @@ impl Testbed {
     ) -> Result<Self, TestbedError> {
         let pool = Pool::default();
         for json in shape.nodes() {
-            writer.apply_node(&pool.node(&serde_json::from_str::<Node>(&json)?, &Selection::default()));
+            writer.apply(pool.node(&serde_json::from_str::<Node>(&json)?, &Selection::default()));
             applied();
         }
         for json in shape.pods() {
-            writer.apply_pod(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &Selection::default()));
+            writer.apply(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &Selection::default()));
             applied();
         }
         let pods = PENDING.iter().map(|(_, json)| serde_json::from_str(json)).collect::<Result<Vec<Pod>, _>>()?;
@@ -146,7 +146,7 @@ impl Testbed {
             let record = metadata::pod_record(pod, own).on_node(None);
             let uids: Vec<String> = (0..REPLICAS).map(|replica| format!("bench-{at}-{replica}")).collect();
             for uid in &uids {
-                writer.apply_pod(renamed(&record, uid));
+                writer.apply(renamed(&record, uid));
             }
             templates.push(Template { name: name(pod), uids, record });
         }
@@ -166,14 +166,14 @@ impl Testbed {
         let node = row.map(|row| Arc::from(snapshot.node_name(Row(row))));
         let record = template.map_or(&self.unrelated, |template| &template.record);
         let mut writer = self.writer.lock();
-        writer.apply_pod(renamed(record, BOUND).on_node(node));
+        writer.apply(renamed(record, BOUND).on_node(node));
         writer.publish();
     }
 
     /// Removes the pod that [`Self::bind`] has bound, and publishes.
     pub(crate) fn unbind(&self) {
         let mut writer = self.writer.lock();
-        writer.remove_pod(BOUND);
+        writer.remove(&Identity::pod(BOUND));
         writer.publish();
     }
 
@@ -190,7 +190,7 @@ impl Testbed {
         let mut writer = self.writer.lock();
         for more in victims.len()..pods {
             let pod = renamed(&self.unrelated, &format!("bench-victim-{more}")).on_node(Some(Arc::clone(&node)));
-            writer.apply_pod(pod.clone());
+            writer.apply(pod.clone());
             victims.push(pod);
         }
         writer.publish();
@@ -202,7 +202,7 @@ impl Testbed {
                 *amount += free(name).unwrap_or(0);
             }
             last.facts = Arc::new(facts);
-            writer.apply_pod(last.clone());
+            writer.apply(last.clone());
             writer.publish();
         }
         victims.into_iter().map(|pod| pod.uid.to_string()).collect()

@@ -54,7 +54,7 @@ impl World {
             let names: BTreeSet<Arc<str>> =
                 with_sums.iter().flat_map(|node| node.sums.iter().map(|(name, _)| Arc::clone(name))).collect();
             writer.declare_sums(&Vec::from_iter(names));
-            with_sums.iter().for_each(|node| writer.apply_node(node));
+            with_sums.into_iter().for_each(|node| writer.apply(node));
             writer.publish();
         }
         Self { snapshot: reader.snapshot(), policy, now: Clock::default().now() }
@@ -85,7 +85,7 @@ impl World {
 fn node_with(compiler: &Compiler, object: &Object, sums: &BTreeMap<String, i64>) -> Option<NodeFacts> {
     let Record::Node(node) = compiler.compile(object).record else { return None };
     let sums = sums.iter().map(|(name, sum)| (Arc::from(name.as_str()), *sum)).collect();
-    Some(NodeFacts { sums, ..*node })
+    Some(NodeFacts { sums, ..Arc::unwrap_or_clone(node) })
 }
 
 /// Answer of a module to one question.

@@ -11,7 +11,7 @@ use nodesift_object::storage::{
     BIND_COMPLETED_ANNOTATION, CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATION, MIGRATED_PLUGINS_ANNOTATION,
     SELECTED_NODE_ANNOTATION,
 };
-use nodesift_object::{Kind, Object};
+use nodesift_object::{Fields, Kind, OWNED_METADATA, Object};
 use nodesift_sandbox::Interface;
 use serde_json::{Map, Value, json};
 
@@ -30,10 +30,6 @@ const NODE_FACTS: [(&str, &[&str]); 10] = [
     ("cluster-attachments", &["status.allocatable"]),
 ];
 // contract: end
-
-/// Fields of the metadata of pods and of storage objects that can be read.
-const METADATA: [&str; 7] =
-    ["name", "namespace", "uid", "labels", "annotations", "deletionTimestamp", "ownerReferences"];
 
 /// Annotations of storage objects and claims that can be read.
 const READ_ANNOTATIONS: [&str; 6] = [
@@ -98,43 +94,6 @@ const POD_STATUS: [&str; 8] = [
 
 /// Fields of a container's status that can be read.
 const CONTAINER_STATUS: [&str; 3] = ["name", "resources", "allocatedResources"];
-
-/// Fields of a PersistentVolume's spec that can be read.
-const VOLUME_SPEC: [&str; 13] = [
-    "capacity",
-    "accessModes",
-    "storageClassName",
-    "volumeMode",
-    "volumeAttributesClassName",
-    "claimRef",
-    "nodeAffinity",
-    "csi",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "cinder",
-    "azureDisk",
-    "portworxVolume",
-];
-
-/// Fields of a PersistentVolumeClaim's spec that can be read.
-const CLAIM_SPEC: [&str; 9] = [
-    "volumeName",
-    "storageClassName",
-    "accessModes",
-    "resources",
-    "volumeMode",
-    "volumeAttributesClassName",
-    "selector",
-    "dataSource",
-    "dataSourceRef",
-];
-
-/// Fields of a CSIStorageCapacity that can be read.
-const CAPACITY: [&str; 4] = ["storageClassName", "nodeTopology", "capacity", "maximumVolumeSize"];
-
-/// Fields of a ResourceSlice's spec that can be read.
-const SLICE_SPEC: [&str; 8] =
-    ["driver", "pool", "nodeName", "allNodes", "nodeSelector", "perDeviceNodeSelection", "devices", "sharedCounters"];
 
 /// Selection of the fields of objects that are kept.
 pub(super) struct Pruning<'a> {
@@ -215,7 +174,7 @@ impl<'a> Pruning<'a> {
                 *found = each(found, fields);
             }
         }
-        let metadata = picked(&pod["metadata"], &METADATA);
+        let metadata = picked(&pod["metadata"], &OWNED_METADATA);
         let mut kept = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
         if status.as_object().is_some_and(|status| !status.is_empty()) {
             kept["status"] = status;
@@ -226,27 +185,7 @@ impl<'a> Pruning<'a> {
 
     /// An object of another kind.
     pub(super) fn other(kind: Kind, object: &Value) -> Value {
-        // Of the object itself, of its spec, and of its status.
-        let (metadata, fields, spec, status): (&[&str], &[&str], &[&str], &[&str]) = match kind {
-            Kind::Namespace => (&["name", "uid", "labels"], &[], &[], &[]),
-            Kind::ConfigMap => (&["name", "namespace", "uid"], &["data"], &[], &[]),
-            Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
-                (&["name", "namespace", "uid"], &[], &["selector"], &[])
-            }
-            Kind::PersistentVolume => (&METADATA, &[], &VOLUME_SPEC, &["phase"]),
-            Kind::PersistentVolumeClaim => (&METADATA, &[], &CLAIM_SPEC, &["phase"]),
-            Kind::StorageClass => (&METADATA, &["provisioner", "volumeBindingMode", "allowedTopologies"], &[], &[]),
-            Kind::CsiNode => (&METADATA, &[], &["drivers"], &[]),
-            Kind::CsiDriver => (&METADATA, &[], &["storageCapacity"], &[]),
-            Kind::CsiStorageCapacity => (&METADATA, &CAPACITY, &[], &[]),
-            Kind::VolumeAttachment => (&METADATA, &[], &["attacher", "nodeName", "source"], &[]),
-            Kind::DeviceClass => {
-                (&["name", "uid", "creationTimestamp"], &[], &["extendedResourceName", "selectors"], &[])
-            }
-            Kind::ResourceSlice => (&["name", "uid"], &[], &SLICE_SPEC, &[]),
-            Kind::ResourceClaim => (&METADATA, &[], &["devices"], &["allocation", "reservedFor", "devices"]),
-            Kind::Node | Kind::Pod => (&["name"], &[], &[], &[]),
-        };
+        let Fields { metadata, object: fields, spec, status } = kind.info().fields;
         let mut kept = picked(object, &["apiVersion", "kind"]);
         kept["metadata"] = picked(&object["metadata"], metadata);
         cut_annotations(&mut kept, &|key| READ_ANNOTATIONS.contains(&key));

@@ -18,10 +18,10 @@ fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {
 /// The facts of a pod on one node, `n` in zone `a`, among claims, classes and slices.
 fn context(pod: Value, claims: &[Value], classes: &[Value], slices: &[Value]) -> Context {
     let (mut writer, reader) = new();
-    writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": "n", "labels": {"zone": "a"}}}))));
-    claims.iter().for_each(|claim| writer.apply_resource_claim(metadata::resource_claim(&read(claim))));
-    classes.iter().for_each(|class| writer.apply_device_class(metadata::device_class(&read(class))));
-    slices.iter().for_each(|slice| writer.apply_resource_slice(SliceRecord::compile(&read(slice))));
+    writer.apply(metadata::node(&read(&json!({"metadata": {"name": "n", "labels": {"zone": "a"}}}))));
+    claims.iter().for_each(|claim| writer.apply(metadata::resource_claim(&read(claim))));
+    classes.iter().for_each(|class| writer.apply(metadata::device_class(&read(class))));
+    slices.iter().for_each(|slice| writer.apply(SliceRecord::compile(&read(slice))));
     writer.publish();
     let selection = Selection { pod_claims: true, ..Selection::default() };
     let mut pod = pod;

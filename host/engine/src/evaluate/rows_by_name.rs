@@ -117,7 +117,7 @@ mod tests {
             let (mut writer, reader) = cache::new();
             for _ in 0..nodes {
                 let node = serde_json::json!({"metadata": {"name": format!("{}", random.u64(..))}});
-                writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+                writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
             }
             writer.publish();
             let snapshot = reader.snapshot();

@@ -41,8 +41,8 @@ fn context(snapshot: &Arc<Snapshot>, labels: &str) -> Arc<Context> {
 /// A cluster of two nodes; one of them has a label.
 fn cluster() -> Arc<Snapshot> {
     let (mut writer, reader) = nodesift_cache::new();
-    writer.apply_node(&node("n1", r#"{"zone":"a"}"#));
-    writer.apply_node(&node("n2", "{}"));
+    writer.apply(node("n1", r#"{"zone":"a"}"#));
+    writer.apply(node("n2", "{}"));
     writer.publish();
     reader.snapshot()
 }
@@ -128,8 +128,8 @@ fn a_leaf_keeps_the_newest_verdict_of_a_lineage_and_few_lineages() {
 #[test]
 fn a_column_of_a_pointwise_predicate_is_valid_but_for_changed_rows() {
     let (mut writer, reader) = nodesift_cache::new();
-    writer.apply_node(&node("n1", r#"{"zone":"a"}"#));
-    writer.apply_node(&node("n2", "{}"));
+    writer.apply(node("n1", r#"{"zone":"a"}"#));
+    writer.apply(node("n2", "{}"));
     writer.publish();
     let before = reader.snapshot();
     let recorder = Recorder::new(context(&before, "{}"), true);
@@ -138,7 +138,7 @@ fn a_column_of_a_pointwise_predicate_is_valid_but_for_changed_rows() {
     let verdict = Verdict::ByRow(RowVerdict::new(codes, Arc::default(), None));
     let cached = CachedVerdict::new(Lineage(1), verdict, 2, recorder.take(), before.generation());
     assert!(matches!(cached.validity(&context(&before, "{}"), false), Validity::Valid));
-    writer.apply_node(&node("n2", r#"{"zone":"b"}"#));
+    writer.apply(node("n2", r#"{"zone":"b"}"#));
     writer.publish();
     let after = reader.snapshot();
     let row = after.node_row("n2").unwrap();

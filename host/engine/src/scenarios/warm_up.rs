@@ -111,7 +111,7 @@ mod tests {
             let labels = json!({"number": name});
             let metadata = json!({"name": name, "namespace": "ns", "uid": name, "labels": labels});
             let pod = serde_json::from_value(json!({"metadata": metadata, "spec": {"nodeName": node}})).unwrap();
-            writer.apply_pod(metadata::pod_record(&pod, &own));
+            writer.apply(metadata::pod_record(&pod, &own));
         };
         apply(0, "n0");
         apply(1, "");

@@ -45,7 +45,7 @@ pub(super) struct Followed {
     pub(super) live: Option<Live>,
     /// Lease on the kinds that the first policy reads; none for files.
     pub(super) first: Option<Lease>,
-    /// Kinds that the audit compares: those that are followed, except ConfigMaps.
+    /// Kinds that the audit compares: those that are followed, except those of which only named objects are.
     pub(super) kinds: Kinds,
     /// Lists all objects of a kind.
     pub(super) list: List,
@@ -78,8 +78,8 @@ pub(super) fn follow(
         Box::pin(async move { lister.list_all(kind).await.map_err(Into::into) })
     });
     let kinds: Kinds = Box::new(move || {
-        // Of ConfigMaps there is no list of all that one may read.
-        following.kinds().into_iter().filter(|kind| *kind != Kind::ConfigMap).collect()
+        // There is no list of all objects that one may read.
+        following.kinds().into_iter().filter(|kind| !kinds::is_by_name(*kind)).collect()
     });
     Followed { live: Some(live), first: Some(first), kinds, list }
 }

@@ -50,32 +50,14 @@ pub(super) fn drift(object: &Compiled, listed: &str, ledger: &Ledger, writer: &W
         }
         _ => ledger.held(*kind, key).filter(|held| held.uid == *uid).map(|held| Arc::clone(&held.version)),
     };
-    let ended = matches!(object.record, Record::EndedPod);
+    let ended = matches!(object.record, Record::EndedPod(_));
     let Some(held) = held else {
         return (!ended && !ledger.is_deleted(&object.identity, listed)).then_some(DriftKind::Missing);
     };
     match compare(&held, version) {
         Some(Ordering::Less) => Some(DriftKind::Outdated),
-        Some(Ordering::Equal) if ended || !holds(object, writer) => Some(DriftKind::Different),
+        Some(Ordering::Equal) if ended || !writer.holds(&object.record) => Some(DriftKind::Different),
         Some(Ordering::Greater) if compare(&held, listed).is_some_and(Ordering::is_le) => Some(DriftKind::Void),
         _ => None,
-    }
-}
-
-/// Whether the cache holds this content.
-fn holds(object: &Compiled, writer: &Writer) -> bool {
-    let key = &object.identity.key;
-    match &object.record {
-        Record::Node(node) => writer.holds_node(node),
-        Record::Pod(pod) => writer.holds_pod(pod),
-        Record::EndedPod => false,
-        Record::Namespace(labels) => writer.holds_namespace(key, labels),
-        Record::DeviceClass(class) => writer.holds_device_class(class),
-        Record::ResourceSlice(slice) => writer.holds_resource_slice(slice),
-        Record::ResourceClaim(claim) => writer.holds_resource_claim(claim),
-        Record::ConfigMap(entries) => writer.holds_config_map(key, entries),
-        Record::Workload(workload) => writer.holds_workload(workload),
-        Record::Storage(record) => writer.holds_storage(record),
-        Record::Unreadable => true,
     }
 }

@@ -32,7 +32,7 @@ fn node(name: &str, version: u32, limit: i64) -> Compiled {
         ..NodeFacts::default()
     };
     let uid = Arc::from(format!("uid-{name}"));
-    Compiled { identity: Identity { kind: Kind::Node, key: name, uid, version }, record: Record::Node(Box::new(facts)) }
+    Compiled { identity: Identity { kind: Kind::Node, key: name, uid, version }, record: Record::Node(Arc::new(facts)) }
 }
 
 fn pod(name: &str, version: u32, node: &str) -> Compiled {

@@ -129,14 +129,14 @@ fn facts() -> PodFacts {
 fn compiled(key: &Key, state: &State) -> Compiled {
     let identity = identity(key, &state.uid, state.version);
     let record = match key.0 {
-        Kind::Node => Record::Node(Box::new(NodeFacts {
+        Kind::Node => Record::Node(Arc::new(NodeFacts {
             name: Arc::clone(&identity.key),
             resource_version: Arc::clone(&identity.version),
             pod_limit: i64::from(state.value),
             allocatable: vec![(Arc::from("cpu"), 100)],
             ..NodeFacts::default()
         })),
-        _ if state.ended => Record::EndedPod,
+        _ if state.ended => Record::EndedPod(Arc::clone(&identity.uid)),
         _ => Record::Pod(Arc::new(PodRecord {
             uid: Arc::clone(&identity.uid),
             namespace: Arc::from("ns"),

@@ -78,7 +78,7 @@ pub(super) fn perform<T: Target>(
     match change {
         ObjectChange::Applied(object) | ObjectChange::Repaired(object) => {
             let identity = &object.identity;
-            let ended = matches!(object.record, Record::EndedPod);
+            let ended = matches!(object.record, Record::EndedPod(_));
             let leaves_tombstone = ended && (leaves_tombstone || target.pod(&identity.uid, "").is_some());
             // Before it is applied: if that panics, the retry no longer finds the displaced object.
             let displaced = displaced.filter(|_| !ended);

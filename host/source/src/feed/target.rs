@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::unaccounted::{AccountedId, Unknown};
-use crate::change::{Compiled, Identity, Record};
+use crate::change::{Compiled, Identity};
 use crate::limits::FEED_UNACCOUNTED;
 use nodesift_cache::Writer;
 use nodesift_cache::metadata::PodRecord;
@@ -75,48 +75,16 @@ pub(super) trait Target: Send + 'static {
 
 impl Target for Writer {
     fn apply(&mut self, object: &Compiled) -> Result<(), ApplyError> {
-        let Identity { key, uid, .. } = &object.identity;
-        match &object.record {
-            Record::Node(node) => self.apply_node(node),
-            Record::Pod(pod) => self.apply_pod(Arc::clone(pod)),
-            // A list shows very many pods that ended long ago and were never held: there is nothing to remember of them.
-            Record::EndedPod if Writer::pods(self).by_uid(uid).is_none() => {}
-            Record::EndedPod => self.remove_pod(uid),
-            Record::Namespace(labels) => self.apply_namespace(key, labels),
-            Record::DeviceClass(class) => self.apply_device_class((**class).clone()),
-            Record::ResourceSlice(slice) => self.apply_resource_slice((**slice).clone()),
-            Record::ResourceClaim(claim) => self.apply_resource_claim((**claim).clone()),
-            Record::ConfigMap(entries) => self.apply_config_map(key, entries),
-            Record::Workload(workload) => self.apply_workload(workload),
-            Record::Storage(record) => self.apply_storage((**record).clone()),
-            // It exists, so what is held of it stays.
-            Record::Unreadable => {}
-        }
+        Writer::apply(self, object.record.clone());
         Ok(())
     }
 
     fn remove(&mut self, deleted: &Identity) -> Result<(), ApplyError> {
-        match deleted.kind {
-            Kind::Node => self.remove_node(&deleted.key),
-            Kind::Pod => self.remove_pod(&deleted.uid),
-            Kind::Namespace => self.remove_namespace(&deleted.key),
-            Kind::DeviceClass => self.remove_device_class(&deleted.key),
-            Kind::ResourceSlice => self.remove_resource_slice(&deleted.key),
-            Kind::ResourceClaim => self.remove_resource_claim(&deleted.key),
-            Kind::ConfigMap => self.remove_config_map(&deleted.key),
-            Kind::Service | Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
-                let no_namespace = || ApplyError::NoNamespace { key: deleted.key.to_string() };
-                let (namespace, name) = deleted.key.split_once('/').ok_or_else(no_namespace)?;
-                self.remove_workload(deleted.kind, namespace, name);
-            }
-            Kind::PersistentVolume
-            | Kind::PersistentVolumeClaim
-            | Kind::StorageClass
-            | Kind::CsiNode
-            | Kind::CsiDriver
-            | Kind::CsiStorageCapacity
-            | Kind::VolumeAttachment => self.remove_storage(deleted.kind, &deleted.key),
+        // A pod is found by its UID.
+        if deleted.kind.info().namespaced && deleted.kind != Kind::Pod && !deleted.key.contains('/') {
+            return Err(ApplyError::NoNamespace { key: deleted.key.to_string() });
         }
+        Writer::remove(self, deleted);
         Ok(())
     }
 

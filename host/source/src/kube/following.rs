@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::health::Health;
+use super::kinds::is_by_name;
 use super::metrics::Metrics;
 use super::reflector::keys::{Keys, selection_of};
 use super::reflector::objects::Objects;
@@ -276,9 +277,10 @@ impl Shared {
         let keys = Arc::new(Keys::new(kind, self.compiler.clone(), &self.wanted.subscribe()));
         let (deliver, freshness) = (Arc::clone(&self.deliver), self.freshness.clone());
         let outlet = Arc::new(Outlet::new(kind, deliver, freshness, self.health.clone()));
-        let running = match kind {
-            Kind::ConfigMap => Running::Parts(Parts::new(kind, Arc::clone(&outlet), Arc::clone(&self.start_part))),
-            _ => Running::Whole((self.start)(kind, &keys, &outlet)),
+        let running = if is_by_name(kind) {
+            Running::Parts(Parts::new(kind, Arc::clone(&outlet), Arc::clone(&self.start_part)))
+        } else {
+            Running::Whole((self.start)(kind, &keys, &outlet))
         };
         Task { running, keys, outlet }
     }

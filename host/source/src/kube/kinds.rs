@@ -7,19 +7,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::limits::LIST_PAGE_OBJECTS;
-use nodesift_object::Kind;
+use nodesift_object::{Kind, KindInfo, Watched};
 use nodesift_sandbox::Interface;
-
-/// Kinds that are watched for every policy. A pod that requests what only a DeviceClass serves must not simply fit, whichever
-/// predicates run, so the engine itself reads device classes.
-const ALWAYS: [Kind; 3] = [Kind::Node, Kind::Pod, Kind::DeviceClass];
 
 /// The kinds behind these imports, those of every policy included.
 pub fn needed(imports: impl IntoIterator<Item = Interface>) -> BTreeSet<Kind> {
-    ALWAYS.into_iter().chain(imports.into_iter().flat_map(read_by).copied()).collect()
+    always().chain(imports.into_iter().flat_map(read_by).copied()).collect()
 }
 
-/// The kinds besides [`ALWAYS`] from which an interface's facts are computed: its note `@kinds` in the contract.
+/// Kinds that are watched for every policy.
+fn always() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|kind| kind.info().watched == Watched::Always)
+}
+
+/// Whether only those objects of a kind are watched that the policy lists by name.
+pub fn is_by_name(kind: Kind) -> bool {
+    kind.info().watched == Watched::ByName
+}
+
+/// The kinds besides those of every policy from which an interface's facts are computed: its note `@kinds` in the contract.
 fn read_by(interface: Interface) -> &'static [Kind] {
     match interface {
         // contract: kinds, made by `make contract`
@@ -100,35 +106,8 @@ impl From<Kind> for Resource {
 impl Resource {
     /// The resource of a kind.
     pub fn of(kind: Kind) -> Self {
-        let (group, plural, namespaced) = match kind {
-            Kind::Node => ("", "nodes", false),
-            Kind::Pod => ("", "pods", true),
-            Kind::Namespace => ("", "namespaces", false),
-            Kind::DeviceClass => ("resource.k8s.io", "deviceclasses", false),
-            Kind::ResourceSlice => ("resource.k8s.io", "resourceslices", false),
-            Kind::ResourceClaim => ("resource.k8s.io", "resourceclaims", true),
-            Kind::ConfigMap => ("", "configmaps", true),
-            Kind::PersistentVolume => ("", "persistentvolumes", false),
-            Kind::PersistentVolumeClaim => ("", "persistentvolumeclaims", true),
-            Kind::StorageClass => ("storage.k8s.io", "storageclasses", false),
-            Kind::CsiNode => ("storage.k8s.io", "csinodes", false),
-            Kind::CsiDriver => ("storage.k8s.io", "csidrivers", false),
-            Kind::CsiStorageCapacity => ("storage.k8s.io", "csistoragecapacities", true),
-            Kind::VolumeAttachment => ("storage.k8s.io", "volumeattachments", false),
-            Kind::Service => ("", "services", true),
-            Kind::ReplicationController => ("", "replicationcontrollers", true),
-            Kind::ReplicaSet => ("apps", "replicasets", true),
-            Kind::StatefulSet => ("apps", "statefulsets", true),
-        };
-        let versions: &[&str] = match kind {
-            Kind::DeviceClass | Kind::ResourceSlice | Kind::ResourceClaim => &["v1", "v1beta2", "v1beta1"],
-            _ => &["v1"],
-        };
-        // Kinds that have been stable for longer than any supported release are served by every API server. Where one of those
-        // is missing, something else has answered, and it would be wrong to conclude that there are no objects.
-        // `resource.k8s.io` became stable in 1.34.
-        let optional = group == "resource.k8s.io";
-        Self { kind: kind.name(), group, versions, plural, namespaced, optional }
+        let KindInfo { name, group, versions, plural, namespaced, optional, .. } = *kind.info();
+        Self { kind: name, group, versions, plural, namespaced, optional }
     }
 
     /// Whether a server may lack the kind.
@@ -207,21 +186,20 @@ fn push_encoded(uri: &mut String, value: &str) {
     }
 }
 
-/// The ClusterRole that watching some kinds needs, as YAML. ConfigMaps are not in it: only those that the policy lists are read, each
-/// by a Role of its namespace with `resourceNames`.
-pub fn cluster_role(kinds: &BTreeSet<Kind>) -> String {
+/// The rules of the ClusterRole that watching some kinds needs, as YAML. Kinds of which only named objects are watched are not in it:
+/// those are read each by a Role of its namespace with `resourceNames`.
+pub fn rules(kinds: &BTreeSet<Kind>) -> String {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for resource in kinds.iter().filter(|kind| **kind != Kind::ConfigMap).map(|kind| Resource::of(*kind)) {
+    for resource in kinds.iter().filter(|kind| !is_by_name(**kind)).map(|kind| Resource::of(*kind)) {
         groups.entry(resource.group).or_default().insert(resource.plural);
     }
-    let mut role =
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: nodesift\nrules:\n".to_owned();
+    let mut rules = "rules:\n".to_owned();
     for (group, resources) in groups {
         let resources = resources.into_iter().collect::<Vec<_>>().join(", ");
         let _infallible =
-            writeln!(role, "- apiGroups: [{group:?}]\n  resources: [{resources}]\n  verbs: [list, watch]");
+            writeln!(rules, "- apiGroups: [{group:?}]\n  resources: [{resources}]\n  verbs: [list, watch]");
     }
-    role
+    rules
 }
 
 /// The permission that watching one kind needs, in words.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use nodesift_cache::metadata;
+use nodesift_cache::{Identity, ObjectRecord, Record, metadata};
 use nodesift_engine::{Clock, Nodes, PodAnswer, PodRef, Query, Reuse, RowsByName};
+use nodesift_object::Kind;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use nodesift_tests::machine::beside_others;
 use serde_json::{Value, json};
@@ -266,10 +267,10 @@ impl State {
                 let name = ["default", "other"][random.usize(..2)];
                 if random.u8(..4) == 0 {
                     self.namespaces.remove(name);
-                    world.writer.remove_namespace(name);
+                    world.writer.remove(&Identity::new(Kind::Namespace, name));
                 } else {
                     let labels = json!({"team": team(random), "noise": random.u8(..3).to_string()});
-                    world.writer.apply_namespace(name, &labels_of(&labels));
+                    world.writer.apply(Record::Namespace(name.into(), labels_of(&labels)));
                     self.namespaces.insert(name, labels);
                 }
             }
@@ -277,10 +278,10 @@ impl State {
                 let name = [CONFIG_MAP, "ops/other"][random.usize(..2)];
                 if random.u8(..4) == 0 {
                     self.config_maps.remove(name);
-                    world.writer.remove_config_map(name);
+                    world.writer.remove(&Identity::new(Kind::ConfigMap, name));
                 } else {
                     let data = json!({"team": team(random), "noise": random.u8(..3).to_string()});
-                    world.writer.apply_config_map(name, &labels_of(&data));
+                    world.writer.apply(ObjectRecord::ConfigMap(name.into(), labels_of(&data)));
                     self.config_maps.insert(name, data);
                 }
             }

@@ -1,6 +1,6 @@
 //! Predicates that read the distinct values of all nodes: a value that comes or goes concerns every row.
 
-use nodesift_cache::metadata;
+use nodesift_cache::{Identity, metadata};
 use nodesift_tests::guest::Guest;
 use nodesift_tests::machine::beside_others;
 use serde_json::json;
@@ -89,7 +89,7 @@ impl Listed {
                 json!({"metadata": {"name": name}, "status": {"declaredFeatures": features}})
             }
         };
-        world.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        world.writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     }
 }
 
@@ -112,7 +112,7 @@ fn a_value_that_comes_into_a_list_of_all_values_or_leaves_it_changes_the_verdict
         assert_eq!(world.fits(), ["n3", "n5"]);
         assert_eq!(world.patched(), before + 1, "the verdict was not patched");
         listed.apply(&mut world, 3, false);
-        world.writer.remove_node("n5");
+        world.writer.remove(&Identity::node("n5"));
         world.writer.publish();
         assert_eq!(world.fits().len(), NODES - 1, "no node is gold any more, and no list says so");
     }

@@ -94,13 +94,13 @@ impl World {
     pub(super) fn node(&mut self, number: usize, tier: &str) {
         let labels = if tier.is_empty() { json!({}) } else { json!({"tier": tier}) };
         let node = json!({"metadata": {"name": format!("n{number}"), "labels": labels}});
-        self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        self.writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     }
 
     pub(super) fn cordoned_node(&mut self, number: usize, labels: &Value) {
         let metadata = json!({"name": format!("n{number}"), "labels": labels});
         let node = json!({"metadata": metadata, "spec": {"unschedulable": true}});
-        self.writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+        self.writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     }
 
     /// A node whose tier is an annotation.
@@ -111,7 +111,7 @@ impl World {
             &serde_json::from_value(node).unwrap(),
             &Selection::annotations(&annotation_keys()),
         );
-        self.writer.apply_node(&node);
+        self.writer.apply(node);
     }
 
     pub(super) fn ask(&self) -> PodAnswer {

@@ -11,7 +11,7 @@ use nodesift_object::Kind;
 
 fn publish(writer: &mut Writer, version: &str) {
     let json = format!(r#"{{"metadata":{{"name":"n-{version}","resourceVersion":"{version}"}}}}"#);
-    writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_str(&json).unwrap()));
     writer.observe_version(Kind::Node, &Arc::from(version));
     writer.publish();
 }
@@ -117,7 +117,7 @@ async fn wait(minimum: &MinimumVersions, reader: &Reader) -> Result<Deadline, Er
 
 fn shows(writer: &mut Writer, name: &str, version: &str) {
     let json = format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"{version}"}}}}"#);
-    writer.apply_node(&metadata::node(&serde_json::from_str(&json).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_str(&json).unwrap()));
     writer.observe_version(Kind::Node, &Arc::from(version));
 }
 

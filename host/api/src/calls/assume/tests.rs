@@ -14,7 +14,7 @@ use crate::calls::changes::Changes;
 use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::metadata;
-use nodesift_cache::{self as cache, SharedWriter};
+use nodesift_cache::{self as cache, Identity, SharedWriter};
 use nodesift_engine::Engine;
 
 /// Races for the last room.
@@ -27,8 +27,8 @@ fn service(predicates: &[&str], nodes: &[Value], pods: &[Value]) -> Service {
     let (mut writer, reader) = cache::new();
     let schedulers = vec!["default-scheduler".to_owned()];
     let decoded = |value: &Value| serde_json::from_value(value.clone()).unwrap();
-    nodes.iter().for_each(|node| writer.apply_node(&metadata::node(&serde_json::from_value(node.clone()).unwrap())));
-    pods.iter().for_each(|pod| writer.apply_pod(metadata::pod_record(&decoded(pod), &schedulers)));
+    nodes.iter().for_each(|node| writer.apply(metadata::node(&serde_json::from_value(node.clone()).unwrap())));
+    pods.iter().for_each(|pod| writer.apply(metadata::pod_record(&decoded(pod), &schedulers)));
     writer.publish();
     let (active, runtime) = testing::active(predicates);
     let engine = Arc::new(Engine::new(reader, active, runtime));
@@ -270,11 +270,11 @@ fn a_late_placement_of_a_pod_that_is_gone_is_refused() {
     service.assume_now(checked(uid("a"), "n")).unwrap();
     {
         let mut writer = service.writer().lock();
-        writer.remove_pod("a");
-        writer.remove_pod("never-shown");
+        writer.remove(&Identity::pod("a"));
+        writer.remove(&Identity::pod("never-shown"));
         // Deleted and created again between two events.
         let again = json!({"metadata": {"name": "b", "namespace": "ns", "uid": "b2"}});
-        writer.apply_pod(metadata::pod_record(&serde_json::from_value(again).unwrap(), &[]));
+        writer.apply(metadata::pod_record(&serde_json::from_value(again).unwrap(), &[]));
         writer.publish();
     }
     for name in ["a", "never-shown"] {

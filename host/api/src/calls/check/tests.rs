@@ -30,14 +30,14 @@ fn service_by((active, runtime): (ActivePolicy, Runtime), names: &[&str]) -> Ser
 
     for name in ["n", "m", "k"] {
         let node = json!({"metadata": {"name": name}, "status": {"allocatable": {"cpu": "1", "pods": "110"}}});
-        writer.apply_node(&metadata::node(&read(&node)));
+        writer.apply(metadata::node(&read(&node)));
     }
-    ["n", "m"].iter().for_each(|node| writer.apply_resource_slice(SliceRecord::compile(&read(&slice(node)))));
+    ["n", "m"].iter().for_each(|node| writer.apply(SliceRecord::compile(&read(&slice(node)))));
     let class = json!({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "x.io/gpu"}});
-    writer.apply_device_class(metadata::device_class(&read(&class)));
-    names.iter().for_each(|name| writer.apply_resource_claim(metadata::resource_claim(&read(&claim(name)))));
+    writer.apply(metadata::device_class(&read(&class)));
+    names.iter().for_each(|name| writer.apply(metadata::resource_claim(&read(&claim(name)))));
     let pods = names.iter().copied().chain(["x", "none"]).map(pod_of);
-    pods.for_each(|pod| writer.apply_pod(metadata::pod_record_selecting(&read(&pod), &[], &selection)));
+    pods.for_each(|pod| writer.apply(metadata::pod_record_selecting(&read(&pod), &[], &selection)));
     writer.publish();
     let engine = Arc::new(Engine::new(reader, active, runtime));
     Service::new(engine, SharedWriter::new(writer.into()), Readiness::default(), Settings::default())
@@ -296,7 +296,7 @@ fn devices_are_in_flight_until_the_claim_shows_them() {
     shown["status"] = json!({"allocation": result, "reservedFor": [{"resource": "pods", "name": "a", "uid": "a"}]});
     let mut writer = service.writer().lock();
     assert!(writer.held_for_pod(&Arc::from("a")).is_some());
-    writer.apply_resource_claim(metadata::resource_claim(&read(&shown)));
+    writer.apply(metadata::resource_claim(&read(&shown)));
     writer.publish();
     assert!(writer.held_for_pod(&Arc::from("a")).is_none());
     drop(writer);
@@ -307,7 +307,7 @@ fn devices_are_in_flight_until_the_claim_shows_them() {
     refused(&service, "b", "n", TAKEN);
     refused(&service, "a", "m", "resourceclaim not available on the node");
     // The status is taken back.
-    service.writer().lock().apply_resource_claim(metadata::resource_claim(&read(&claim("a"))));
+    service.writer().lock().apply(metadata::resource_claim(&read(&claim("a"))));
     assert_eq!(gets(&service, "b", "n"), v1::Placed::Assumed);
 }
 
@@ -347,7 +347,7 @@ fn pods_given_whole_without_claims_or_bound_get_what_there_is_for_them() {
     bound["spec"]["nodeName"] = json!("n");
     let selection = service.engine().policy().selection();
     let mut writer = service.writer().lock();
-    writer.apply_pod(metadata::pod_record_selecting(&read(&bound), &[], &selection));
+    writer.apply(metadata::pod_record_selecting(&read(&bound), &[], &selection));
     writer.publish();
     drop(writer);
     let answer = assume(&service, "b", "n").unwrap();

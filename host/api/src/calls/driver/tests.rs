@@ -30,7 +30,7 @@ fn service() -> (Service, SharedWriter) {
     add_node(&mut writer, "n");
     let pod = json!({"metadata": {"namespace": "default", "name": "web", "uid": "u"}});
     let schedulers = vec!["default-scheduler".to_owned()];
-    writer.apply_pod(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &schedulers));
+    writer.apply(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &schedulers));
     writer.publish();
     let writer = SharedWriter::new(writer.into());
     let policy = ActivePolicy::of(schedulers, Vec::new());
@@ -39,7 +39,7 @@ fn service() -> (Service, SharedWriter) {
 }
 
 fn add_node(writer: &mut cache::Writer, name: &str) {
-    writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
 }
 
 /// Adds a node and publishes, so that the cache has another generation.

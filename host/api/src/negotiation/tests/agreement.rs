@@ -1,5 +1,6 @@
 //! Rounds over a socket: what parties say decides about the nodes of an agreement, and stays in the cache.
 
+use nodesift_cache::Identity;
 use nodesift_negotiation::OnSilence;
 use nodesift_proto::v1::negotiation_event::Event;
 use nodesift_proto::v1::party_message::Message;
@@ -150,11 +151,11 @@ async fn a_pod_that_is_deleted_or_bound_elsewhere_ends_its_negotiation() {
         (core.negotiate(request("p0")).await.unwrap(), core.negotiate(request("p1")).await.unwrap());
     assert!(matches!(gone.next().await, Event::Asked(_)) && matches!(bound.next().await, Event::Asked(_)));
     sidecar.write(|writer| {
-        writer.remove_pod("p0");
+        writer.remove(&Identity::pod("p0"));
         let mut pod = super::sidecar::pod_object("p1");
         pod["spec"]["nodeName"] = node(0).into();
         let pod = super::sidecar::decoded(&pod);
-        writer.apply_pod(nodesift_cache::metadata::pod_record(&pod, &super::sidecar::schedulers()));
+        writer.apply(nodesift_cache::metadata::pod_record(&pod, &super::sidecar::schedulers()));
     });
     assert_eq!(gone.end().await.end(), End::Gone);
     assert_eq!(bound.end().await.end(), End::Gone);

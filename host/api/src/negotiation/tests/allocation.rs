@@ -38,7 +38,7 @@ async fn a_pod_is_assumed_while_parties_allocate_and_may_be_bound_once_they_have
     sidecar.write(|writer| {
         let mut pod = pod_object("p0");
         pod["spec"]["nodeName"] = node(2).into();
-        writer.apply_pod(metadata::pod_record(&decoded(&pod), &schedulers()));
+        writer.apply(metadata::pod_record(&decoded(&pod), &schedulers()));
     });
     sidecar.until(|overview| overview["negotiations"].as_array().unwrap().is_empty()).await;
     assert_eq!(sidecar.node_of("p0"), Some(node(2)));
@@ -80,12 +80,12 @@ fn claim_pods(sidecar: &Sidecar, pods: &[&str]) {
     sidecar.write(|writer| {
         let claim = json!({"metadata": {"name": "seat", "namespace": "ns", "uid": "seat"},
             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "licence"}}]}}});
-        writer.apply_resource_claim(metadata::resource_claim(&decoded(&claim)));
+        writer.apply(metadata::resource_claim(&decoded(&claim)));
         let selection = Selection { pod_claims: true, ..Selection::default() };
         for pod in pods {
             let mut object = pod_object(pod);
             object["spec"]["resourceClaims"] = json!([{"name": "seat", "resourceClaimName": "seat"}]);
-            writer.apply_pod(metadata::pod_record_selecting(&decoded(&object), &schedulers(), &selection));
+            writer.apply(metadata::pod_record_selecting(&decoded(&object), &schedulers(), &selection));
         }
     });
 }
@@ -123,7 +123,7 @@ async fn of_two_pods_for_one_claim_one_allocates_and_the_other_waits_and_sees_wh
         let claim = json!({"metadata": {"name": "seat", "namespace": "ns", "uid": "seat"},
             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "licence"}}]}},
             "status": {"allocation": {"devices": {"results": []}}, "reservedFor": [{"uid": "one", "name": "one"}]}});
-        writer.apply_resource_claim(metadata::resource_claim(&decoded(&claim)));
+        writer.apply(metadata::resource_claim(&decoded(&claim)));
     });
     let decided = loser.next().await;
     assert!(

@@ -73,10 +73,10 @@ impl Sidecar {
         for number in 0..nodes {
             let object = json!({"metadata": {"name": node(number), "labels": {"rack": format!("{}", number % 4)}},
                                 "status": {"allocatable": {"cpu": "1", "pods": "110"}}});
-            writer.apply_node(&metadata::node(&serde_json::from_value(object).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_value(object).unwrap()));
         }
         for number in 0..pods {
-            writer.apply_pod(metadata::pod_record(&decoded(&pod_object(&format!("p{number}"))), &schedulers()));
+            writer.apply(metadata::pod_record(&decoded(&pod_object(&format!("p{number}"))), &schedulers()));
         }
         writer.publish();
         let (mut active, runtime) = testing::active(&["NodeName", "NodeResourcesFit"]);

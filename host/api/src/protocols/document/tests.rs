@@ -9,7 +9,7 @@ use nodesift_cache::{self as cache, Row, metadata};
 fn names(nodes: impl Iterator<Item = String>) -> NodeNames {
     let (mut writer, reader) = cache::new();
     for name in nodes {
-        writer.apply_node(&metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
+        writer.apply(metadata::node(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()));
     }
     writer.publish();
     reader.snapshot().node_names()

@@ -323,7 +323,7 @@ mod tests {
         let (mut writer, reader) = cache::new();
         for row in 0..4 {
             let node = serde_json::json!({"metadata": {"name": format!("n{row}")}});
-            writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+            writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         }
         writer.publish();
         reader.snapshot().node_names()

@@ -6,10 +6,10 @@ use crate::metadata::{ClaimRecord, Labels};
 
 fn world(claims: &[Value], classes: &[&str]) -> Arc<Claims> {
     let (mut writer, reader) = new();
-    claims.iter().for_each(|claim| writer.apply_resource_claim(record(claim)));
+    claims.iter().for_each(|claim| writer.apply(record(claim)));
     for class in classes {
         let class = json!({"metadata": {"name": class}, "spec": {"extendedResourceName": format!("x.io/{class}")}});
-        writer.apply_device_class(metadata::device_class(&serde_json::from_value(class).unwrap()));
+        writer.apply(metadata::device_class(&serde_json::from_value(class).unwrap()));
     }
     writer.publish();
     Arc::clone(reader.snapshot().claims())

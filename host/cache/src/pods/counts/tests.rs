@@ -29,9 +29,9 @@ fn every() -> CountKey {
 fn cluster() -> (Writer, Reader) {
     let mut random = fastrand::Rng::with_seed(9);
     let (mut writer, reader) = new();
-    (0..3).for_each(|node| writer.apply_node(&random_node(&mut random, &format!("n{node}"))));
+    (0..3).for_each(|node| writer.apply(random_node(&mut random, &format!("n{node}"))));
     for pod in 0..30 {
-        writer.apply_pod(random_pod(&mut random, &format!("p{pod}"), Some(Arc::from(format!("n{}", pod % 3)))));
+        writer.apply(random_pod(&mut random, &format!("p{pod}"), Some(Arc::from(format!("n{}", pod % 3)))));
     }
     writer.publish();
     (writer, reader)
@@ -92,7 +92,7 @@ fn a_publication_takes_over_a_few_counts_and_later_ones_the_others() {
             if pods_change {
                 // A pod that no key counts: any pod event makes counts built by readers invalid.
                 let pod = random_pod(&mut random, &format!("q{publication}"), Some(Arc::from("n0")));
-                writer.apply_pod(PodRecord { namespace: Arc::from("uncounted"), ..pod });
+                writer.apply(PodRecord { namespace: Arc::from("uncounted"), ..pod });
             }
             writer.publish();
             let maintained = (publication * COUNTS_PER_PUBLICATION).min(ASKED);
@@ -144,14 +144,14 @@ fn a_count_by_a_huge_selector_is_right_and_not_kept() {
 fn many_classes(pods: usize) -> (Writer, Reader) {
     let mut random = fastrand::Rng::with_seed(9);
     let (mut writer, reader) = new();
-    (0..3).for_each(|node| writer.apply_node(&random_node(&mut random, &format!("n{node}"))));
+    (0..3).for_each(|node| writer.apply(random_node(&mut random, &format!("n{node}"))));
     for number in 0..pods {
         let pod = random_pod(&mut random, &format!("p{number}"), Some(Arc::from(format!("n{}", number % 3))));
         let labels = [("app", format!("app-{number}")), ("tier", "x".to_owned())];
         let labels = labels.into_iter().map(|(key, value)| (Arc::from(key), Arc::from(value))).collect();
         let namespace: Arc<str> = Arc::from("ns");
         let facts = Arc::new(PodFacts { namespace: Arc::clone(&namespace), labels, ..(*pod.facts).clone() });
-        writer.apply_pod(PodRecord { namespace, facts, terminating: false, ..pod });
+        writer.apply(PodRecord { namespace, facts, terminating: false, ..pod });
     }
     writer.publish();
     (writer, reader)

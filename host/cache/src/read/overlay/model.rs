@@ -10,7 +10,7 @@ use crate::metadata::{self, Labels, PodFacts, PodSelector, StorageRecord};
 use crate::write::model::{
     SUMS, counts_of, random_labels, random_node, random_pod, random_selector, text, view_of, views_of,
 };
-use crate::{CountKey, Reader, Writer, new};
+use crate::{CountKey, Identity, Reader, Record, Writer, new};
 use nodesift_object::StorageObject;
 
 const DRIVER: &str = "csi.example.com";
@@ -30,12 +30,12 @@ enum Event {
 
 fn apply(writer: &mut Writer, event: &Event) {
     match event.clone() {
-        Event::Node(node) => writer.apply_node(&node),
-        Event::NodeGone(name) => writer.remove_node(&name),
-        Event::Pod(pod) => writer.apply_pod(pod),
-        Event::PodGone(uid) => writer.remove_pod(&uid),
-        Event::Namespace(name, labels) => writer.apply_namespace(name, &labels),
-        Event::Storage(record) => writer.apply_storage(record),
+        Event::Node(node) => writer.apply(node),
+        Event::NodeGone(name) => writer.remove(&Identity::node(&name)),
+        Event::Pod(pod) => writer.apply(pod),
+        Event::PodGone(uid) => writer.remove(&Identity::pod(&uid)),
+        Event::Namespace(name, labels) => writer.apply(Record::Namespace(Arc::from(name), labels)),
+        Event::Storage(record) => writer.apply(record),
     }
 }
 
@@ -320,8 +320,8 @@ fn changes_that_the_snapshot_does_not_show_yet_are_not_removed_from_it() {
     let snapshot = reader.snapshot();
     assert!(snapshot.counted(reader.pods(), &resident.uid).unwrap().is_some());
     let newcomer = random_pod(&mut random, "q", Some(text("n")));
-    writer.apply_pod(newcomer.clone());
-    writer.apply_pod(PodRecord { terminating: !resident.terminating, ..resident.clone() });
+    writer.apply(newcomer.clone());
+    writer.apply(PodRecord { terminating: !resident.terminating, ..resident.clone() });
     for uid in [&newcomer.uid, &resident.uid] {
         let overlay = Overlay { removed: vec![Arc::clone(uid)], ..Overlay::default() };
         let refused = snapshot.with(reader.pods(), &overlay).unwrap_err();
@@ -333,10 +333,10 @@ fn changes_that_the_snapshot_does_not_show_yet_are_not_removed_from_it() {
     }
     // A record that changes nothing that counts, a new version say, leaves things as they are.
     let newest = reader.snapshot();
-    writer.apply_pod(PodRecord { resource_version: text("9"), ..newcomer.clone() });
+    writer.apply(PodRecord { resource_version: text("9"), ..newcomer.clone() });
     assert!(newest.counted(reader.pods(), &newcomer.uid).unwrap().is_some());
     // A pod that is gone already is still in the snapshot.
-    writer.remove_pod(&newcomer.uid);
+    writer.remove(&Identity::pod(&newcomer.uid));
     let refused = newest.counted(reader.pods(), &newcomer.uid).unwrap_err();
     assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
     writer.publish();
@@ -351,7 +351,7 @@ fn an_orphan_that_changes_this_moment_is_not_left_out_of_a_new_node() {
     let overlay = Overlay { nodes: vec![random_node(&mut random, "n")], ..Overlay::default() };
     let on_node = |snapshot: &Snapshot| *snapshot.pods().get(Row(0)).unwrap();
     assert_eq!(on_node(&reader.snapshot().with(reader.pods(), &overlay).unwrap()), 1);
-    writer.apply_pod(PodRecord { terminating: !waiting.terminating, ..waiting });
+    writer.apply(PodRecord { terminating: !waiting.terminating, ..waiting });
     let refused = reader.snapshot().with(reader.pods(), &overlay).unwrap_err();
     assert!(matches!(refused, OverlayError::Unsettled { .. }), "{refused}");
     writer.publish();

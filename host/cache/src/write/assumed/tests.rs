@@ -27,7 +27,7 @@ fn labelled(name: &str, labels: usize) -> PodRecord {
 fn writer() -> Writer {
     let (mut writer, _) = crate::new();
     let node = json!({"metadata": {"name": "n"}});
-    writer.apply_node(&metadata::node(&serde_json::from_value(node).unwrap()));
+    writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
     writer
 }
 
@@ -66,7 +66,7 @@ fn pods_that_only_a_core_knows_are_bounded_in_bytes() {
     assert!(writer.forget("u-0"));
     assert_eq!(assume(&mut writer, "new", LARGE), Ok(Placed::Assumed));
     assert_eq!(assume(&mut writer, "0", LARGE), Err(AssumeError::TooLarge));
-    writer.apply_pod(pod("1", LARGE));
+    writer.apply(pod("1", LARGE));
     assert_eq!(assume(&mut writer, "0", LARGE), Ok(Placed::Assumed));
     assert_eq!(writer.expire(until).count, fit + 2);
     assert_eq!(writer.assumed.bytes, 0);

@@ -18,7 +18,7 @@ impl Model {
             if node.allocatable.is_empty() {
                 node.allocatable.push((text("cpu"), 1));
             }
-            writer.apply_node(&node);
+            writer.apply(node.clone());
             model.nodes.insert(name, node);
         }
         for pod in 0..20 {
@@ -27,7 +27,7 @@ impl Model {
             let owner = Some(Arc::new(OwnerFacts { uid: text("c"), ..OwnerFacts::default() }));
             let facts = Arc::new(PodFacts { owner, ..(*pod.facts).clone() });
             let pod = PodRecord { facts, ..pod };
-            writer.apply_pod(pod.clone());
+            writer.apply(pod.clone());
             model.apply_pod(pod);
         }
         model
@@ -68,7 +68,7 @@ fn the_audit_finds_and_repairs_any_broken_cell() {
             assert_eq!(found, [], "only the source shows the drift");
             let source = &model.nodes[&**node.unwrap()];
             assert!(!writer.holds_node(source), "{round}");
-            writer.apply_node(source);
+            writer.apply(source.clone());
         }
         writer.publish();
         assert_eq!(audit(&mut writer), []);
@@ -85,22 +85,22 @@ fn change(random: &mut fastrand::Rng, model: &mut Model) -> Box<dyn Fn(&mut Writ
         0..3 => {
             let node = random_node(random, &node_name);
             model.nodes.insert(node_name, node.clone());
-            Box::new(move |writer| writer.apply_node(&node))
+            Box::new(move |writer| writer.apply(node.clone()))
         }
         3 => {
             model.remove_node(&node_name);
-            Box::new(move |writer| writer.remove_node(&node_name))
+            Box::new(move |writer| writer.remove(&Identity::node(&node_name)))
         }
         4..9 => {
             let bound = (random.u8(0..4) > 0).then(|| text(&node_name));
             let pod = random_pod(random, &pod_name, bound);
             model.apply_pod(pod.clone());
-            Box::new(move |writer| writer.apply_pod(pod.clone()))
+            Box::new(move |writer| writer.apply(pod.clone()))
         }
         _ => {
             let uid = format!("{pod_name}-{}", random.u8(0..2));
             model.remove_pod(&uid);
-            Box::new(move |writer| writer.remove_pod(&uid))
+            Box::new(move |writer| writer.remove(&Identity::pod(&uid)))
         }
     }
 }
@@ -175,10 +175,10 @@ fn a_nominated_pod_whose_change_was_interrupted_has_its_new_priority() {
     let (mut writer, reader) = new();
     let pending = random_pod(&mut fastrand::Rng::with_seed(1), "p", None);
     let of = |priority: i32| PodRecord { nominated_node: Some(text("n")), priority, ..pending.clone() };
-    writer.apply_pod(of(2));
+    writer.apply(of(2));
     writer.publish();
     // It is known by then, and its earlier state is still where it was nominated.
-    make_twice(&mut writer, 0, |writer| writer.apply_pod(of(1)));
+    make_twice(&mut writer, 0, |writer| writer.apply(of(1)));
     assert_eq!(reader.snapshot().highest_nominated(), Some(1));
     assert_eq!(reader.snapshot().nominated("n"), [Arc::new(of(1))]);
 }
@@ -187,15 +187,15 @@ fn a_nominated_pod_whose_change_was_interrupted_has_its_new_priority() {
 fn a_new_count_includes_a_pod_whose_addition_was_interrupted() {
     let (mut writer, reader) = new();
     let mut random = fastrand::Rng::with_seed(1);
-    writer.apply_node(&random_node(&mut random, "n"));
+    writer.apply(random_node(&mut random, "n"));
     let first = random_pod(&mut random, "p", Some(text("n")));
-    writer.apply_pod(first.clone());
+    writer.apply(first.clone());
     writer.publish();
     let all = PodSelector { namespaces: vec![text("ns")], namespace_requirements: None, requirements: Vec::new() };
     let key = CountKey { selectors: vec![all], terminating: true };
     assert_eq!(counts_of(&reader.snapshot(), &key), [("n".to_owned(), 1)].into());
     let second = PodRecord { uid: text("q"), name: text("q"), ..first };
     // It is on its node by then, and nothing is counted of it.
-    make_twice(&mut writer, 2, |writer| writer.apply_pod(second.clone()));
+    make_twice(&mut writer, 2, |writer| writer.apply(second.clone()));
     assert_eq!(counts_of(&reader.snapshot(), &key), [("n".to_owned(), 2)].into());
 }

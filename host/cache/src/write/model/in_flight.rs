@@ -40,7 +40,7 @@ impl Model {
                 self.note_in_flight(&expected.map_or_else(|error| format!("held: {error:?}"), |()| "held".to_owned()));
             }
             5 => {
-                writer.remove_resource_claim(&format!("default/{claim}"));
+                writer.remove(&Identity::new(Kind::ResourceClaim, &format!("default/{claim}")));
                 if self.claims.remove(&claim).is_some() {
                     self.in_flight.remove(&claim);
                 }
@@ -60,7 +60,7 @@ impl Model {
                 let is_allocated = random.bool();
                 let status = if is_allocated { json!({"allocation": {}}) } else { json!({}) };
                 let object = json!({"metadata": {"name": claim, "uid": claim}, "status": status});
-                writer.apply_resource_claim(resource_claim(&serde_json::from_value(object).unwrap()));
+                writer.apply(resource_claim(&serde_json::from_value(object).unwrap()));
                 if is_allocated {
                     self.in_flight.remove(&claim);
                 }

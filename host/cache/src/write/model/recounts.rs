@@ -87,8 +87,8 @@ impl Cluster {
     }
 
     fn apply(&self, writer: &mut Writer) {
-        self.nodes.iter().for_each(|node| writer.apply_node(node));
-        self.pods.iter().for_each(|pod| writer.apply_pod(pod.clone()));
+        self.nodes.iter().for_each(|node| writer.apply(node.clone()));
+        self.pods.iter().for_each(|pod| writer.apply(pod.clone()));
     }
 }
 

@@ -60,10 +60,10 @@ fn a_pod_that_names_tens_of_thousands_of_resources_makes_no_column() {
     const NODES: usize = 1_100;
     let (mut writer, reader) = new();
     for number in 0..NODES {
-        writer.apply_node(&node(&format!("n{number}"), &[("cpu", 4_000)]));
+        writer.apply(node(&format!("n{number}"), &[("cpu", 4_000)]));
     }
     let usage = (0..40_000).map(|odd| (text(&format!("example.com/{odd:05}")), 3));
-    writer.apply_pod(pod("p", "n7", usage.chain([(text("memory"), 5)]).collect()));
+    writer.apply(pod("p", "n7", usage.chain([(text("memory"), 5)]).collect()));
     writer.publish();
     assert!(reader.snapshot().resource_names().eq([&text("cpu")]));
     // Its usage is known all the same.
@@ -73,7 +73,7 @@ fn a_pod_that_names_tens_of_thousands_of_resources_makes_no_column() {
         assert_eq!(free(&reader, resource), Some(expected.clone()));
     }
     assert_eq!(free(&reader, "example.com/40000"), None);
-    writer.remove_pod(&reader.pods().by_name("ns", "p").unwrap().uid);
+    writer.remove(&Identity::pod(&reader.pods().by_name("ns", "p").unwrap().uid));
     writer.publish();
     assert_eq!(free(&reader, "example.com/00000"), None);
 }
@@ -82,30 +82,30 @@ fn a_pod_that_names_tens_of_thousands_of_resources_makes_no_column() {
 fn usage_becomes_a_column_when_a_node_advertises_the_resource_until_the_last_one_stops() {
     let (mut writer, reader) = new();
     let taken = || vec![(text("gpu"), 2)];
-    writer.apply_node(&node("a", &[("cpu", 1)]));
-    writer.apply_pod(pod("p", "a", taken()));
+    writer.apply(node("a", &[("cpu", 1)]));
+    writer.apply(pod("p", "a", taken()));
     // An orphan, which must not count twice when its node is the first to advertise the resource.
-    writer.apply_pod(pod("q", "b", taken()));
+    writer.apply(pod("q", "b", taken()));
     writer.publish();
     assert_eq!(free(&reader, "gpu"), Some(vec![-2]));
-    writer.apply_node(&node("b", &[("gpu", 8)]));
+    writer.apply(node("b", &[("gpu", 8)]));
     writer.publish();
     assert!(reader.snapshot().is_advertised("gpu"));
     assert_eq!(free(&reader, "gpu"), Some(vec![-2, 6]));
     // Advertised at zero is advertised.
-    writer.apply_node(&node("b", &[("gpu", 0)]));
+    writer.apply(node("b", &[("gpu", 0)]));
     writer.publish();
     assert!(reader.snapshot().is_advertised("gpu"));
-    writer.apply_node(&node("b", &[]));
+    writer.apply(node("b", &[]));
     writer.publish();
     assert!(!reader.snapshot().is_advertised("gpu"));
     assert_eq!(free(&reader, "gpu"), Some(vec![-2, -2]));
-    writer.apply_node(&node("b", &[("gpu", 3)]));
-    writer.remove_node("b");
+    writer.apply(node("b", &[("gpu", 3)]));
+    writer.remove(&Identity::node("b"));
     writer.publish();
     assert!(!reader.snapshot().is_advertised("gpu"));
     assert_eq!(free(&reader, "gpu"), Some(vec![-2]));
-    writer.remove_node("a");
+    writer.remove(&Identity::node("a"));
     writer.publish();
     assert_eq!(free(&reader, "gpu"), None);
     assert_eq!(writer.audit(0..u32::MAX), []);
@@ -119,14 +119,14 @@ fn a_node_lists_nothing_of_a_resource_or_does_not_list_it() {
         own_of(&reader.snapshot(), "gpu").into_values().collect::<Vec<_>>()
     };
     for (name, allocatable) in [("a", &[("gpu", 0)][..]), ("b", &[]), ("c", &[("gpu", 2)]), ("d", &[("gpu", 0)])] {
-        writer.apply_node(&node(name, allocatable));
+        writer.apply(node(name, allocatable));
     }
     assert_eq!(own(&mut writer), [Own::Zero, Own::None, Own::More, Own::Zero]);
     // The last row takes the place of the first.
-    writer.remove_node("a");
+    writer.remove(&Identity::node("a"));
     assert_eq!(own(&mut writer), [Own::None, Own::More, Own::Zero]);
-    writer.apply_node(&node("c", &[("gpu", 0)]));
-    writer.apply_node(&node("d", &[]));
+    writer.apply(node("c", &[("gpu", 0)]));
+    writer.apply(node("d", &[]));
     assert_eq!(own(&mut writer), [Own::None, Own::Zero, Own::None]);
     let overlaid = |listed: &[(&str, i64)]| {
         let overlay = Overlay { nodes: vec![node("c", listed)], ..Overlay::default() };
@@ -135,7 +135,7 @@ fn a_node_lists_nothing_of_a_resource_or_does_not_list_it() {
     };
     assert_eq!(overlaid(&[("gpu", 1)]), [Own::None, Own::More, Own::None]);
     assert_eq!(overlaid(&[]), [Own::None, Own::None, Own::None]);
-    writer.remove_node("c");
+    writer.remove(&Identity::node("c"));
     assert_eq!(own(&mut writer), [Own::None, Own::None]);
     assert_eq!(writer.audit(0..u32::MAX), []);
 }

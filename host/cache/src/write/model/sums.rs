@@ -57,10 +57,10 @@ impl Event {
 
     fn apply(&self, writer: &mut Writer) {
         match self {
-            Self::Node(_, Some(node)) => writer.apply_node(node),
-            Self::Node(number, None) => writer.remove_node(&format!("n{number}")),
-            Self::Pod(_, Some(pod)) => writer.apply_pod((**pod).clone()),
-            Self::Pod(number, None) => writer.remove_pod(&format!("p{number}")),
+            Self::Node(_, Some(node)) => writer.apply(node.clone()),
+            Self::Node(number, None) => writer.remove(&Identity::node(&format!("n{number}"))),
+            Self::Pod(_, Some(pod)) => writer.apply((**pod).clone()),
+            Self::Pod(number, None) => writer.remove(&Identity::pod(&format!("p{number}"))),
             Self::Names(names) => drop(writer.declare_sums(names)),
         }
     }
@@ -190,8 +190,8 @@ fn a_new_account_of_a_pod_is_a_change_of_resources() {
         let sum = snapshot.named_sum("s").map(|column| *column.get(Row(0)).unwrap());
         (*snapshot.resource("cpu").unwrap().free.get(Row(0)).unwrap(), sum)
     };
-    writer.apply_node(&node_with(100));
-    writer.apply_pod(pod_with(Some(account(4, 2))));
+    writer.apply(node_with(100));
+    writer.apply(pod_with(Some(account(4, 2))));
     assert_eq!(shown(&mut writer), (6, None));
     let mut since = reader.snapshot().generation();
     let mut changed = || {
@@ -204,18 +204,18 @@ fn a_new_account_of_a_pod_is_a_change_of_resources() {
     assert!(writer.declare_sums(&[text("s")]) && !writer.declare_sums(&[text("s")]));
     assert_eq!(shown(&mut writer), (6, Some(102)));
     assert_eq!(changed(), [Row(0)]);
-    writer.apply_pod(pod_with(Some(account(4, 3))));
+    writer.apply(pod_with(Some(account(4, 3))));
     assert_eq!(shown(&mut writer), (6, Some(103)));
     assert_eq!(changed(), [Row(0)]);
     // The same again is no change.
-    writer.apply_pod(pod_with(Some(account(4, 3))));
-    writer.apply_node(&node_with(100));
+    writer.apply(pod_with(Some(account(4, 3))));
+    writer.apply(node_with(100));
     assert_eq!(shown(&mut writer), (6, Some(103)));
     assert_eq!(changed(), []);
-    writer.apply_pod(pod_with(None));
+    writer.apply(pod_with(None));
     assert_eq!(shown(&mut writer), (9, Some(100)));
     assert_eq!(changed(), [Row(0)]);
-    writer.apply_node(&node_with(-1));
+    writer.apply(node_with(-1));
     assert!(writer.holds_node(&node_with(-1)) && !writer.holds_node(&node_with(100)));
     assert_eq!(shown(&mut writer), (9, Some(-1)));
     assert_eq!(changed(), [Row(0)]);
@@ -228,9 +228,9 @@ fn a_new_account_of_a_pod_is_a_change_of_resources() {
 fn overlays_and_strips_show_accounts() {
     let (mut writer, reader) = new();
     writer.declare_sums(&[text("s")]);
-    writer.apply_node(&node_with(100));
+    writer.apply(node_with(100));
     let pod = Arc::new(pod_with(Some(account(4, 2))));
-    writer.apply_pod(Arc::clone(&pod));
+    writer.apply(Arc::clone(&pod));
     writer.publish();
     let shown = |snapshot: &Snapshot| {
         let (cpu, sum) = (snapshot.resource("cpu").unwrap(), snapshot.named_sum("s").unwrap());

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cpu_time::ThreadTime;
 use fastrand::Rng;
 use nodesift_cache::metadata::{self, Selection, SliceRecord};
-use nodesift_cache::{Device, Row, Writer, new};
+use nodesift_cache::{Device, Identity, Row, Writer, new};
+use nodesift_object::Kind;
 use nodesift_object::device::AttributeRef;
 use nodesift_sandbox::Facts as _;
 use nodesift_sandbox::device_selector::{Outcome, Path, SelectedDevice, SelectedValue};
@@ -158,10 +159,10 @@ fn apply_pool(writer: &mut Writer, number: usize, random: &mut Rng) {
     }
     let slice =
         |name: String, spec: &Value| SliceRecord::compile(&read(&json!({"metadata": {"name": name}, "spec": spec})));
-    writer.apply_resource_slice(slice(format!("s{number}"), &spec));
+    writer.apply(slice(format!("s{number}"), &spec));
     match has_counters {
-        true => writer.apply_resource_slice(slice(format!("c{number}"), &counters)),
-        false => writer.remove_resource_slice(&format!("c{number}")),
+        true => writer.apply(slice(format!("c{number}"), &counters)),
+        false => writer.remove(&Identity::new(Kind::ResourceSlice, &format!("c{number}"))),
     }
 }
 
@@ -297,7 +298,7 @@ fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation(
         let mut random = Rng::with_seed(seed);
         let (mut writer, reader) = new();
         for node in 0..NODES {
-            writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": format!("n{node}")}}))));
+            writer.apply(metadata::node(&read(&json!({"metadata": {"name": format!("n{node}")}}))));
         }
         let selectors = Arc::new(Selectors::by(Box::new(ByName)));
         let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
@@ -335,12 +336,12 @@ fn nothing_is_said_of_devices_before_all_expressions_are_evaluated() {
     // Many expressions about one device, and one about many.
     for (lists, devices) in [(CALLS, 1), (1, CALLS)] {
         let (mut writer, reader) = new();
-        writer.apply_node(&metadata::node(&read(&json!({"metadata": {"name": "n0"}}))));
+        writer.apply(metadata::node(&read(&json!({"metadata": {"name": "n0"}}))));
         let each =
             (0..devices).map(|device| json!({"name": format!("g{device}"), "attributes": {"uuid": {"int": device}}}));
         let spec = json!({"driver": "d", "nodeName": "n0", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
             "devices": each.collect::<Vec<_>>()});
-        writer.apply_resource_slice(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
+        writer.apply(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
         writer.publish();
         let slow = Arc::new(Slow::default());
         let selectors = Arc::new(Selectors::by(Box::new(Arc::clone(&slow))));

@@ -49,9 +49,9 @@ impl World {
     fn apply(&mut self, object: &Value) {
         let text = |field: &str| object[field].as_str().unwrap().to_owned();
         match decode::decode(Kind::of(&text("apiVersion"), &text("kind")).unwrap(), &object.to_string()).unwrap() {
-            Object::Node(node) => self.writer.apply_node(&metadata::node(&node)),
-            Object::DeviceClass(class) => self.writer.apply_device_class(metadata::device_class(&class)),
-            Object::ResourceClaim(claim) => self.writer.apply_resource_claim(metadata::resource_claim(&claim)),
+            Object::Node(node) => self.writer.apply(metadata::node(&node)),
+            Object::DeviceClass(class) => self.writer.apply(metadata::device_class(&class)),
+            Object::ResourceClaim(claim) => self.writer.apply(metadata::resource_claim(&claim)),
             other => assert!(matches!(other, Object::Namespace(_)), "not used here"),
         }
     }

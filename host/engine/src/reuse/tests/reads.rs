@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use nodesift_cache::Identity;
 use nodesift_object::Kind;
 use nodesift_sandbox::{Facts, Interface, Meter, wire};
 use serde_json::{Value, json};
@@ -236,7 +237,7 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         ),
         case!("time.passed", |facts| facts.passed(100), |world| world.now = 100),
         case!("node-identity.names", |facts| facts.names(), |world| {
-            world.writer.remove_node("n1");
+            world.writer.remove(&Identity::node("n1"));
             world.apply(node("n2"));
         }),
         case!("node-identity.row", |facts| facts.row("n9"), |world| world.apply(node("n9"))),
@@ -344,7 +345,7 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
             world.apply(pv("v", "2147483647500m"));
         }),
         case!("cluster-storage.class-named", |facts| facts.storage_class("s"), |world| {
-            world.writer.remove_storage(Kind::StorageClass, "s");
+            world.writer.remove(&Identity::new(Kind::StorageClass, "s"));
         }),
         case!("cluster-storage.default-class", |facts| facts.default_class(), |world| {
             let annotations = json!({"storageclass.kubernetes.io/is-default-class": "true"});

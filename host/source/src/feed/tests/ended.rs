@@ -6,14 +6,14 @@ use nodesift_cache::{self as cache, AssumeError};
 use super::*;
 
 fn ended(uid: &str, version: u32) -> Compiled {
-    Compiled { record: Record::EndedPod, ..pod(uid, version) }
+    Compiled { record: Record::EndedPod(Arc::from(uid)), ..pod(uid, version) }
 }
 
 #[test]
 fn a_placement_of_a_pod_that_an_event_has_first_shown_as_ended_is_refused() {
     let (mut writer, _reader) = cache::new();
     let node = serde_json::from_str(r#"{"metadata":{"name":"n"}}"#).unwrap();
-    writer.apply_node(&metadata::node(&node));
+    writer.apply(metadata::node(&node));
     let writer = Arc::new(Mutex::new(writer));
     let mut applier = Applier::new(Arc::clone(&writer), Arc::default(), Metrics::default());
     let (mut queue, now) = (Queue::default(), Instant::now());

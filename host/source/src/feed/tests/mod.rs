@@ -33,7 +33,7 @@ fn identity(uid: &str, version: u32) -> Identity {
 }
 
 fn object(uid: &str, version: u32) -> Compiled {
-    Compiled { identity: identity(uid, version), record: Record::Namespace(Arc::default()) }
+    Compiled { identity: identity(uid, version), record: Record::Namespace(Arc::from(uid), Arc::default()) }
 }
 
 /// A pod that is pending.

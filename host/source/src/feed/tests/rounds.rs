@@ -14,7 +14,7 @@ fn recompiled(objects: &[(&str, u32)], version: u32) -> Change {
 /// A namespace with a label, in place of other annotations.
 fn relabelled(uid: &str, version: u32, label: &str) -> Compiled {
     let labels: nodesift_cache::metadata::Labels = vec![(Arc::from("a"), Arc::from(label))].into();
-    Compiled { identity: identity(uid, version), record: Record::Namespace(labels) }
+    Compiled { identity: identity(uid, version), record: Record::Namespace(Arc::from(uid), labels) }
 }
 
 #[test]
@@ -183,6 +183,6 @@ fn a_guard_waits_for_the_list_after_the_last_drop_and_the_drop_of_its_kind_relea
     feed.deliver(vec![Change::Replaced { kind: KIND, objects, version: Arc::from("20") }]);
     until(&last);
     drop(reader);
-    assert!(writer.lock().holds_namespace("b", &vec![(Arc::from("a"), Arc::from("x"))].into()));
-    assert!(!writer.lock().holds_namespace("a", &Arc::default()));
+    assert!(writer.lock().holds(&relabelled("b", 2, "x").record));
+    assert!(!writer.lock().holds(&object("a", 1).record));
 }

@@ -10,13 +10,14 @@ use super::*;
 /// The kinds behind one interface besides those of every policy, by name.
 fn needs(interface: &str) -> String {
     let interface = Interface::from_name(interface).unwrap();
-    let kinds = needed([interface]).into_iter().filter(|kind| !ALWAYS.contains(kind));
+    let kinds = needed([interface]).into_iter().filter(|kind| always().all(|other| other != *kind));
     kinds.map(Kind::name).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn nodes_pods_and_device_classes_are_watched_whatever_is_imported() {
-    let always = BTreeSet::from([Kind::Node, Kind::Pod, Kind::DeviceClass]);
+    let always: BTreeSet<Kind> = always().collect();
+    assert!(always.is_superset(&BTreeSet::from([Kind::Node, Kind::Pod, Kind::DeviceClass])), "{always:?}");
     for imports in [&[][..], &[Interface::NodeTaints, Interface::NodeLabels], &[Interface::NodeResources]] {
         assert_eq!(needed(imports.iter().copied()), always, "{imports:?}");
     }
@@ -101,20 +102,28 @@ fn paths_are_those_of_the_api() {
 
 #[test]
 fn only_kinds_that_every_api_server_serves_are_required() {
-    let required: Vec<&str> =
-        Kind::ALL.into_iter().map(Resource::of).filter(|kind| !kind.is_optional()).map(|kind| kind.plural).collect();
-    assert_eq!(required.len(), Kind::ALL.len() - 3);
-    assert!(!required.iter().any(|kind| ["deviceclasses", "resourceclaims", "resourceslices"].contains(kind)));
+    for kind in Kind::ALL {
+        let resource = Resource::of(kind);
+        assert_eq!(resource.is_optional(), resource.group == "resource.k8s.io", "{kind}");
+    }
 }
 
 #[test]
-fn a_cluster_role_grants_what_is_watched_and_nothing_else() {
-    let role = cluster_role(&needed([Interface::NodeTaints]));
-    let expected = "apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: nodesift
-rules:
+fn plurals_are_formed_as_kubernetes_forms_them() {
+    for KindInfo { name, plural, .. } in Kind::ALL.map(Kind::info) {
+        let singular = name.to_lowercase();
+        let formed = match singular.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None if singular.ends_with("ss") => format!("{singular}es"),
+            None => format!("{singular}s"),
+        };
+        assert_eq!(*plural, formed);
+    }
+}
+
+#[test]
+fn rules_grant_what_is_watched_and_nothing_else() {
+    let expected = "rules:
 - apiGroups: [\"\"]
   resources: [nodes, pods]
   verbs: [list, watch]
@@ -122,15 +131,32 @@ rules:
   resources: [deviceclasses]
   verbs: [list, watch]
 ";
-    assert_eq!(role, expected);
+    let named = Kind::ConfigMap;
+    assert_eq!(rules(&BTreeSet::from([Kind::Node, Kind::Pod, Kind::DeviceClass, named])), expected);
 }
 
+/// Manifests with the ClusterRole of the sidecar.
+const MANIFESTS: [&str; 3] =
+    ["deploy/rbac.yaml", "deploy/kustomize/base/rbac.yaml", "deploy/helm/nodesift/templates/rbac.yaml"];
+
+/// Environment variable that makes the next test write the manifests.
+const BLESS: &str = "NODESIFT_BLESS";
+
 #[test]
-fn the_role_in_deploy_is_that_of_the_built_in_predicates() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/rbac.yaml");
-    let text = std::fs::read_to_string(file).unwrap();
-    let role = cluster_role(&needed(Interface::ALL));
-    assert!(text.contains(&role), "deploy/rbac.yaml does not hold\n{role}");
+fn the_roles_in_deploy_grant_what_all_built_in_predicates_watch() {
+    let rules = rules(&needed(Interface::ALL));
+    for name in MANIFESTS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        // The first role is that of the cluster's objects, the others are about policies.
+        let (before, role) = text.split_once("rules:\n").unwrap();
+        let (_, after) = role.split_once("---\n").unwrap();
+        let blessed = [before, &rules, "---\n", after].concat();
+        if std::env::var_os(BLESS).is_some() {
+            std::fs::write(&path, &blessed).unwrap();
+        }
+        assert!(text == blessed, "set {BLESS}=1 to write {name}, which does not hold\n{rules}");
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! A cluster with one object of each kind, and the pod in question. Start at [`World::new`].
 
-use nodesift_cache::metadata::{Selection, SliceRecord};
-use nodesift_cache::{self as cache, Reader, Writer};
+use nodesift_cache::metadata::Selection;
+use nodesift_cache::{self as cache, Reader, Record, Writer};
 use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
 use nodesift_object::selector::Operator;
-use nodesift_object::{Kind, Object, decode};
+use nodesift_object::{Kind, decode};
 use nodesift_sandbox::wire;
 use serde_json::{Value, json};
 
@@ -56,32 +56,13 @@ impl World {
     pub(super) fn apply(&mut self, object: Value) {
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
-        match decode::decode(kind, &object.to_string()).unwrap() {
-            Object::Node(node) => self.writer.apply_node(&metadata::node_selecting(&node, &selection())),
-            Object::Pod(pod) => self.writer.apply_pod(metadata::pod_record_selecting(
-                &pod,
-                &["default-scheduler".to_owned()],
-                &selection(),
-            )),
-            Object::Storage(object) => self.writer.apply_storage(metadata::storage(&object)),
-            Object::Workload(workload) => self.writer.apply_workload(&workload),
-            Object::DeviceClass(class) => {
-                self.writer.apply_device_class(metadata::device_class(&class));
-            }
-            Object::ResourceSlice(slice) => {
-                self.writer.apply_resource_slice(SliceRecord::compile(&slice));
-            }
-            Object::ResourceClaim(claim) => {
-                self.writer.apply_resource_claim(metadata::resource_claim(&claim));
-            }
-            Object::ConfigMap(map) => {
-                self.writer.apply_config_map(&map.key(), &metadata::config_entries(&map.data));
-            }
-            Object::Namespace(namespace) => {
-                let labels = metadata::Pool::default().labels(&namespace.metadata.labels);
-                self.writer.apply_namespace(&namespace.metadata.name, &labels);
-            }
-        }
+        let object = decode::decode(kind, &object.to_string()).unwrap();
+        self.writer.apply(Record::compile(
+            &object,
+            &metadata::Pool::default(),
+            &["default-scheduler".to_owned()],
+            &selection(),
+        ));
     }
 
     /// Binds a new pod to node n1.
@@ -101,7 +82,7 @@ impl World {
         let object = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"nodeName": "n1"}});
         let pod: Pod = serde_json::from_value(object).unwrap();
         let record = metadata::pod_record_selecting(&pod, &["default-scheduler".to_owned()], &selection());
-        self.writer.apply_pod(metadata::PodRecord { account: Some(Arc::new(account)), ..record });
+        self.writer.apply(metadata::PodRecord { account: Some(Arc::new(account)), ..record });
     }
 
     pub(super) fn context(&mut self) -> Arc<Context> {
