@@ -141,8 +141,12 @@ fn record(engine: &Engine, now: i64, args: &QuestionArgs, file: &Path) -> anyhow
         true => Nodes::All,
         false => Nodes::Named(args.node.clone()),
     };
-    let objects =
-        Objects::read(engine, args, &nodes, &Pruning::new(&imports, &policy.annotation_keys, &policy.config_maps))?;
+    let objects = Objects::read(
+        engine,
+        args,
+        &nodes,
+        &Pruning::new(&imports, &policy.settings.annotation_keys, &policy.settings.config_maps),
+    )?;
     let mut cases = Vec::new();
     for pod in objects.asked {
         let query = Query {
@@ -174,8 +178,8 @@ fn record(engine: &Engine, now: i64, args: &QuestionArgs, file: &Path) -> anyhow
     }
     let document = Document {
         scheduler_names: policy.scheduler_names,
-        annotations: policy.annotation_keys,
-        config_maps: policy.config_maps,
+        annotations: policy.settings.annotation_keys.to_vec(),
+        config_maps: policy.settings.config_maps.to_vec(),
         now: imports.contains(&Interface::Time).then_some(now),
         nodes: objects.nodes,
         objects: objects.others,

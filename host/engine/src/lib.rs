@@ -72,8 +72,8 @@ pub use metrics::Metrics;
 pub use nodesift_sandbox::Code;
 pub use party::{PartySeat, PolicyParty};
 pub use policy::{
-    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Origin, Phase, Phases, Refusal, ReloadOutcome, Retired,
-    StepFailure,
+    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Origin, Phase, Phases, PolicySettings, Refusal,
+    ReloadOutcome, Retired, StepFailure,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec, accounted};

@@ -1,6 +1,7 @@
 //! The active policy: every predicate loaded, linked and configured, in evaluation order; and how it is replaced.
 //!
 //! ```text
+//! settings      fields of its document that need no module
 //! replace       the swap of the active policy, with what is kept over it
 //! refusal       why a document did not become active
 //! last_reload   how the last reload ended
@@ -11,6 +12,7 @@
 mod last_reload;
 mod refusal;
 pub(crate) mod replace;
+mod settings;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,7 +27,6 @@ use crate::Context;
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change, is_by_size};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, THROTTLE_FROM};
-use crate::party::PolicyParty;
 use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
 use crate::set_aside::{Earlier, Owner};
@@ -33,6 +34,7 @@ use crate::throttle::{CallTimer, Throttle, Turn};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
+pub use settings::PolicySettings;
 
 /// A loaded policy: predicates, accounting component and parties, ready to evaluate pods.
 #[derive(Debug, Clone)]
@@ -43,24 +45,14 @@ pub struct ActivePolicy {
     pub scheduler_names: Vec<String>,
     /// The loaded predicates, in evaluation order.
     pub predicates: Vec<ActivePredicate>,
-    /// Keys of the annotations that predicates may read, sorted by bytes, without duplicates. The cache may hold others too: those
-    /// of a policy before.
-    pub annotation_keys: Arc<[String]>,
-    /// The ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. The cache may hold others too.
-    pub config_maps: Arc<[String]>,
+    /// Fields of its document that evaluations read as they are.
+    pub settings: Arc<PolicySettings>,
     /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
     pub selectors: Option<Arc<Selectors>>,
     /// Accounting component, which says what pods take of their nodes; `None` where the requests of their specs count.
     pub accounting: Option<Arc<ActiveAccounting>>,
-    /// External parties that say which nodes do not suit, in the order of the policy; at most
-    /// [`PARTIES`](nodesift_negotiation::limits::PARTIES), each with a name of its own.
-    pub parties: Arc<[PolicyParty]>,
     /// Namespaces whose pods have taken much time of its predicates lately.
     pub throttle: Arc<Throttle>,
-    /// The failure policy for pods that ask for what no predicate evaluates, such as resource claims.
-    pub on_unsupported: OnError,
-    /// Whether the policy before becomes active again once a predicate is put in quarantine that it does not have.
-    pub rollback_on_quarantine: bool,
     /// The document that it was made of.
     pub origin: Origin,
 }
@@ -72,14 +64,10 @@ impl ActivePolicy {
             generation: 1,
             scheduler_names,
             predicates,
-            annotation_keys: Arc::default(),
-            config_maps: Arc::default(),
+            settings: Arc::default(),
             selectors: None,
             accounting: None,
-            parties: Arc::default(),
             throttle: Arc::default(),
-            on_unsupported: OnError::Reject,
-            rollback_on_quarantine: false,
             origin: Origin::default(),
         }
     }
@@ -89,9 +77,13 @@ impl ActivePolicy {
     pub fn selection(&self) -> Selection {
         let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));
         let of_predicates = Selection {
-            annotation_keys: Arc::clone(&self.annotation_keys),
+            annotation_keys: Arc::clone(&self.settings.annotation_keys),
             pod_spec: reads(Interface::PodSpec),
-            config_maps: if reads(Interface::ConfigMaps) { Arc::clone(&self.config_maps) } else { Arc::default() },
+            config_maps: if reads(Interface::ConfigMaps) {
+                Arc::clone(&self.settings.config_maps)
+            } else {
+                Arc::default()
+            },
             pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
             pod_claims: reads(Interface::PodClaims) || reads(Interface::NodeParties),
             node_info: reads(Interface::NodeInfo),

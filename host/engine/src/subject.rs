@@ -8,8 +8,7 @@ use nodesift_object::Pod;
 
 use crate::accounting::Asked;
 use crate::facts::{Batch, Context};
-use crate::party::PolicyParty;
-use crate::policy::ActivePolicy;
+use crate::policy::{ActivePolicy, PolicySettings};
 use crate::selectors::Selectors;
 use crate::throttle::Throttle;
 
@@ -33,16 +32,12 @@ pub(crate) struct Subject {
     pub(crate) refusal: Option<Arc<str>>,
     /// When its evaluation began, in seconds since 1970-01-01T00:00:00Z.
     pub(crate) now: i64,
-    /// The annotations that the policy lists.
-    pub(crate) annotation_keys: Arc<[String]>,
-    /// The ConfigMaps that the policy lists.
-    pub(crate) config_maps: Arc<[String]>,
+    /// Fields of the policy's document that facts depend on.
+    pub(crate) settings: Arc<PolicySettings>,
     /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
     pub(crate) selectors: Option<Arc<Selectors>>,
     /// The namespaces that are throttled.
     pub(crate) throttle: Arc<Throttle>,
-    /// The parties of the policy.
-    pub(crate) parties: Arc<[PolicyParty]>,
     /// Whether nodes are asked for as candidates of a negotiation.
     pub(crate) is_negotiated: bool,
 }
@@ -65,11 +60,9 @@ impl Subject {
             account,
             refusal,
             now,
-            annotation_keys: Arc::clone(&policy.annotation_keys),
-            config_maps: Arc::clone(&policy.config_maps),
+            settings: Arc::clone(&policy.settings),
             selectors: policy.selectors.clone(),
             throttle: Arc::clone(&policy.throttle),
-            parties: Arc::clone(&policy.parties),
             is_negotiated: false,
         }
     }
@@ -96,11 +89,9 @@ impl Subject {
             facts,
             account,
             refusal,
-            annotation_keys: Arc::clone(&policy.annotation_keys),
-            config_maps: Arc::clone(&policy.config_maps),
+            settings: Arc::clone(&policy.settings),
             selectors: policy.selectors.clone(),
             throttle: Arc::clone(&policy.throttle),
-            parties: Arc::clone(&policy.parties),
             is_negotiated: false,
         }
     }
@@ -110,10 +101,9 @@ impl Subject {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
         let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
-        let context = context.refusing(self.refusal.clone());
-        let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
-        let context = context.throttled_by(&self.throttle).showing(Arc::clone(&self.annotation_keys));
-        context.showing_config_maps(Arc::clone(&self.config_maps)).selecting(self.selectors.clone())
+        let context = context.refusing(self.refusal.clone()).negotiated(self.is_negotiated);
+        let context = context.throttled_by(&self.throttle).with_settings(Arc::clone(&self.settings));
+        context.selecting(self.selectors.clone())
     }
 }
 

@@ -320,14 +320,10 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         generation: 0,
         scheduler_names: policy.scheduler_names.clone(),
         predicates,
-        annotation_keys: policy.annotation_keys.clone().into(),
-        config_maps: policy.config_maps.clone().into(),
+        settings: Arc::new(policy.settings.clone()),
         selectors: None,
         accounting: None,
-        parties: policy.parties.clone().into(),
         throttle: Arc::default(),
-        on_unsupported: policy.on_unsupported,
-        rollback_on_quarantine: policy.rollback_on_quarantine,
         origin: Origin { source: policy.document.clone(), name: policy.name.clone(), ..Origin::default() },
     }
 }

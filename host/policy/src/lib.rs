@@ -8,8 +8,9 @@
 //!         (Problem)         (PolicyError)          configured (ActivateErrors)
 //! ```
 //!
-//! - [`document`] parses YAML or JSON and knows where each value stands, by [`tree`]. It interprets nothing.
-//! - [`spec`] makes a [`Policy`] of it and reports every problem at once, with line, column and field.
+//! - `document` parses YAML or JSON and knows where each value stands, by [`tree`]. It interprets nothing.
+//! - `declare` makes reader and schema of each map of a document from one declaration.
+//! - [`spec`] declares these maps, makes a [`Policy`] of them and reports every problem at once, with line, column and field.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - `parts` makes one document of the files of a folder.
 //! - [`problem`] is something wrong in a document, with its place.
@@ -29,7 +30,8 @@
 //! Evaluating the active policy is the engine's part. Start at [`Policy::read_file`].
 
 mod activate;
-pub mod document;
+mod declare;
+mod document;
 mod file;
 mod import;
 mod keys;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use nodesift_cache::metadata::Selection;
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, Answer, Cycle, Depth, Engine, Metrics, Mode, Nodes, OnError, OverlaySpec, Phase,
-    Phases, PodRef, Query, Reuse, RowsByName,
+    Phases, PodRef, PolicySettings, Query, Reuse, RowsByName,
 };
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
@@ -130,7 +130,7 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
         is_beside: false,
     };
     let policy = ActivePolicy {
-        on_unsupported: OnError::Ignore,
+        settings: Arc::new(PolicySettings { on_unsupported: OnError::Ignore, ..PolicySettings::default() }),
         ..ActivePolicy::of(vec!["default-scheduler".to_owned()], vec![predicate])
     };
     let engine = Engine::new(mirror.reader(), policy, runtime).reusing(Reuse::Verified);

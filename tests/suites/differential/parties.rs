@@ -174,7 +174,7 @@ fn say(
         let Some(pod) = some_pod(random, history) else { return };
         let (negotiated, selected_by) = engine.negotiated_pod(&engine.snapshot(), &whole(&pod)).expect("a whole pod");
         let policy = engine.policy();
-        let party = &policy.parties[random.usize(0..policy.parties.len())].party;
+        let party = &policy.settings.parties[random.usize(0..policy.settings.parties.len())].party;
         let Some((subject, _)) = party.seat(&negotiated, &selected_by) else { return };
         let of_subject = record.entry((party.name.to_string(), subject.clone())).or_default();
         let mut answers = Vec::new();

@@ -87,7 +87,7 @@ fn policy(predicate: &Value) -> Policy {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let read = Policy::read(&document.to_string(), "the policy", Path::new(""), &builtins);
     let mut policy = read.unwrap_or_else(|problems| panic!("{problems:?}"));
-    policy.on_unsupported = OnError::Ignore;
+    policy.settings.on_unsupported = OnError::Ignore;
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(Duration::from_secs(10)));
     policy
 }

@@ -9,7 +9,7 @@ use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Phase, Phases, PodRef,
-    Query, Reuse,
+    PolicySettings, Query, Reuse,
 };
 use nodesift_object::{Node, Pod};
 use nodesift_sandbox::fault::FaultKind;
@@ -482,7 +482,9 @@ fn nothing_but_what_is_listed_has_a_value(held: &[String], shown: Option<Arc<[St
     let facts = Arc::new(metadata::pod_selecting(&pod, &held));
     let context = Context::new(reader.snapshot(), facts, None, Batch::All);
     let facts: Arc<dyn Facts> = Arc::new(match shown {
-        Some(keys) => context.showing(keys),
+        Some(annotation_keys) => {
+            context.with_settings(Arc::new(PolicySettings { annotation_keys, ..PolicySettings::default() }))
+        }
         None => context,
     });
     let imports = r#"

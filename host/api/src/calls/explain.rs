@@ -104,7 +104,7 @@ pub(crate) async fn run<E: Send + 'static>(
     stage: Stage<Explain>,
     encode: fn(Explanation) -> Result<E, Error>,
 ) -> Result<E, Error> {
-    if service.engine().policy().parties.is_empty() {
+    if service.engine().policy().settings.parties.is_empty() {
         return driver::run(service, scope, stage, encode).await;
     }
     let _work = scope.peer.work();

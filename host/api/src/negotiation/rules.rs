@@ -55,5 +55,5 @@ pub(super) fn is_shared(record: &ClaimRecord, pod_uid: &str) -> bool {
 
 /// Whether the candidates of a negotiation are the nodes that `Filter` has: no party's silence rejects any.
 pub(super) fn candidates_are_filtered(policy: &ActivePolicy) -> bool {
-    policy.parties.iter().all(|party| party.party.on_silence != OnSilence::Reject)
+    policy.settings.parties.iter().all(|party| party.party.on_silence != OnSilence::Reject)
 }

@@ -283,7 +283,7 @@ impl Evaluation {
         let feasible = &answer.pods.first()?.feasible;
         let policy = engine.policy();
         let decides = |name: &Arc<str>| self.asked.parties.iter().any(|(party, _)| party == name);
-        let parties: Vec<_> = policy.parties.iter().filter(|known| decides(&known.party.name)).collect();
+        let parties: Vec<_> = policy.settings.parties.iter().filter(|known| decides(&known.party.name)).collect();
         let evaluated = candidates::pick(&answer.snapshot, feasible, &parties, &self.asked);
         Some((evaluated, response::version(&answer.snapshot, answer.policy_generation, age)))
     }

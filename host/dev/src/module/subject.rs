@@ -67,7 +67,7 @@ impl Subject {
     ///
     /// If an object of this program does not decode, which is a defect of it.
     pub(super) fn questions(&self) -> anyhow::Result<Vec<Question>> {
-        let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.annotation_keys };
+        let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.settings.annotation_keys };
         let nodes = hostile.nodes()?;
         let question = |(name, pod): (&str, Pod)| Question {
             name: format!("{name} over hostile nodes"),
@@ -97,7 +97,7 @@ impl Subject {
         match found {
             Some(question) => Ok(question),
             None => {
-                let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.annotation_keys };
+                let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.settings.annotation_keys };
                 let (name, policy) = ("a pod with its arguments as labels".to_owned(), self.policy.clone());
                 Ok(Question {
                     name,

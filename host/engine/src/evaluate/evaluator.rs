@@ -63,7 +63,7 @@ impl<'a> Evaluator<'a> {
 
     /// The failure policy for what no predicate evaluates.
     pub(crate) fn on_unsupported(self) -> OnError {
-        self.policy.on_unsupported
+        self.policy.settings.on_unsupported
     }
 
     /// Evaluates one pod over the context's batch.

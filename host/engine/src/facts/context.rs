@@ -14,6 +14,7 @@ use nodesift_sandbox::wire::claims::Claim;
 use super::convert;
 use super::gathered::Gathered;
 use crate::party::{PartySeat, PolicyParty};
+use crate::policy::PolicySettings;
 use crate::reuse::size::Size as _;
 use crate::selectors::Selectors;
 use crate::throttle::{CallTimer, Throttle, Turn};
@@ -34,10 +35,8 @@ pub struct Context {
     pub(super) pod: Arc<PodFacts>,
     pub(super) node_name: Option<Arc<str>>,
     batch: Batch,
-    /// The annotations that can be read, by sorted keys; `None` for all that the cache holds.
-    annotation_keys: Option<Arc<[String]>>,
-    /// The ConfigMaps whose entries can be read, sorted; `None` for all that the cache holds.
-    config_maps: Option<Arc<[String]>>,
+    /// Fields of the policy's document; `None` where no policy hides what the cache holds.
+    settings: Option<Arc<PolicySettings>>,
     /// Evaluator of the selectors of devices; `None` where the policy reads no devices.
     selectors: Option<Arc<Selectors>>,
     /// Who is told what calls take; none where nobody is.
@@ -46,8 +45,6 @@ pub struct Context {
     is_throttled: bool,
     /// Why no row fits the pod, where what it takes is not known.
     refusal: Option<Arc<str>>,
-    /// The parties of the policy.
-    pub(super) parties: Arc<[PolicyParty]>,
     /// Whether nodes are asked for as candidates of a negotiation.
     pub(super) is_negotiated: bool,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
@@ -76,13 +73,11 @@ impl Context {
             pod,
             node_name,
             batch,
-            annotation_keys: None,
-            config_maps: None,
+            settings: None,
             selectors: None,
             throttle: None,
             is_throttled: false,
             refusal: None,
-            parties: Arc::default(),
             is_negotiated: false,
             owner: (Arc::default(), Arc::default()),
             deadline: None,
@@ -101,16 +96,10 @@ impl Context {
         Self { owner: (name, uid), ..self }
     }
 
-    /// Hides annotations with other keys than these, which are sorted: the policy does not list them.
+    /// Sets the fields of the policy's document: annotations and ConfigMaps that it does not list are hidden, and its parties have a say.
     #[must_use]
-    pub fn showing(self, annotation_keys: Arc<[String]>) -> Self {
-        Self { annotation_keys: Some(annotation_keys), ..self }
-    }
-
-    /// Hides other ConfigMaps than these, which are sorted: the policy does not list them.
-    #[must_use]
-    pub fn showing_config_maps(self, config_maps: Arc<[String]>) -> Self {
-        Self { config_maps: Some(config_maps), ..self }
+    pub fn with_settings(self, settings: Arc<PolicySettings>) -> Self {
+        Self { settings: Some(settings), ..self }
     }
 
     /// Says what evaluates the selectors of devices.
@@ -170,11 +159,15 @@ impl Context {
         }
     }
 
-    /// Sets the parties of the policy, in its order. `is_negotiated`: whether nodes are asked for as candidates of a negotiation, in
-    /// which parties have yet to be asked.
+    /// Sets whether nodes are asked for as candidates of a negotiation, in which parties have yet to be asked.
     #[must_use]
-    pub fn negotiating(self, parties: Arc<[PolicyParty]>, is_negotiated: bool) -> Self {
-        Self { parties, is_negotiated, ..self }
+    pub fn negotiated(self, is_negotiated: bool) -> Self {
+        Self { is_negotiated, ..self }
+    }
+
+    /// The parties of the policy, in its order.
+    pub(super) fn parties(&self) -> &[PolicyParty] {
+        self.settings.as_ref().map_or(&[], |settings| &settings.parties)
     }
 
     /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
@@ -237,23 +230,17 @@ impl Context {
 
     /// The facts for the same pod about another state of the cluster.
     pub(crate) fn against(&self, snapshot: Arc<Snapshot>, batch: Batch) -> Self {
-        let context = Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch);
-        let (annotation_keys, config_maps) = (self.annotation_keys.clone(), self.config_maps.clone());
-        let (selectors, refusal, owner) = (self.selectors.clone(), self.refusal.clone(), self.owner.clone());
-        let context = context.negotiating(Arc::clone(&self.parties), self.is_negotiated);
-        let (deadline, now, is_throttled) = (self.deadline, self.now, self.is_throttled);
-        let throttle = self.throttle.clone();
         Self {
-            annotation_keys,
-            config_maps,
-            selectors,
-            throttle,
-            is_throttled,
-            refusal,
-            owner,
-            deadline,
-            now,
-            ..context
+            settings: self.settings.clone(),
+            selectors: self.selectors.clone(),
+            throttle: self.throttle.clone(),
+            is_throttled: self.is_throttled,
+            refusal: self.refusal.clone(),
+            is_negotiated: self.is_negotiated,
+            owner: self.owner.clone(),
+            deadline: self.deadline,
+            now: self.now,
+            ..Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch)
         }
     }
 
@@ -315,12 +302,12 @@ impl Context {
 
     /// Whether the policy lists an annotation.
     pub(super) fn shows_annotation(&self, key: &str) -> bool {
-        is_listed(self.annotation_keys.as_ref(), key)
+        is_listed(self.settings.as_ref().map(|settings| &*settings.annotation_keys), key)
     }
 
     /// Whether the policy lists a ConfigMap.
     pub(super) fn shows_config_map(&self, name: &str) -> bool {
-        is_listed(self.config_maps.as_ref(), name)
+        is_listed(self.settings.as_ref().map(|settings| &*settings.config_maps), name)
     }
 
     /// One annotation of all nodes as a column; `None` where no node has it, or the policy does not list it.
@@ -345,6 +332,6 @@ impl Context {
 }
 
 /// Whether a sorted list has a text; without a list, it has all.
-fn is_listed(list: Option<&Arc<[String]>>, text: &str) -> bool {
+fn is_listed(list: Option<&[String]>, text: &str) -> bool {
     list.is_none_or(|list| list.binary_search_by(|known| known.as_str().cmp(text)).is_ok())
 }

@@ -37,9 +37,9 @@ impl Context {
         let is_selected = |party: &&PolicyParty| {
             party.party.concern == Concern::Pods && self.is_matched_by(std::slice::from_ref(&party.pods))
         };
-        let selected_by = self.parties.iter().filter(is_selected).map(|party| Arc::clone(&party.party.name));
+        let selected_by = self.parties().iter().filter(is_selected).map(|party| Arc::clone(&party.party.name));
         // Made of everything that predicates can read of the pod, so only where somebody asks for it.
-        let is_asked = self.parties.iter().any(|party| party.party.scope == Scope::Template);
+        let is_asked = self.parties().iter().any(|party| party.party.scope == Scope::Template);
         let template = if is_asked { self.template_key() } else { Arc::default() };
         let pod = Pod { uid: self.negotiated_uid(), template, claims: self.negotiated_claims() };
         (pod, selected_by.collect())
@@ -53,13 +53,13 @@ impl Context {
     /// The pod and the parties that decide about it, for explanations; none where the policy has no parties.
     pub(crate) fn explained_parties(&self) -> Option<ExplainedParties> {
         let seats = || Arc::clone(self.party_seats());
-        (!self.parties.is_empty()).then(|| ExplainedParties { pod: self.negotiated_uid(), seats: seats() })
+        (!self.parties().is_empty()).then(|| ExplainedParties { pod: self.negotiated_uid(), seats: seats() })
     }
 
     /// The parties that decide about the pod, in the order of the policy; looked up once.
     pub fn party_seats(&self) -> &Arc<[PartySeat]> {
         self.party_seats.get_or_init(|| {
-            if self.parties.is_empty() {
+            if self.parties().is_empty() {
                 return Arc::default();
             }
             let (pod, selected_by) = self.negotiated_pod();
@@ -72,7 +72,7 @@ impl Context {
                     unknown_fits: self.is_negotiated || known.party.on_silence != OnSilence::Reject,
                 })
             };
-            self.parties.iter().filter_map(seat).collect()
+            self.parties().iter().filter_map(seat).collect()
         })
     }
 
@@ -90,7 +90,9 @@ impl Context {
     /// devices of the cluster. Of any other claim, predicates have to decide about a part at least.
     pub(super) fn is_allocated_by_parties(&self, claim: &ClaimRecord) -> bool {
         let is_of_party = |class: &&str| {
-            self.parties.iter().any(|known| matches!(&known.party.concern, Concern::DeviceClass(of) if **of == **class))
+            self.parties()
+                .iter()
+                .any(|known| matches!(&known.party.concern, Concern::DeviceClass(of) if **of == **class))
         };
         let mut classes = fields_of(claim).map(|fields| fields.device_class_name.as_str()).peekable();
         claim.allocation.is_none() && classes.peek().is_some() && classes.all(|class| is_of_party(&class))
@@ -178,7 +180,7 @@ impl Context {
         }
         let known: Vec<&ClassRecord> =
             classes.iter().filter_map(|class| self.snapshot.claims().class(class)).map(|class| &**class).collect();
-        let drivers = self.parties.iter().filter_map(|party| match &party.party.concern {
+        let drivers = self.parties().iter().filter_map(|party| match &party.party.concern {
             Concern::Driver(driver) if is_of_driver(claim, &known, driver) => Some(Arc::clone(driver)),
             _ => None,
         });

@@ -101,8 +101,8 @@ impl Engine {
         policy.origin.since = now();
         policy.throttle = Arc::clone(&before.policy.throttle);
         // Nothing changes in the cache where a key or ConfigMap is no longer listed, so that a cached verdict could not notice it.
-        let same_annotations = before.policy.annotation_keys == policy.annotation_keys;
-        let same_config_maps = before.policy.config_maps == policy.config_maps;
+        let same_annotations = before.policy.settings.annotation_keys == policy.settings.annotation_keys;
+        let same_config_maps = before.policy.settings.config_maps == policy.settings.config_maps;
         let shows_the_same = |predicate: &&ActivePredicate| {
             (same_annotations || !reads_any(predicate, &[Interface::PodAnnotations, Interface::NodeAnnotations]))
                 && (same_config_maps || !reads_any(predicate, &[Interface::ConfigMaps]))

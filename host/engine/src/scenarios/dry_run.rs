@@ -85,7 +85,7 @@ impl<'a> PreemptionDryRun<'a> {
         });
         let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
-        let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.on_unsupported));
+        let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.settings.on_unsupported));
         let faults = unsupported.iter().map(|(unsupported, policy)| unsupported.report(*policy)).collect();
         Self { predicates, store, snapshot, subject, deadline, all_rows, unsupported, faults }
     }

@@ -46,7 +46,7 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
         let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
         sorted(&a.scheduler_names) == sorted(&b.scheduler_names)
             && a.selection() == b.selection()
-            && a.config_maps == b.config_maps
+            && a.settings.config_maps == b.settings.config_maps
             && a.accounts_as(b)
     };
     let other = match reads_alike(&active, &next) {

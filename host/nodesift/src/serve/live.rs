@@ -94,7 +94,7 @@ pub(super) fn nothing() -> Followed {
 pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
     let mut kinds =
         kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()));
-    if policy.config_maps.is_empty() {
+    if policy.settings.config_maps.is_empty() {
         // None is read, so none is followed: nothing would ever confirm that they are fresh.
         kinds.remove(&Kind::ConfigMap);
     }

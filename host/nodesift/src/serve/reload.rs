@@ -122,12 +122,12 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
         );
         return refused(None, reason);
     }
-    let is_unread = |key: &&String| !active.annotation_keys.contains(key);
-    if let Some(key) = next.annotation_keys.iter().find(is_unread) {
+    let is_unread = |key: &&String| !active.settings.annotation_keys.contains(key);
+    if let Some(key) = next.settings.annotation_keys.iter().find(is_unread) {
         return refused(None, format!("spec.facts.annotations has {key}, which the active policy does not list"));
     }
-    let is_unread = |name: &&String| !active.config_maps.contains(name);
-    if let Some(name) = next.config_maps.iter().find(is_unread) {
+    let is_unread = |name: &&String| !active.settings.config_maps.contains(name);
+    if let Some(name) = next.settings.config_maps.iter().find(is_unread) {
         return refused(None, format!("spec.facts.configMaps has {name}, which the active policy does not list"));
     }
     if !active.accounts_as(next) {

@@ -14,10 +14,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::document::At;
 use crate::problem::Problem;
 use crate::spec::{API_VERSION, DEFAULT_SCHEDULER, KIND, Policy};
-use crate::tree::{self, Reader, Tree};
+use crate::tree::{self, At, Reader, Tree};
 use nodesift_engine::{Phase, Phases};
 use plugins::{DYNAMIC_RESOURCES, Plugins};
 

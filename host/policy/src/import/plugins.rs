@@ -4,8 +4,7 @@
 //! pkg/scheduler/framework/runtime/framework.go. Start at [`Plugins::filters`].
 
 use super::Importer;
-use crate::document::At;
-use crate::tree::Tree;
+use crate::tree::{At, Tree};
 
 /// The plugin that decides about claims on devices: a policy without it says with `onUnsupported` what becomes of pods that have some.
 pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";

@@ -50,7 +50,7 @@ fn a_configuration_without_profiles_is_the_default_policy() {
         let facts = |predicate: &PredicateSpec| (predicate.name.clone(), predicate.phases, predicate.args.clone());
         let of = |policy: &Policy| policy.predicates.iter().map(facts).collect::<Vec<_>>();
         assert_eq!((of(&policy), &policy.scheduler_names), (of(&default), &default.scheduler_names), "{text}");
-        assert_eq!((policy.on_unsupported, notes), (OnError::Reject, Vec::new()), "{text}");
+        assert_eq!((policy.settings.on_unsupported, notes), (OnError::Reject, Vec::new()), "{text}");
     }
 }
 
@@ -87,10 +87,10 @@ fn plugins_run_as_kube_scheduler_would_run_them() {
         assert_eq!(names(&policy), expected, "{plugins}");
         assert_eq!(notes, Vec::<String>::new(), "{plugins}");
         assert_eq!(policy.scheduler_names, ["own"]);
-        assert_eq!(policy.on_unsupported == OnError::Ignore, plugins.contains("'*'"), "{plugins}");
+        assert_eq!(policy.settings.on_unsupported == OnError::Ignore, plugins.contains("'*'"), "{plugins}");
     }
     let (policy, _) = with_plugins("{filter: {disabled: [{name: DynamicResources}]}}");
-    assert_eq!((names(&policy), policy.on_unsupported), (without(&["DynamicResources"]), OnError::Ignore));
+    assert_eq!((names(&policy), policy.settings.on_unsupported), (without(&["DynamicResources"]), OnError::Ignore));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Predecessor {
         (before, prepared): (Arc<ActivePolicy>, Arc<dyn Prepared>),
         active: &ActivePolicy,
     ) -> Option<Self> {
-        if !active.rollback_on_quarantine {
+        if !active.settings.rollback_on_quarantine {
             return None;
         }
         let unproven =

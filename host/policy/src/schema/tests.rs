@@ -1,4 +1,4 @@
-//! The schema against the reader of documents: the same fields, the same documents.
+//! The schema against the reader of documents: the same documents are taken.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::indexing_slicing)]
 
 use std::fs;
@@ -8,7 +8,6 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Map, Value, json};
 
 use super::schema;
-use crate::document;
 use crate::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN, GUEST_TIME_PER_CALL_MAX};
 use crate::spec::{Policy, PolicyError};
 use crate::tree::{self, Reader};
@@ -100,39 +99,6 @@ fn the_schema_in_the_repository_is_the_one_that_is_printed() {
     }
     let golden: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert!(golden == schema(), "write `nodesift policy schema` to deploy/policy.schema.json");
-}
-
-#[test]
-fn the_schema_has_the_fields_of_the_reader() {
-    let fields = |pointer: &str| {
-        let schema = schema();
-        let properties = schema.pointer(&format!("{pointer}/properties")).and_then(Value::as_object).unwrap();
-        let mut names: Vec<String> = properties.keys().cloned().collect();
-        names.sort_unstable();
-        names
-    };
-    let selector = "/properties/spec/properties/parties/items/properties/for";
-    for (pointer, known) in [
-        ("", document::DOCUMENT_FIELDS),
-        ("/properties/metadata", document::METADATA_FIELDS),
-        ("/properties/spec", document::SPEC_FIELDS),
-        ("/properties/spec/properties/accounting", document::ACCOUNTING_FIELDS),
-        ("/properties/spec/properties/accounting/properties/module", document::MODULE_FIELDS),
-        ("/properties/spec/properties/facts", document::FACTS_FIELDS),
-        ("/properties/spec/properties/modules", document::MODULES_FIELDS),
-        ("/properties/spec/properties/modules/properties/keys/items", document::KEY_FIELDS),
-        ("/properties/spec/properties/parties/items", document::PARTY_FIELDS),
-        ("/properties/spec/properties/parties/items/properties/for", document::FOR_FIELDS),
-        (&format!("{selector}/properties/podSelector"), document::SELECTOR_FIELDS),
-        (&format!("{selector}/properties/podSelector/properties/matchExpressions/items"), document::REQUIREMENT_FIELDS),
-        ("/properties/spec/properties/predicates/items", document::PREDICATE_FIELDS),
-        ("/properties/spec/properties/predicates/items/properties/module", document::MODULE_FIELDS),
-        ("/properties/spec/properties/predicates/items/properties/limits", document::LIMITS_FIELDS),
-    ] {
-        let mut known = known.to_vec();
-        known.sort_unstable();
-        assert_eq!(fields(pointer), known, "{pointer}");
-    }
 }
 
 #[test]

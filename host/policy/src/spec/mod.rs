@@ -2,9 +2,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy` | [`Policy`] and what it consists of |
 //! | `read` | file, folder or text → [`Policy`]: the only way to get one |
-//! | `check` | the document as written → [`Policy`], or every problem that it has |
+//! | `policy` | [`Policy`]: fields of `spec`, declared, checked and typed |
+//! | `predicate`, `module`, `accounting`, `parties` | the same for each map in it |
+//! | `check` | what the checks share: the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
 //! | `object_name` | its rule for namespaces and names |
 //! | `select` | a policy reduced to some of its predicates |
@@ -12,18 +13,23 @@
 //! Nothing outside the document is looked at except the names of the built-ins. Whether a module exists and imports only
 //! what it may is checked by [`activate`](crate::activate). Start at [`Policy::read`].
 
+mod accounting;
 mod annotation_key;
 mod check;
+mod module;
 mod object_name;
+mod parties;
 mod policy;
+mod predicate;
 mod read;
 mod select;
 
-pub use policy::{
-    ACCOUNTING, API_VERSION, AccountingSpec, DEFAULT_SCHEDULER, GROUP, InstanceLife, KIND, Key, ModuleSource,
-    NamedModule, PLURAL, Place, Policy, PredicateSpec, RegistryModule, SpecLimits, VERSION,
-};
-pub(crate) use policy::{OCI_INDEX, blob};
+pub use accounting::{ACCOUNTING, AccountingSpec};
+pub use module::{Key, ModuleSource, NamedModule, RegistryModule};
+pub(crate) use module::{OCI_INDEX, blob};
+pub(crate) use policy::SpecFields;
+pub use policy::{API_VERSION, DEFAULT_SCHEDULER, GROUP, KIND, PLURAL, Place, Policy, VERSION};
+pub use predicate::{InstanceLife, PredicateSpec, SpecLimits};
 pub use read::{PolicyError, PolicyText};
 pub(crate) use read::{is_document, locate};
 pub use select::SelectError;

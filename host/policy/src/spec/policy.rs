@@ -1,18 +1,21 @@
-//! The types of a checked policy. Start at [`Policy`]; `read` makes one.
+//! The whole policy: fields of `spec`, the schema of these, and what they mean. Start at [`SpecFields`] and [`Policy`]; `read` makes one.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::json;
 
-use crate::reach::NamedPath;
-use nodesift_engine::{Mode, OnAccountError, OnError, Phases, PolicyParty};
-use nodesift_registry::{Address, PublicKey, hex};
-use nodesift_sandbox::Interface;
-use nodesift_sandbox::accounting::ObjectInterface;
+use super::accounting::{AccountingFields, AccountingSpec};
+use super::check::{Checker, names, readable, values};
+use super::module::{ModulesFields, NamedModule};
+use super::object_name;
+use super::parties::PartyFields;
+use super::predicate::{ON_ERROR, PredicateFields, PredicateSpec};
+use crate::declare::{Maps, Texts, declare_map};
+use crate::document::Document;
+use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, PREDICATES_MAX};
+use crate::tree::At;
+use nodesift_engine::{Mode, PolicySettings};
+use nodesift_negotiation::limits::PARTIES;
 
 /// The `apiVersion` of policy documents.
 pub const API_VERSION: &str = "nodesift.dev/v1alpha1";
@@ -27,6 +30,70 @@ pub const KIND: &str = "PredicatePolicy";
 /// The `schedulerNames` of the default policy: kube-scheduler's default profile.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
+/// An annotation key: a name, and before a slash the DNS subdomain of who defines it.
+pub(super) const ANNOTATION_KEY: &str = r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+/// Namespace and name of an object.
+const OBJECT_NAME: &str =
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+declare_map! {
+    /// Fields of `spec`, as written.
+    pub(crate) struct SpecFields: json!({});
+    /// The schedulers whose pods are evaluated.
+    scheduler_names: Texts = "schedulerNames" (Checked), json!({
+        "description": "The schedulers whose pods are evaluated; pods of any other scheduler are foreign",
+        "type": "array", "minItems": 1, "uniqueItems": true,
+        "items": {"type": "string", "minLength": 1},
+    });
+    /// The predicates that run, in evaluation order.
+    predicates: Maps<PredicateFields> = "predicates" (Checked), json!({
+        "description": "The predicates that run, in evaluation order; each name once",
+        "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
+        "items": PredicateFields::schema(),
+    });
+    /// Accounting component, which computes what pods take of their nodes.
+    accounting: At<AccountingFields> = "accounting", AccountingFields::schema();
+    /// Rules for all modules of registries.
+    modules: At<ModulesFields> = "modules", ModulesFields::schema();
+    /// Facts that are kept of objects for predicates.
+    facts: At<FactsFields> = "facts", FactsFields::schema();
+    /// External parties that say which nodes do not suit.
+    parties: Maps<PartyFields> = "parties", json!({
+        "description": "External parties that say which nodes do not suit a pod; the predicate Parties rejects these. Each name once",
+        "type": "array", "maxItems": PARTIES,
+        "items": PartyFields::schema(),
+    });
+    /// Effect on the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or `Ignore`.
+    on_unsupported: At<String> = "onUnsupported", json!({
+        "description": "What becomes of a pod that needs what no predicate evaluates, such as resource claims: \
+                        Reject (the default) or Ignore",
+        "enum": names(&ON_ERROR),
+    });
+    /// Whether a predicate that is put in quarantine brings the policy before back.
+    rollback_on_quarantine: At<bool> = "rollbackOnQuarantine", json!({
+        "description": "Whether the last good policy is active again once a predicate of this one is in quarantine",
+        "type": "boolean",
+    });
+}
+
+declare_map! {
+    /// Fields of `spec.facts`, as written.
+    pub(crate) struct FactsFields: json!({"description": "What is kept of objects for predicates"});
+    /// Keys of the annotations that predicates may read.
+    annotations: Texts = "annotations", json!({
+        "description": "Keys of the annotations that predicates may read; all others read as absent",
+        "type": "array", "maxItems": ANNOTATION_KEYS_MAX, "uniqueItems": true,
+        "items": {"type": "string", "pattern": ANNOTATION_KEY},
+    });
+    /// ConfigMaps whose entries predicates may read.
+    config_maps: Texts = "configMaps", json!({
+        "description": "ConfigMaps, as NAMESPACE/NAME, whose entries predicates may read; all others read as absent",
+        "type": "array", "maxItems": CONFIG_MAPS_MAX, "uniqueItems": true,
+        "items": {"type": "string", "pattern": OBJECT_NAME},
+    });
+}
+
 /// A policy: which predicates run, in which order, and which schedulers' pods are its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
@@ -40,65 +107,8 @@ pub struct Policy {
     pub predicates: Vec<PredicateSpec>,
     /// `spec.accounting`: what says what pods take of their nodes; none where that is what the API says.
     pub accounting: Option<AccountingSpec>,
-    /// `spec.facts.annotations`: keys of the annotations that predicates may read, sorted by bytes, without duplicates. At
-    /// most [`ANNOTATION_KEYS_MAX`](crate::limits::ANNOTATION_KEYS_MAX); empty where the document lists none.
-    pub annotation_keys: Vec<String>,
-    /// `spec.facts.configMaps`: ConfigMaps whose entries predicates may read, as `namespace/name`, sorted, each once. At most
-    /// [`CONFIG_MAPS_MAX`](crate::limits::CONFIG_MAPS_MAX); empty where the document lists none.
-    pub config_maps: Vec<String>,
-    /// `spec.parties`: external parties that say which nodes do not suit, names unique. At most
-    /// [`PARTIES`](nodesift_negotiation::limits::PARTIES).
-    pub parties: Vec<PolicyParty>,
-    /// `spec.onUnsupported`: what becomes of the nodes for a pod that asks for what no predicate evaluates.
-    pub on_unsupported: OnError,
-    /// `spec.rollbackOnQuarantine`: whether a predicate that is put in quarantine brings the policy before back.
-    pub rollback_on_quarantine: bool,
-}
-
-/// One predicate of a policy.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PredicateSpec {
-    /// The name of a built-in, or the name that the policy gives to a custom module.
-    pub name: String,
-    /// Where its entry is.
-    pub place: Place,
-    /// The phases in which it runs; all where the document names none.
-    pub phases: Phases,
-    /// The arguments that the module is configured with: always a JSON object, empty where the document has none.
-    pub args: Value,
-    /// Where its module is.
-    pub module: ModuleSource,
-    /// How long an instance of a custom module lives. Those of built-ins are reused.
-    pub instance: InstanceLife,
-    /// The only interfaces that it may import; `None` allows all.
-    pub allow: Option<BTreeSet<Interface>>,
-    /// Failure policy: the replacement for its verdict when it fails.
-    pub on_error: OnError,
-    /// Whether its verdicts count.
-    pub mode: Mode,
-    /// The resources that one call may use.
-    pub limits: SpecLimits,
-}
-
-/// The accounting component of a policy.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AccountingSpec {
-    /// Where it is written.
-    pub place: Place,
-    /// Where its module is; never a built-in.
-    pub module: ModuleSource,
-    /// Keys of the annotations that it may read, sorted, each once.
-    pub annotation_keys: Vec<String>,
-    /// The arguments that it is configured with: always a JSON object, empty where the document has none.
-    pub args: Value,
-    /// The only interfaces that it may import; `None` allows all.
-    pub allow: Option<Vec<ObjectInterface>>,
-    /// Usage that is assumed for a pod without a known account.
-    pub on_error: OnAccountError,
-    /// Namespaces whose pods take nothing, sorted, each once.
-    pub ignored_namespaces: Vec<String>,
-    /// Sums that are shown as gauges, sorted, each once.
-    pub gauges: Vec<String>,
+    /// Other fields of `spec`, which the active policy has as they are.
+    pub settings: PolicySettings,
 }
 
 impl Policy {
@@ -107,44 +117,6 @@ impl Policy {
         let predicates = self.predicates.iter().map(PredicateSpec::named_module);
         predicates.chain(self.accounting.iter().map(AccountingSpec::named_module))
     }
-}
-
-/// A module and whose it is.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedModule<'a> {
-    /// The predicate's name, or [`ACCOUNTING`].
-    pub name: &'a str,
-    /// Where its entry is.
-    pub place: &'a Place,
-    /// Where the module is.
-    pub module: &'a ModuleSource,
-}
-
-impl PredicateSpec {
-    /// Returns its module, with the predicate's name and place.
-    pub fn named_module(&self) -> NamedModule<'_> {
-        NamedModule { name: &self.name, place: &self.place, module: &self.module }
-    }
-}
-
-impl AccountingSpec {
-    /// Returns its module, with the name [`ACCOUNTING`] and its place.
-    pub fn named_module(&self) -> NamedModule<'_> {
-        NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module }
-    }
-}
-
-/// Name of the accounting component in messages.
-pub const ACCOUNTING: &str = "accounting";
-
-/// How long an instance of a custom module lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum InstanceLife {
-    /// For one call, so that no state of one pod can reach the next.
-    #[default]
-    Fresh,
-    /// For many calls, where one trusts the module.
-    Reuse,
 }
 
 /// A place in a policy document.
@@ -160,114 +132,94 @@ pub struct Place {
     pub field: String,
 }
 
-/// The limits that a policy sets for one predicate; `None` stands for the sandbox's default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SpecLimits {
-    /// Linear memory of one instance, in bytes.
-    pub memory_bytes: Option<usize>,
-    /// Processor time of one `filter` call.
-    pub time_per_call: Option<Duration>,
-    /// Bytes that one `filter` call may pass to the host, not counting the codes of the rows.
-    pub output_bytes: Option<usize>,
-    /// Lines that it may write to the log in a second.
-    pub log_lines: Option<u32>,
-}
-
-/// Where the module of a predicate is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModuleSource {
-    /// In the bundle of built-ins, under the predicate's name.
-    Builtin,
-    /// In a component file.
-    Path {
-        /// The file; a relative path has been joined to the folder of the policy.
-        path: NamedPath,
-        /// The SHA-256 that the file must have; `None` accepts any content.
-        digest: Option<[u8; 32]>,
-    },
-    /// In a folder with an OCI image layout.
-    Oci {
-        /// The folder; a relative path has been joined to the folder of the policy.
-        layout: NamedPath,
-        /// The reference by which the layout's index names the artifact.
-        reference: String,
-        /// The SHA-256 that the artifact's manifest or its component must have.
-        digest: [u8; 32],
-        /// `spec.modules.keys`: one of them has to have signed it, in the layout. Where there are none, nobody has to.
-        keys: Arc<[Key]>,
-    },
-    /// In an OCI registry, from which it is pulled.
-    Registry(RegistryModule),
-}
-
-/// A module in a registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegistryModule {
-    /// Registry, repository and tag of the artifact.
-    pub address: Address,
-    /// The SHA-256 that the artifact's manifest or its component must have.
-    pub digest: [u8; 32],
-    /// `spec.modules.keys`: one of them has to have signed it. Where there are none, nobody has to.
-    pub keys: Arc<[Key]>,
-}
-
-/// A key that may sign modules of registries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
-    /// In this file; a relative path has been joined to the folder of the policy.
-    Path(NamedPath),
-    /// In the document itself, as PEM.
-    Inline(PublicKey),
-}
-
-impl ModuleSource {
-    /// The digest of an artifact's manifest or its component, and the keys of which one has to have signed it; none where it is no
-    /// artifact.
-    pub(crate) fn artifact(&self) -> Option<(&[u8; 32], &[Key])> {
-        match self {
-            Self::Builtin | Self::Path { .. } => None,
-            Self::Oci { digest, keys, .. } | Self::Registry(RegistryModule { digest, keys, .. }) => {
-                Some((digest, keys))
+impl Checker<'_> {
+    pub(super) fn policy(&mut self, document: &Document) -> Policy {
+        if let Some(api_version) = &document.api_version {
+            self.choice(api_version, "apiVersion", &[(API_VERSION, ())]);
+        }
+        if let Some(kind) = &document.kind {
+            self.choice(kind, "kind", &[(KIND, ())]);
+        }
+        let metadata = document.metadata.as_ref();
+        let name = metadata.and_then(|metadata| Some(metadata.value.name.as_ref()?.value.clone()));
+        let mut policy = Policy { name: name.unwrap_or_default(), ..Policy::default() };
+        let Some(spec) = &document.spec else { return policy };
+        match &spec.value.scheduler_names {
+            Some(names) => policy.scheduler_names = self.scheduler_names(names),
+            None => {
+                let reason = "missing; name the schedulers whose pods are not foreign, such as [default-scheduler]";
+                self.refuse(spec, "spec.schedulerNames", reason);
             }
         }
-    }
-
-    /// The files on which it depends: where one of them changes, the module may.
-    pub fn files(&self) -> Vec<NamedPath> {
-        match self {
-            Self::Builtin => Vec::new(),
-            Self::Path { path, .. } => vec![path.clone()],
-            Self::Oci { layout, digest, keys, .. } => {
-                let own = [layout.join(OCI_INDEX), layout.join(blob(digest))];
-                own.into_iter().chain(key_files(keys)).collect()
+        if let Some(keys) = spec.value.modules.as_ref().and_then(|modules| modules.value.keys.as_ref()) {
+            self.keys = self.keys(keys);
+        }
+        match &spec.value.predicates {
+            Some(predicates) if predicates.value.len() > PREDICATES_MAX => {
+                let reason = format!("{} predicates; at most {PREDICATES_MAX} are allowed", predicates.value.len());
+                self.refuse(predicates, "spec.predicates", reason);
             }
-            Self::Registry(RegistryModule { keys, .. }) => key_files(keys).collect(),
+            Some(predicates) if !predicates.value.is_empty() => {
+                policy.predicates = self.predicates(&predicates.value);
+                if !policy.predicates.is_empty() && policy.predicates.iter().all(|spec| spec.mode == Mode::Shadow) {
+                    let reason = "all are in mode Shadow; every pod would fit every node";
+                    self.refuse(predicates, "spec.predicates", reason);
+                }
+            }
+            Some(predicates) => self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node"),
+            None => {
+                let reason = format!("missing; list the predicates to run, such as {}", self.builtins.join(", "));
+                self.refuse(spec, "spec.predicates", reason);
+            }
         }
-    }
-}
-
-fn key_files(keys: &[Key]) -> impl Iterator<Item = NamedPath> {
-    keys.iter().filter_map(|key| match key {
-        Key::Path(path) => Some(path.clone()),
-        Key::Inline(_) => None,
-    })
-}
-
-impl fmt::Display for ModuleSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Builtin => f.write_str("built in"),
-            Self::Path { path, .. } => write!(f, "{path}"),
-            Self::Registry(RegistryModule { address, .. }) => write!(f, "{address}"),
-            Self::Oci { layout, reference, .. } => write!(f, "{reference} in {layout}"),
+        if let Some(accounting) = &spec.value.accounting {
+            policy.accounting = self.accounting(accounting, "spec.accounting");
         }
+        let settings = &mut policy.settings;
+        let facts = spec.value.facts.as_ref().map(|facts| &facts.value);
+        if let Some(keys) = facts.and_then(|facts| facts.annotations.as_ref()) {
+            let keys = self.annotation_keys(keys, "spec.facts.annotations", ANNOTATION_KEYS_MAX);
+            settings.annotation_keys = keys.into();
+        }
+        if let Some(names) = facts.and_then(|facts| facts.config_maps.as_ref()) {
+            settings.config_maps = self.config_maps(names).into();
+        }
+        if let Some(parties) = &spec.value.parties {
+            settings.parties = self.parties(parties, &policy.predicates).into();
+        }
+        if let Some(on_unsupported) = &spec.value.on_unsupported {
+            settings.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);
+        }
+        settings.rollback_on_quarantine = spec.value.rollback_on_quarantine.as_ref().is_some_and(|flag| flag.value);
+        policy
     }
-}
 
-/// The file of an OCI image layout that lists its manifests.
-pub(crate) const OCI_INDEX: &str = "index.json";
+    fn scheduler_names(&mut self, names: &Texts) -> Vec<String> {
+        if names.value.is_empty() {
+            self.refuse(names, "spec.schedulerNames", "empty; every pod would be foreign");
+        }
+        let field = |index| format!("spec.schedulerNames[{index}]");
+        for (index, name) in readable(&names.value).filter(|(_, name)| name.value.is_empty()) {
+            self.refuse(name, &field(index), "empty; a scheduler has a name");
+        }
+        self.refuse_repeats(readable(&names.value), field);
+        values(names)
+    }
 
-/// The file of an OCI image layout that holds the content with this digest.
-pub(crate) fn blob(digest: &[u8; 32]) -> PathBuf {
-    Path::new("blobs").join("sha256").join(hex(digest))
+    fn config_maps(&mut self, names: &Texts) -> Vec<String> {
+        if names.value.len() > CONFIG_MAPS_MAX {
+            let reason = format!("{} ConfigMaps; at most {CONFIG_MAPS_MAX} are allowed", names.value.len());
+            self.refuse(names, "spec.facts.configMaps", reason);
+        }
+        let field = |index| format!("spec.facts.configMaps[{index}]");
+        for (index, name) in readable(&names.value) {
+            if let Err(reason) = object_name::check(&name.value) {
+                self.refuse(name, &field(index), format!("{:?} is not NAMESPACE/NAME: {reason}", name.value));
+            }
+        }
+        self.refuse_repeats(readable(&names.value), field);
+        let mut read = values(names);
+        read.sort_unstable();
+        read
+    }
 }

@@ -1,6 +1,7 @@
 //! A policy reduced to some of its predicates, as `--predicates` asks for.
 
-use super::policy::{Policy, PredicateSpec};
+use super::policy::Policy;
+use super::predicate::PredicateSpec;
 
 /// Why predicates cannot be selected from a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

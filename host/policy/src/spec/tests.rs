@@ -89,7 +89,7 @@ fn every_field_of_a_document_is_read() {
     assert_eq!(team.limits.time_per_call, Some(Duration::from_millis(5)));
     assert_eq!(team.limits.output_bytes, Some(64 << 10));
     assert_eq!(team.limits.log_lines, Some(0));
-    assert_eq!(policy.annotation_keys, ["Rack", "example.com/pool", "example.com/team"], "sorted");
+    assert_eq!(*policy.settings.annotation_keys, ["Rack", "example.com/pool", "example.com/team"], "sorted");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_document_without_annotation_keys_lists_none() {
     let without = with_predicate("name: NodeName");
     for facts in ["", "  facts: {}\n", "  facts: {annotations: []}\n"] {
         let policy = read(&format!("{without}{facts}")).unwrap();
-        assert_eq!(policy.annotation_keys, Vec::<String>::new(), "{facts}");
+        assert!(policy.settings.annotation_keys.is_empty(), "{facts}");
     }
 }
 
@@ -145,8 +145,8 @@ fn invalid_annotation_keys_are_refused_with_line_and_field() {
 #[test]
 fn config_maps_are_named_by_namespace_and_name_and_listed_once() {
     let text = |value: &str| format!("{}  facts: {{configMaps: {value}}}\n", with_predicate("name: NodeName"));
-    assert_eq!(read(&text("[ops/teams, a/b.c]")).unwrap().config_maps, ["a/b.c", "ops/teams"], "sorted");
-    assert_eq!(read(&text("[]")).unwrap().config_maps, Vec::<String>::new());
+    assert_eq!(*read(&text("[ops/teams, a/b.c]")).unwrap().settings.config_maps, ["a/b.c", "ops/teams"], "sorted");
+    assert!(read(&text("[]")).unwrap().settings.config_maps.is_empty());
     let cases = [
         ("[teams]", "policy.yaml:7:24: spec.facts.configMaps[0]: \"teams\" is not NAMESPACE/NAME: there is no slash"),
         ("[a/b, a/b]", "policy.yaml:7:29: spec.facts.configMaps[1]: \"a/b\" is there twice, first on line 7"),
@@ -159,7 +159,7 @@ fn config_maps_are_named_by_namespace_and_name_and_listed_once() {
         let names: Vec<String> = (0..count).map(|name| format!("ops/m{name}")).collect();
         text(&format!("[{}]", names.join(", ")))
     };
-    assert_eq!(read(&many(CONFIG_MAPS_MAX)).unwrap().config_maps.len(), CONFIG_MAPS_MAX);
+    assert_eq!(read(&many(CONFIG_MAPS_MAX)).unwrap().settings.config_maps.len(), CONFIG_MAPS_MAX);
     assert!(refusal(&many(CONFIG_MAPS_MAX + 1)).contains("33 ConfigMaps; at most 32 are allowed"));
 }
 
@@ -169,7 +169,7 @@ fn annotation_keys_are_accepted_up_to_the_limit_and_no_more() {
         let keys: Vec<String> = (0..keys).map(|key| format!("key-{key}")).collect();
         format!("{}  facts:\n    annotations: [{}]\n", with_predicate("name: NodeName"), keys.join(", "))
     };
-    assert_eq!(read(&text(ANNOTATION_KEYS_MAX)).unwrap().annotation_keys.len(), ANNOTATION_KEYS_MAX);
+    assert_eq!(read(&text(ANNOTATION_KEYS_MAX)).unwrap().settings.annotation_keys.len(), ANNOTATION_KEYS_MAX);
     assert_eq!(
         refusal(&text(ANNOTATION_KEYS_MAX + 1)),
         "policy.yaml:8:18: spec.facts.annotations: 257 annotation keys; at most 256 are allowed"
@@ -562,11 +562,11 @@ fn what_no_predicate_evaluates_is_rejected_unless_the_policy_says_otherwise() {
              predicates: [{{name: NodeAffinity}}]\n{line}"
         ))
     };
-    assert_eq!(policy("").unwrap().on_unsupported, OnError::Reject);
-    assert_eq!(policy("  onUnsupported: Reject").unwrap().on_unsupported, OnError::Reject);
+    assert_eq!(policy("").unwrap().settings.on_unsupported, OnError::Reject);
+    assert_eq!(policy("  onUnsupported: Reject").unwrap().settings.on_unsupported, OnError::Reject);
     let ignoring = policy("  onUnsupported: Ignore").unwrap();
-    assert_eq!(ignoring.on_unsupported, OnError::Ignore);
-    assert_eq!(ignoring.select(&["NodeAffinity"]).unwrap().on_unsupported, OnError::Ignore);
+    assert_eq!(ignoring.settings.on_unsupported, OnError::Ignore);
+    assert_eq!(ignoring.select(&["NodeAffinity"]).unwrap().settings.on_unsupported, OnError::Ignore);
     let refusal = policy("  onUnsupported: Maybe").unwrap_err().to_string();
     assert!(refusal.contains("spec.onUnsupported: \"Maybe\" is not Reject or Ignore"), "{refusal}");
 }

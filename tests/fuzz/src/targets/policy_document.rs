@@ -41,7 +41,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     let mut names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     names.sort_unstable();
     assert!(!names.is_empty() && names.windows(2).all(|pair| pair[0] != pair[1]), "names of predicates: {names:?}");
-    assert!(policy.annotation_keys.is_sorted() && !policy.scheduler_names.is_empty(), "{policy:?}");
+    assert!(policy.settings.annotation_keys.is_sorted() && !policy.scheduler_names.is_empty(), "{policy:?}");
 
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         let respelled = read(&value.to_string()).map(unplaced).map_err(|error| error.to_string());

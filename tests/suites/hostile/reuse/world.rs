@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases, PolicySettings};
 use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
@@ -164,8 +164,11 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
         is_beside: false,
     };
     let policy = ActivePolicy {
-        annotation_keys: annotation_keys().into(),
-        config_maps: [CONFIG_MAP.to_owned()].into(),
+        settings: Arc::new(PolicySettings {
+            annotation_keys: annotation_keys().into(),
+            config_maps: [CONFIG_MAP.to_owned()].into(),
+            ..PolicySettings::default()
+        }),
         ..ActivePolicy::of(Vec::new(), vec![predicate])
     };
     Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))

@@ -13,7 +13,7 @@ use crate::calls::testing;
 use crate::{Readiness, Settings};
 use nodesift_cache::metadata::{self, SliceRecord};
 use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::{ActivePolicy, ActivePredicate, Breaker, Engine, Mode, OnError, Phases};
+use nodesift_engine::{ActivePolicy, ActivePredicate, Breaker, Engine, Mode, OnError, Phases, PolicySettings};
 use nodesift_sandbox::{Grants, Runtime};
 use nodesift_tests::guest::Guest;
 
@@ -363,7 +363,8 @@ fn a_policy_that_gives_no_devices_refuses_pods_with_claims_only() {
     // Where the policy lets pods with claims pass.
     let engine = policy.engine();
     let active = ActivePolicy::clone(&engine.policy());
-    let active = ActivePolicy { on_unsupported: OnError::Ignore, ..active };
+    let settings = PolicySettings { on_unsupported: OnError::Ignore, ..PolicySettings::default() };
+    let active = ActivePolicy { settings: Arc::new(settings), ..active };
     let engine = Engine::new(policy.reader().clone(), active, Runtime::start(None).unwrap());
     policy = Service::new(Arc::new(engine), policy.writer().clone(), Readiness::default(), Settings::default());
     refused(&policy, "a", "n", "no predicate of the policy gives devices to claims");

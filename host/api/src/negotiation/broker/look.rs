@@ -21,7 +21,7 @@ impl Broker {
         if self.policy.replace(policy.generation) == Some(policy.generation) {
             return;
         }
-        let parties: Vec<Party> = policy.parties.iter().map(|known| known.party.clone()).collect();
+        let parties: Vec<Party> = policy.settings.parties.iter().map(|known| known.party.clone()).collect();
         let is_party = |name: &Arc<str>| parties.iter().any(|party| party.name == *name);
         let gone: Vec<Arc<str>> = self.attending.keys().filter(|name| !is_party(name)).cloned().collect();
         for name in gone {

@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::{BodyLimit, Readiness, Service, Settings, limits};
 use nodesift_cache::metadata::{self, Labels, PodSelector};
 use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::{Engine, OnError, PolicyParty};
+use nodesift_engine::{Engine, OnError, PolicyParty, PolicySettings};
 
 /// For anything that should happen. A busy machine is slow.
 pub(super) const TIME: Duration = Duration::from_secs(30);
@@ -80,9 +80,12 @@ impl Sidecar {
         }
         writer.publish();
         let (mut active, runtime) = testing::active(&["NodeName", "NodeResourcesFit"]);
-        active.parties = parties.into();
         // No predicate here looks at claims: parties do.
-        active.on_unsupported = OnError::Ignore;
+        active.settings = std::sync::Arc::new(PolicySettings {
+            parties: parties.into(),
+            on_unsupported: OnError::Ignore,
+            ..PolicySettings::default()
+        });
         let engine = std::sync::Arc::new(Engine::new(reader, active, runtime));
         let (readiness, writer) = (Readiness::default(), SharedWriter::new(writer.into()));
         let service = Service::new(engine, writer, readiness.clone(), Settings::default());

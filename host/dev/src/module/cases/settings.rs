@@ -148,10 +148,10 @@ impl Settings {
             policy.scheduler_names.clone_from(&beside.policy.scheduler_names);
         }
         if self.annotations.is_none() {
-            policy.annotation_keys.clone_from(&beside.policy.annotation_keys);
+            policy.settings.annotation_keys.clone_from(&beside.policy.settings.annotation_keys);
         }
         if self.config_maps.is_none() {
-            policy.config_maps.clone_from(&beside.policy.config_maps);
+            policy.settings.config_maps.clone_from(&beside.policy.settings.config_maps);
         }
         if let (Some(own), Some(granted)) = (policy.predicates.first_mut(), beside.predicate(module)) {
             if self.allow.is_none() {

@@ -45,7 +45,7 @@ cases:
     assert_eq!((first.module.as_path(), second.module.as_path()), (Path::new("none/a.wasm"), Path::new("none/b.wasm")));
     assert_eq!((first.objects.len(), second.objects.len()), (2, 1));
     assert_eq!((first.line, second.line), (6, 7));
-    assert_eq!(second.policy.annotation_keys, ["example.com/a"]);
+    assert_eq!(*second.policy.settings.annotation_keys, ["example.com/a"]);
     let other = read("cases: [{name: a, pod: {}, fits: all}]", Path::new(""), Some(Path::new("m.wasm")));
     assert_eq!(other.unwrap().cases.first().unwrap().module, Path::new("m.wasm"));
 }

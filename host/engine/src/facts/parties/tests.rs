@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::Batch;
+use crate::policy::PolicySettings;
 
 fn party(name: &str, concern: Concern, scope: Scope) -> PolicyParty {
     let every = PodSelector { namespace_requirements: Some(Vec::new()), ..PodSelector::default() };
@@ -65,7 +66,8 @@ impl World {
         let selection = Selection { pod_claims: true, ..Selection::default() };
         let facts = metadata::pod_selecting(&serde_json::from_value(pod).unwrap(), &selection);
         let context = Context::new(self.reader.snapshot(), Arc::new(facts), None, Batch::All);
-        context.named(uid.into(), uid.into()).negotiating(self.parties.clone().into(), false)
+        let settings = PolicySettings { parties: self.parties.clone().into(), ..PolicySettings::default() };
+        context.named(uid.into(), uid.into()).with_settings(Arc::new(settings))
     }
 
     fn seats(&mut self, uid: &str, claims: &[&str]) -> Vec<(String, Subject)> {
@@ -171,8 +173,7 @@ fn columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach() {
         [r#"p [2, 1] [1, 0] ["", "full"] true"#, r#"only [2, 0] [1, 0] ["", "outside its nodeSelector"] false"#]
     );
     // Candidates of a negotiation have yet to be asked about.
-    let parties = world.parties.clone();
-    let candidates = world.context("a", &[]).negotiating(parties.into(), true);
+    let candidates = world.context("a", &[]).negotiated(true);
     assert!(candidates.party_columns().iter().all(|column| column.unknown_fits));
     // Another pod, and other rows.
     assert!(world.context("b", &[]).party_columns()[0].states.iter().all(|state| *state == 0));

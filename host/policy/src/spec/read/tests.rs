@@ -57,7 +57,7 @@ fn the_files_of_a_folder_are_one_document_in_the_order_of_their_names() {
     fs::write(folder.path().join("..data/40.yaml"), "{").unwrap();
     let policy = read(&folder).unwrap();
     assert_eq!(names(&policy), ["NodeName", "Team", "NodePorts"]);
-    assert_eq!((policy.name.as_str(), &policy.annotation_keys), ("all", &vec!["b".to_owned()]));
+    assert_eq!((policy.name.as_str(), &*policy.settings.annotation_keys), ("all", &["b".to_owned()][..]));
     assert_eq!(policy.document, folder.path().display().to_string());
     let team = &policy.predicates[1];
     assert_eq!(team.module, ModuleSource::Path { path: folder.path().join("team.wasm").into(), digest: None });

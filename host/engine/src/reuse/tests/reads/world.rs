@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::party::PolicyParty;
+use crate::policy::PolicySettings;
 
 /// A cluster and the pod that is evaluated, all as objects.
 pub(super) struct World {
@@ -91,7 +92,13 @@ impl World {
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
         let facts = Arc::new(metadata::pod_selecting(&pod, &selection()));
         let context = Context::new(self.reader.snapshot(), facts, node_name, Batch::All);
-        let context = context.negotiating([party()].into(), false);
+        let settings = PolicySettings {
+            annotation_keys: selection().annotation_keys,
+            config_maps: ["ns/m".to_owned()].into(),
+            parties: [party()].into(),
+            ..PolicySettings::default()
+        };
+        let context = context.with_settings(Arc::new(settings));
         Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
     }
 }

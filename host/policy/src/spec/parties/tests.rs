@@ -25,7 +25,7 @@ fn every_field_of_a_party_is_read() {
          - {name: nic, for: {driver: nic.io}, scope: claims, onSilence: Ignore}\n  - {name: gpu, for: {deviceClass: gpu}}",
     ))
     .unwrap();
-    let parties: Vec<Party> = policy.parties.iter().map(|party| party.party.clone()).collect();
+    let parties: Vec<Party> = policy.settings.parties.iter().map(|party| party.party.clone()).collect();
     let party = |name: &str, concern, scope, on_silence| Party { name: name.into(), concern, scope, on_silence };
     assert_eq!(
         parties,
@@ -35,7 +35,7 @@ fn every_field_of_a_party_is_read() {
             party("gpu", Concern::DeviceClass("gpu".into()), Scope::Pod, OnSilence::Wait),
         ]
     );
-    let [lic, nic, _] = &policy.parties[..] else { panic!("{:?}", policy.parties) };
+    let [lic, nic, _] = &policy.settings.parties[..] else { panic!("{policy:?}") };
     let labels = |labels: &[(&str, &str)]| labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     assert!(lic.reaches(&labels(&[("zone", "a")])) && !lic.reaches(&labels(&[("zone", "b")])));
     assert!(nic.reaches(&labels(&[])));

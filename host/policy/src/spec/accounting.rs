@@ -1,23 +1,98 @@
-//! `spec.accounting`. Start at [`Checker::accounting`].
+//! `spec.accounting`: its fields, the schema of these, and what they mean. Start at [`AccountingFields`] and [`AccountingSpec`].
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::super::policy::{AccountingSpec, ModuleSource, Place};
-use super::{Checker, readable, values};
-use crate::document::{Accounting, At, Texts};
+use super::check::{Checker, names, readable, values};
+use super::module::{ModuleFields, ModuleSource, NamedModule};
+use super::policy::{ANNOTATION_KEY, Place};
+use crate::declare::{Texts, declare_map};
 use crate::limits::IGNORED_NAMESPACES_MAX;
+use crate::tree::At;
 use nodesift_engine::OnAccountError;
 use nodesift_sandbox::accounting::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
-use nodesift_sandbox::limits::ACCOUNTING_ANNOTATIONS;
+use nodesift_sandbox::limits::{ACCOUNTING_ANNOTATIONS, ACCOUNTING_SUMS};
 
 /// Values of `onError` of the accounting component, as documents write them.
 const ON_ACCOUNT_ERROR: [(&str, OnAccountError); 3] =
     [("Keep", OnAccountError::Keep), ("Standard", OnAccountError::Standard), ("Refuse", OnAccountError::Refuse)];
 
+declare_map! {
+    /// Fields of `spec.accounting`, as written.
+    pub(crate) struct AccountingFields: json!({
+        "description": "A module of your own that says what pods take of their nodes, in the place of what the API says",
+    });
+    /// Source of its module.
+    module: At<ModuleFields> = "module" (Required), ModuleFields::schema();
+    /// Keys of the annotations that it may read.
+    annotations: Texts = "annotations", json!({
+        "description": "Keys of the annotations that it may read; a module that reads others is refused",
+        "type": "array", "maxItems": ACCOUNTING_ANNOTATIONS, "uniqueItems": true,
+        "items": {"type": "string", "pattern": ANNOTATION_KEY},
+    });
+    /// Its arguments: a map, which the module receives as JSON.
+    args: At<Value> = "args", json!({"description": "Its arguments", "type": "object"});
+    /// Names of the only interfaces that it may import.
+    allow: Texts = "allow", json!({
+        "description": "The only interfaces that the module may import; all where the field is left out",
+        "type": "array", "uniqueItems": true,
+        "items": {"enum": ObjectInterface::ALL.map(ObjectInterface::name).as_slice()},
+    });
+    /// Usage that is assumed for a pod without a known account: `Keep`, `Standard` or `Refuse`.
+    on_error: At<String> = "onError", json!({
+        "description": "What counts of a pod where a call fails or its annotations are broken: Keep its last account, or \
+                        without one what the API says (the default); Standard, always what the API says; Refuse, as Keep, \
+                        and no node fits the pod itself",
+        "enum": names(&ON_ACCOUNT_ERROR),
+    });
+    /// Namespaces whose pods take nothing.
+    ignore_namespaces: Texts = "ignoreNamespaces", json!({
+        "description": "Namespaces whose pods take nothing, whatever the module would say",
+        "type": "array", "maxItems": IGNORED_NAMESPACES_MAX, "uniqueItems": true,
+        "items": {"type": "string", "minLength": 1},
+    });
+    /// Names of the sums that are shown as gauges.
+    gauges: Texts = "gauges", json!({
+        "description": "Sums of the module that are shown as gauges by node, nodesift_node_sum",
+        "type": "array", "maxItems": ACCOUNTING_SUMS, "uniqueItems": true,
+        "items": {"type": "string", "minLength": 1},
+    });
+}
+
+/// The accounting component of a policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AccountingSpec {
+    /// Where it is written.
+    pub place: Place,
+    /// Where its module is; never a built-in.
+    pub module: ModuleSource,
+    /// Keys of the annotations that it may read, sorted, each once.
+    pub annotation_keys: Vec<String>,
+    /// The arguments that it is configured with: always a JSON object, empty where the document has none.
+    pub args: Value,
+    /// The only interfaces that it may import; `None` allows all.
+    pub allow: Option<Vec<ObjectInterface>>,
+    /// Usage that is assumed for a pod without a known account.
+    pub on_error: OnAccountError,
+    /// Namespaces whose pods take nothing, sorted, each once.
+    pub ignored_namespaces: Vec<String>,
+    /// Sums that are shown as gauges, sorted, each once.
+    pub gauges: Vec<String>,
+}
+
+impl AccountingSpec {
+    /// Returns its module, with the name [`ACCOUNTING`] and its place.
+    pub fn named_module(&self) -> NamedModule<'_> {
+        NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module }
+    }
+}
+
+/// Name of the accounting component in messages.
+pub const ACCOUNTING: &str = "accounting";
+
 impl Checker<'_> {
     /// The accounting component; none where it has no module that could be read.
-    pub(super) fn accounting(&mut self, at: &At<Accounting>, field: &str) -> Option<AccountingSpec> {
-        let Accounting { module, annotations, args, allow, on_error, ignore_namespaces, gauges } = &at.value;
+    pub(super) fn accounting(&mut self, at: &At<AccountingFields>, field: &str) -> Option<AccountingSpec> {
+        let AccountingFields { module, annotations, args, allow, on_error, ignore_namespaces, gauges } = &at.value;
         let module = module.as_ref().map(|module| self.module(module, &format!("{field}.module")));
         let annotations = annotations.as_ref();
         let annotation_keys = annotations

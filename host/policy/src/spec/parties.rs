@@ -1,11 +1,13 @@
-//! Checks `spec.parties`. Start at [`Checker::parties`].
+//! `spec.parties`: its fields, the schema of these, and what they mean. Start at [`PartyFields`] and [`Checker::parties`].
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Checker, readable};
-use crate::document::{self, At};
-use crate::spec::policy::{ModuleSource, PredicateSpec};
+use super::check::{Checker, names, readable};
+use super::module::ModuleSource;
+use super::predicate::PredicateSpec;
+use crate::declare::{DocumentMap, FieldType, Maps, Unread, declare_map};
+use crate::tree::{At, Reader, Tree};
 use nodesift_engine::PolicyParty;
 use nodesift_negotiation::limits::PARTIES;
 use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
@@ -26,12 +28,102 @@ const SCOPES: [(&str, Option<Scope>); 3] =
 const SILENCES: [(&str, Option<OnSilence>); 3] =
     [("Wait", Some(OnSilence::Wait)), ("Reject", Some(OnSilence::Reject)), ("Ignore", Some(OnSilence::Ignore))];
 
+/// The name of a party.
+const PARTY_NAME: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+declare_map! {
+    /// One entry of `spec.parties`, as written.
+    pub(crate) struct PartyFields: json!({});
+    /// Name of the party, under which it attends; unique, checked later.
+    name: At<String> = "name" (Required), json!({
+        "description": "The name under which the party attends",
+        "type": "string", "pattern": PARTY_NAME,
+    });
+    /// Claims or pods that it decides about.
+    concern: At<ConcernFields> = "for" (Required), ConcernFields::schema();
+    /// Labels of the nodes that it decides about.
+    node_selector: At<Value> = "nodeSelector", json!({
+        "description": "Labels of the nodes for which it decides; the others do not suit. All nodes where the field is left out",
+        "type": "object", "additionalProperties": {"type": "string"},
+    });
+    /// Scope of its answers: `pod`, `template` or `claims`.
+    scope: At<String> = "scope", json!({
+        "description": "Who else may use its answers: pod (the default), nobody; template, pods that differ in names alone; claims, pods with the same claims of it",
+        "enum": names(&SCOPES),
+    });
+    /// Meaning of its silence: `Wait`, `Reject` or `Ignore`.
+    on_silence: At<String> = "onSilence", json!({
+        "description": "What it means that it has not answered: a negotiation waits (Wait, the default), its nodes do not suit (Reject), or it has no say (Ignore). A node of which it has said nothing fits, unless this is Reject",
+        "enum": names(&SILENCES),
+    });
+}
+
+declare_map! {
+    /// Fields of `for` of a party, as written.
+    pub(crate) struct ConcernFields: json!({
+        "description": "Whom it decides about",
+        "oneOf": [{"required": ["driver"]}, {"required": ["deviceClass"]}, {"required": ["podSelector"]}],
+    });
+    /// Claims on devices of this driver.
+    driver: At<String> = "driver", json!({
+        "description": "Claims for which, or for whose class, this driver is configured, or whose class selects it as in device.driver == \"NAME\"",
+        "type": "string", "minLength": 1,
+    });
+    /// Claims of this DeviceClass.
+    device_class: At<String> = "deviceClass",
+        json!({"description": "Claims of this DeviceClass", "type": "string", "minLength": 1});
+    /// Pods that a label selector matches.
+    pod_selector: Selector = "podSelector", SelectorFields::schema();
+}
+
+declare_map! {
+    /// Fields of a label selector.
+    pub(crate) struct SelectorFields: json!({"description": "Pods of any namespace that this label selector matches"});
+    #[allow(dead_code, reason = "read as a part of the selector")]
+    match_labels: Unread = "matchLabels", json!({"type": "object", "additionalProperties": {"type": "string"}});
+    #[allow(dead_code, reason = "read as a part of the selector")]
+    match_expressions: Maps<RequirementFields> = "matchExpressions",
+        json!({"type": "array", "items": RequirementFields::schema()});
+}
+
+declare_map! {
+    /// Fields of a requirement of a label selector.
+    pub(crate) struct RequirementFields: json!({
+        "oneOf": [
+            {
+                "required": ["values"],
+                "properties": {"operator": {"enum": ["In", "NotIn"]}, "values": {"minItems": 1}},
+            },
+            {
+                "properties": {
+                    "operator": {"enum": ["Exists", "DoesNotExist"]},
+                    "values": {"maxItems": 0},
+                },
+            },
+        ],
+    });
+    #[allow(dead_code, reason = "read as a part of the selector")]
+    key: Unread = "key" (Checked), json!({"type": "string", "minLength": 1});
+    #[allow(dead_code, reason = "read as a part of the selector")]
+    operator: Unread = "operator" (Checked), json!({"enum": ["In", "NotIn", "Exists", "DoesNotExist"]});
+    #[allow(dead_code, reason = "read as a part of the selector")]
+    values: Unread = "values", json!({"type": "array", "items": {"type": "string"}});
+}
+
+/// A label selector as JSON. Unknown fields in it are problems; the rest is checked as a whole.
+#[derive(Debug)]
+pub(crate) struct Selector(At<Value>);
+
+impl FieldType for Selector {
+    fn read(reader: &mut Reader, (selector, path): (Option<&At<Tree>>, String)) -> Option<Self> {
+        let selector = selector?;
+        let _fields = SelectorFields::read(reader, selector, &path);
+        reader.value((Some(selector), path)).map(Self)
+    }
+}
+
 impl Checker<'_> {
-    pub(super) fn parties(
-        &mut self,
-        parties: &At<Vec<Option<At<document::Party>>>>,
-        predicates: &[PredicateSpec],
-    ) -> Vec<PolicyParty> {
+    pub(super) fn parties(&mut self, parties: &Maps<PartyFields>, predicates: &[PredicateSpec]) -> Vec<PolicyParty> {
         const FIELD: &str = "spec.parties";
         if parties.value.len() > PARTIES {
             self.refuse(parties, FIELD, format!("{} parties; at most {PARTIES} are allowed", parties.value.len()));
@@ -47,8 +139,8 @@ impl Checker<'_> {
         read.collect()
     }
 
-    fn party(&mut self, at: &At<document::Party>, field: &str) -> Option<PolicyParty> {
-        let document::Party { name, concern, node_selector, scope, on_silence } = &at.value;
+    fn party(&mut self, at: &At<PartyFields>, field: &str) -> Option<PolicyParty> {
+        let PartyFields { name, concern, node_selector, scope, on_silence } = &at.value;
         if let Some(name) = name.as_ref().filter(|name| !is_name(&name.value)) {
             let reason = format!(
                 "{:?} is no name: expected 1 to {NAME_BYTES} letters, digits, '-', '_' and '.', a letter or digit first and last",
@@ -75,8 +167,8 @@ impl Checker<'_> {
     }
 
     /// Whom a party decides about, and the selector of pods, which is empty where it decides about claims.
-    fn concern(&mut self, at: &At<document::Concern>, field: &str) -> Option<(Concern, LabelSelector)> {
-        let document::Concern { driver, device_class, pod_selector } = &at.value;
+    fn concern(&mut self, at: &At<ConcernFields>, field: &str) -> Option<(Concern, LabelSelector)> {
+        let ConcernFields { driver, device_class, pod_selector } = &at.value;
         let every = LabelSelector::default();
         match (driver, device_class, pod_selector) {
             (Some(text), None, None) | (None, Some(text), None) if text.value.is_empty() => {
@@ -86,7 +178,7 @@ impl Checker<'_> {
             }
             (Some(driver), None, None) => Some((Concern::Driver(driver.value.as_str().into()), every)),
             (None, Some(class), None) => Some((Concern::DeviceClass(class.value.as_str().into()), every)),
-            (None, None, Some(selector)) => match LabelSelector::deserialize(&selector.value) {
+            (None, None, Some(Selector(selector))) => match LabelSelector::deserialize(&selector.value) {
                 Ok(pods) if pods.is_valid() => Some((Concern::Pods, pods)),
                 outcome => {
                     let detail = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
