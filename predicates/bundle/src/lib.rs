@@ -25,3 +25,9 @@ pub const OPTIONAL_POLICY: &str = include_str!("../../optional-policy.yaml");
 
 /// The policy with the default filter plugins of kube-scheduler, in YAML.
 pub const DEFAULT_POLICY: &str = include_str!("../../default-policy.yaml");
+
+/// Names of the predicates of [`DEFAULT_POLICY`], in its order, which is that of kube-scheduler's default filter plugins. Files that name
+/// the built-ins are written from it, see `tests/repeated.rs`.
+pub fn default_predicates() -> impl Iterator<Item = &'static str> {
+    DEFAULT_POLICY.lines().filter_map(|line| line.strip_prefix("  - name: "))
+}

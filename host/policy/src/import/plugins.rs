@@ -5,26 +5,10 @@
 
 use super::Importer;
 use crate::tree::{At, Tree};
+use nodesift_bundle::default_predicates;
 
 /// The plugin that decides about claims on devices: a policy without it says with `onUnsupported` what becomes of pods that have some.
 pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
-
-/// The filter plugins of the default `multiPoint`, in its order.
-const DEFAULT_FILTERS: [&str; 13] = [
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
-    DYNAMIC_RESOURCES,
-];
 
 /// Filter plugins that are not in the default `multiPoint`, or only behind a feature gate.
 const OTHER_FILTERS: [&str; 1] = ["NodeDeclaredFeatures"];
@@ -65,7 +49,7 @@ impl Set {
 }
 
 fn is_filter(name: &str) -> bool {
-    DEFAULT_FILTERS.contains(&name) || OTHER_FILTERS.contains(&name)
+    default_predicates().any(|known| known == name) || OTHER_FILTERS.contains(&name)
 }
 
 impl Plugins {
@@ -74,7 +58,10 @@ impl Plugins {
         // The default plugins that are not disabled, in their order; then those that are enabled beside them.
         let mut multi_point: Vec<&str> = Vec::new();
         if !self.multi_point.disables(ALL) {
-            multi_point.extend(DEFAULT_FILTERS.iter().filter(|name| !self.multi_point.disables(name)));
+            // Those of the default `multiPoint`, in its order.
+            for name in default_predicates().filter(|name| !self.multi_point.disables(name)) {
+                multi_point.push(name);
+            }
         }
         for enabled in self.multi_point.enabled.iter().map(|enabled| enabled.value.as_str()) {
             if !multi_point.contains(&enabled) {

@@ -77,7 +77,7 @@ fn everything() -> Value {
                 "ignoreNamespaces": ["kube-system"], "gauges": ["example.size"],
             },
             "modules": {"keys": [{"path": "team.pub"}, {"pem": KEY}]},
-            "facts": {"annotations": ["example.com/team", "Rack"]},
+            "facts": {"annotations": ["example.com/team", "Rack"], "configMaps": ["ops/teams"]},
             "parties": [
                 {"name": "licences", "for": {"podSelector": {"matchLabels": {"app": "sim"},
                     "matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold"]}]}},
@@ -99,6 +99,28 @@ fn the_schema_in_the_repository_is_the_one_that_is_printed() {
     }
     let golden: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert!(golden == schema(), "write `nodesift policy schema` to deploy/policy.schema.json");
+}
+
+/// Adds the fields of a schema that none of the values has.
+fn add_missing(schema: &Value, values: &[&Value], path: &str, missing: &mut Vec<String>) {
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        let given: Vec<&Value> = values.iter().filter_map(|value| value.get(name)).collect();
+        if given.is_empty() {
+            missing.push(path);
+            continue;
+        }
+        let items: Vec<&Value> = given.iter().filter_map(|value| value.as_array()).flatten().collect();
+        add_missing(&schema["items"], &items, &path, missing);
+        add_missing(schema, &given, &path, missing);
+    }
+}
+
+#[test]
+fn the_document_with_every_field_lacks_none() {
+    let mut missing = Vec::new();
+    add_missing(&schema(), &[&everything()], "", &mut missing);
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
