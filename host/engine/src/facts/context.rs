@@ -165,9 +165,14 @@ impl Context {
         Self { is_negotiated, ..self }
     }
 
+    /// Fields of the policy's document; `None` where no policy hides what the cache holds.
+    pub(crate) fn settings(&self) -> Option<&PolicySettings> {
+        self.settings.as_deref()
+    }
+
     /// The parties of the policy, in its order.
     pub(super) fn parties(&self) -> &[PolicyParty] {
-        self.settings.as_ref().map_or(&[], |settings| &settings.parties)
+        self.settings().map_or(&[], |settings| &settings.parties)
     }
 
     /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
@@ -302,12 +307,12 @@ impl Context {
 
     /// Whether the policy lists an annotation.
     pub(super) fn shows_annotation(&self, key: &str) -> bool {
-        is_listed(self.settings.as_ref().map(|settings| &*settings.annotation_keys), key)
+        is_listed(self.settings().map(|settings| &*settings.annotation_keys), key)
     }
 
     /// Whether the policy lists a ConfigMap.
     pub(super) fn shows_config_map(&self, name: &str) -> bool {
-        is_listed(self.settings.as_ref().map(|settings| &*settings.config_maps), name)
+        is_listed(self.settings().map(|settings| &*settings.config_maps), name)
     }
 
     /// One annotation of all nodes as a column; `None` where no node has it, or the policy does not list it.
