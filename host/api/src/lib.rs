@@ -1,14 +1,14 @@
 //! The API of the sidecar: what a scheduler core, kube-scheduler, a probe or an operator can call.
 //!
 //! ```text
-//! router      paths → handlers, behind `middleware`: access, body limits, send stalls, containment of panics
+//! router      the routes of `paths`, behind `middleware`: access, body limits, send stalls, containment of panics
+//! paths       the table of calls: name, class, paths and handlers of each
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
 //! negotiation nodes agreed on with external parties: cores and parties with their streams, the broker between them
 //! admin       dumps, event streams, metrics
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
-//! paths       every path and its class
 //! admission   readiness, staleness, consistency, evaluation slots and their queue
 //! transport   sockets, TLS, connections and bodies within limits, drain
 //! request_log one log line per refused or slow request
@@ -16,8 +16,8 @@
 //! limits      every limit with its unit and reason
 //! ```
 //!
-//! A room uses those below it. The crate holds no scheduling logic (`nodesift-engine`) and no cluster state
-//! (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
+//! A room uses those below it, and all look paths up in the table. The crate holds no scheduling logic (`nodesift-engine`) and no
+//! cluster state (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
 
 pub mod access;
 mod admin;

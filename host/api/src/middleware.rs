@@ -82,11 +82,9 @@ impl Middleware {
     }
 }
 
-/// Requests that need no room: a full budget must not look like a dead process.
-const PROBES: [&str; 3] = ["/livez", "/readyz", "/metrics"];
-
+/// Whether a request needs no room.
 fn is_probe(request: &Request) -> bool {
-    request.body().is_end_stream() && PROBES.contains(&request.uri().path())
+    request.body().is_end_stream() && paths::is_probe(request.uri().path())
 }
 
 /// Limits the body, runs the handler, and answers in its place if it panics.

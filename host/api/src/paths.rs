@@ -1,22 +1,22 @@
-//! Every path that is served, and the class of call behind it. It makes the help of a 404 and says which right a path needs.
+//! The table of everything that is served: each call with its name, its class, its paths and its handlers.
 //!
-//! The handlers are in [`router`](crate::router). Start at [`PATHS`].
+//! Router, rights, metrics and the help of a 404 follow from it. So a new call is its messages in the proto, its row here, and its
+//! handler. Rooms below the handlers look paths up here, and know no more of the handlers. Start at [`CALLS`].
 
-/// The prefix of the paths of this API's calls over gRPC.
-pub(crate) const CALLS: &str = "/nodesift.v1.Nodesift/";
+use axum::routing::{MethodRouter, get, post};
+use prost::Message;
+use serde::de::DeserializeOwned;
 
-/// The path of the call with a stream of requests.
-pub(crate) const FILTER_STREAM: &str = "/nodesift.v1.Nodesift/FilterStream";
-
-/// The prefix of the paths of the calls by which cores negotiate.
-pub(crate) const NEGOTIATION: &str = "/nodesift.v1.Negotiation/";
-
-/// The path of the streams of parties.
-pub(crate) const ATTEND: &str = "/nodesift.v1.Parties/Attend";
-
-/// The prefixes of all paths that take gRPC only.
-const SERVICES: [&str; 5] =
-    [CALLS, NEGOTIATION, "/nodesift.v1.Parties/", "/grpc.health.v1.Health/", "/grpc.reflection."];
+use crate::Service;
+use crate::admin::{events, metrics, negotiations, policy, shadow, state, version};
+use crate::calls::decision::{Assume, Decision, Forget, Release};
+use crate::calls::driver;
+use crate::calls::filter::Filter;
+use crate::calls::reprieve::Reprieve;
+use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
+use crate::protocols::answers::Encode;
+use crate::protocols::{extender, grpc, json};
+use crate::router::{livez, readyz};
 
 /// Class of a call by its effect. A client needs the right to the class; see [`Rights`](crate::access::Rights).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,102 +33,205 @@ pub(crate) enum Class {
     Operate,
 }
 
-/// A path of JSON over HTTP.
-#[derive(Debug)]
-pub(crate) struct Path {
+/// A call: a row of the table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    /// Its name in metrics; over gRPC it is that of the proto.
+    name: &'static str,
+    class: Class,
+    grpc: Option<Grpc>,
+    http: Option<Http>,
+}
+
+/// How a call is served over gRPC.
+#[derive(Debug, Clone, Copy)]
+struct Grpc {
+    /// The prefix of its path, before its name.
+    service: &'static str,
+    /// Whether its requests are a stream without an end.
+    is_stream: bool,
+    /// Makes its handler, which refuses a message of more than so many bytes.
+    handler: fn(usize) -> MethodRouter<Service>,
+}
+
+/// How a call is served as JSON over HTTP.
+#[derive(Debug, Clone, Copy)]
+struct Http {
     /// The method that it takes. GET includes HEAD.
-    pub(crate) method: &'static str,
-    pub(crate) path: &'static str,
-    pub(crate) class: Class,
+    method: &'static str,
+    path: &'static str,
+    /// Whether it needs no room, and anybody may call it: a full budget must not look like a dead process.
+    is_probe: bool,
+    handler: fn() -> MethodRouter<Service>,
 }
 
-const fn post(path: &'static str, class: Class) -> Path {
-    Path { method: "POST", path, class }
-}
+/// The prefix of the paths of a core's calls over gRPC.
+const NODESIFT: &str = "/nodesift.v1.Nodesift/";
 
-const fn get(path: &'static str, class: Class) -> Path {
-    Path { method: "GET", path, class }
-}
+/// The prefix of the paths of the calls by which cores negotiate.
+const NEGOTIATION: &str = "/nodesift.v1.Negotiation/";
 
-/// Every path but those of gRPC.
-pub(crate) const PATHS: [Path; 19] = [
-    post("/v1/filter", Class::Read),
-    post("/v1/explain", Class::Read),
-    post("/v1/assume", Class::Decide),
-    post("/v1/forget", Class::Decide),
-    post("/v1/predicates", Class::Read),
-    post("/v1/prefilterpredicates", Class::Read),
-    post("/v1/preemptionpredicates", Class::Read),
-    post("/v1/reprieve", Class::Read),
-    get("/v1/state", Class::Operate),
-    get("/v1/events", Class::Operate),
-    get("/v1/negotiations", Class::Operate),
-    get("/v1/policy", Class::Operate),
-    get("/v1/policy/shadow", Class::Operate),
-    post("/extender/filter", Class::Read),
-    post("/extender/preempt", Class::Read),
-    get("/livez", Class::Probe),
-    get("/readyz", Class::Probe),
-    get("/metrics", Class::Probe),
-    get("/version", Class::Probe),
+/// The prefix of the paths of the streams of parties.
+const PARTIES: &str = "/nodesift.v1.Parties/";
+
+/// The prefixes of the paths of this API over gRPC.
+const SERVICES: [&str; 3] = [NODESIFT, NEGOTIATION, PARTIES];
+
+/// The prefixes of the paths of the services of gRPC itself, which tell nothing about nodes or pods, with their names in metrics.
+const GRPC_SERVICES: [(&str, &str); 2] = [("/grpc.health.v1.Health/", "Health"), ("/grpc.reflection.", "Reflection")];
+
+/// Every call, in the order in which the help of a 404 names them. The most frequent one comes first.
+pub(crate) static CALLS: &[Call] = &[
+    answered::<Filter>("Filter", "/v1/filter"),
+    call("FilterStream", Class::Read).grpc_stream(NODESIFT, grpc::filter_stream),
+    call("Explain", Class::Read).grpc(NODESIFT, grpc::explain).post("/v1/explain", || post(json::explain)),
+    call("NodeIndex", Class::Read).grpc(NODESIFT, grpc::node_index),
+    decided::<Assume>(NODESIFT, "Assume").post("/v1/assume", || post(json::decided::<Assume>)),
+    decided::<Forget>(NODESIFT, "Forget").post("/v1/forget", || post(json::decided::<Forget>)),
+    answered::<Predicates>("Predicates", "/v1/predicates"),
+    answered::<PreFilterPredicates>("PreFilterPredicates", "/v1/prefilterpredicates"),
+    answered::<PreemptionPredicates>("PreemptionPredicates", "/v1/preemptionpredicates"),
+    answered::<Reprieve>("Reprieve", "/v1/reprieve"),
+    call("Negotiate", Class::Decide).grpc(NEGOTIATION, grpc::negotiate),
+    call("Select", Class::Decide).grpc(NEGOTIATION, grpc::select),
+    decided::<Release>(NEGOTIATION, "Release"),
+    call("Attend", Class::Attend).grpc_stream(PARTIES, grpc::attend),
+    call("State", Class::Operate).get("/v1/state", || get(state::state)),
+    call("Events", Class::Operate).get("/v1/events", || get(events::events)),
+    call("Negotiations", Class::Operate).get("/v1/negotiations", || get(negotiations::negotiations)),
+    call("Policy", Class::Operate).get("/v1/policy", || get(policy::policy)),
+    call("PolicyShadow", Class::Operate).get("/v1/policy/shadow", || get(shadow::shadow)),
+    call("ExtenderFilter", Class::Read).post("/extender/filter", || post(extender::filter::filter)),
+    call("ExtenderPreempt", Class::Read).post("/extender/preempt", || post(extender::preempt::preempt)),
+    probe("Livez", "/livez", || get(livez)),
+    probe("Readyz", "/readyz", || get(readyz)),
+    probe("Metrics", "/metrics", || get(metrics::metrics)),
+    call("Version", Class::Probe).get("/version", || get(version::version)),
 ];
 
-/// The calls of `nodesift.v1` by name.
-const GRPC_CALLS: [(&str, Class); 10] = [
-    ("Filter", Class::Read),
-    ("FilterStream", Class::Read),
-    ("Explain", Class::Read),
-    ("NodeIndex", Class::Read),
-    ("Predicates", Class::Read),
-    ("PreFilterPredicates", Class::Read),
-    ("PreemptionPredicates", Class::Read),
-    ("Reprieve", Class::Read),
-    ("Assume", Class::Decide),
-    ("Forget", Class::Decide),
-];
+/// A call that is not served yet.
+const fn call(name: &'static str, class: Class) -> Call {
+    Call { name, class, grpc: None, http: None }
+}
+
+/// A call that is answered from a snapshot, in both protocols.
+const fn answered<C>(name: &'static str, path: &'static str) -> Call
+where
+    C: driver::Call<Request: Message + Default + DeserializeOwned, Response: Encode>,
+{
+    call(name, Class::Read).grpc(NODESIFT, grpc::answered::<C>).post(path, || post(json::answered::<C>))
+}
+
+/// A call that is carried out once, over gRPC.
+const fn decided<D: Decision>(service: &'static str, name: &'static str) -> Call {
+    call(name, Class::Decide).grpc(service, grpc::decided::<D>)
+}
+
+/// A probe, which the listener that anybody may reach has too.
+const fn probe(name: &'static str, path: &'static str, handler: fn() -> MethodRouter<Service>) -> Call {
+    Call { http: Some(Http { method: "GET", path, is_probe: true, handler }), ..call(name, Class::Probe) }
+}
+
+impl Call {
+    const fn grpc(self, service: &'static str, handler: fn(usize) -> MethodRouter<Service>) -> Self {
+        Self { grpc: Some(Grpc { service, is_stream: false, handler }), ..self }
+    }
+
+    const fn grpc_stream(self, service: &'static str, handler: fn(usize) -> MethodRouter<Service>) -> Self {
+        Self { grpc: Some(Grpc { service, is_stream: true, handler }), ..self }
+    }
+
+    const fn post(self, path: &'static str, handler: fn() -> MethodRouter<Service>) -> Self {
+        Self { http: Some(Http { method: "POST", path, is_probe: false, handler }), ..self }
+    }
+
+    const fn get(self, path: &'static str, handler: fn() -> MethodRouter<Service>) -> Self {
+        Self { http: Some(Http { method: "GET", path, is_probe: false, handler }), ..self }
+    }
+
+    /// Whether it is the call at a path, in either protocol.
+    fn is_at(&self, path: &str) -> bool {
+        self.grpc.is_some_and(|grpc| path.strip_prefix(grpc.service) == Some(self.name)) || self.is_json_at(path)
+    }
+
+    fn is_json_at(&self, path: &str) -> bool {
+        self.http.is_some_and(|http| http.path == path)
+    }
+
+    /// Its path and its handler over gRPC. The handler refuses a message of more than so many bytes.
+    pub(crate) fn grpc_route(&self, max_message_bytes: usize) -> Option<(String, MethodRouter<Service>)> {
+        self.grpc.map(|grpc| (format!("{}{}", grpc.service, self.name), (grpc.handler)(max_message_bytes)))
+    }
+
+    /// Its path and its handler as JSON over HTTP.
+    pub(crate) fn http_route(&self) -> Option<(&'static str, MethodRouter<Service>)> {
+        self.http.map(|http| (http.path, (http.handler)()))
+    }
+
+    /// Whether it is a probe, which needs no room.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.http.is_some_and(|http| http.is_probe)
+    }
+}
+
+/// The call at a path, in either protocol.
+fn find(path: &str) -> Option<&'static Call> {
+    CALLS.iter().find(|call| call.is_at(path))
+}
+
+/// The name in metrics of a service of gRPC itself.
+fn grpc_service(path: &str) -> Option<&'static str> {
+    GRPC_SERVICES.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, name)| *name)
+}
 
 /// Whether the request at a path is a stream without an end, whose messages are limited one by one.
 pub(crate) fn is_stream(path: &str) -> bool {
-    path == FILTER_STREAM || path == ATTEND
+    find(path).is_some_and(|call| call.grpc.is_some_and(|grpc| grpc.is_stream))
 }
 
 /// Whether a path is one of gRPC, whose bodies have a type of their own.
 pub(crate) fn is_grpc(path: &str) -> bool {
-    SERVICES.iter().any(|service| path.starts_with(service))
+    SERVICES.iter().any(|service| path.starts_with(service)) || grpc_service(path).is_some()
 }
 
 /// Whether a path is one of JSON over HTTP.
 pub(crate) fn is_json(path: &str) -> bool {
-    PATHS.iter().any(|known| known.path == path)
+    CALLS.iter().any(|call| call.is_json_at(path))
 }
 
-/// The class of a path. A path that is not listed has the class with the fewest clients, so that one that is forgotten here
-/// is not open to all.
+/// Whether a path is that of a probe, which needs no room.
+pub(crate) fn is_probe(path: &str) -> bool {
+    find(path).is_some_and(Call::is_probe)
+}
+
+/// The class of a path. A path without a call has the class with the fewest clients, so that none is open to all by mistake.
 pub(crate) fn class_of(path: &str) -> Class {
-    if let Some(call) = path.strip_prefix(CALLS) {
-        return GRPC_CALLS.iter().find(|(name, _)| *name == call).map_or(Class::Operate, |(_, class)| *class);
-    }
-    if let Some(call) = path.strip_prefix(NEGOTIATION) {
-        return if ["Negotiate", "Select", "Release"].contains(&call) { Class::Decide } else { Class::Operate };
-    }
-    if path.starts_with("/nodesift.v1.Parties/") {
-        return if path == ATTEND { Class::Attend } else { Class::Operate };
-    }
-    // The services of gRPC itself tell nothing about nodes or pods.
-    if is_grpc(path) {
-        return Class::Probe;
-    }
-    PATHS.iter().find(|known| known.path == path).map_or(Class::Operate, |known| known.class)
+    let other = || if grpc_service(path).is_some() { Class::Probe } else { Class::Operate };
+    find(path).map_or_else(other, |call| call.class)
+}
+
+/// The name in metrics of the call at a path: the same for both protocols, and one for all paths that clients invent.
+pub(crate) fn name_of(path: &str) -> &'static str {
+    find(path).map(|call| call.name).or_else(|| grpc_service(path)).unwrap_or("other")
 }
 
 /// `POST /v1/filter, POST /v1/explain, …`.
 pub(crate) fn help() -> String {
-    PATHS.iter().map(|known| format!("{} {}", known.method, known.path)).collect::<Vec<_>>().join(", ")
+    let paths = CALLS.iter().filter_map(|call| call.http).map(|http| format!("{} {}", http.method, http.path));
+    paths.collect::<Vec<_>>().join(", ")
+}
+
+/// The paths of JSON over HTTP that take a body.
+#[cfg(test)]
+pub(crate) fn posts() -> impl Iterator<Item = &'static str> {
+    CALLS.iter().filter_map(|call| call.http).filter(|http| http.method == "POST").map(|http| http.path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ATTEND: &str = "/nodesift.v1.Parties/Attend";
 
     #[test]
     fn what_changes_the_cache_is_a_decision_in_every_protocol() {

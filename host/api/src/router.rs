@@ -1,4 +1,4 @@
-//! Paths → handlers, the same on every listener, behind the middleware.
+//! The routes of the [table of calls](crate::paths), the same on every listener, behind the middleware.
 //!
 //! Start at [`router`].
 
@@ -8,53 +8,34 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Extension, Router};
 
 use crate::access::{Access, MayName};
 use crate::admin::exposition::Exposition;
-use crate::admin::{events, metrics, negotiations, policy, shadow, state, version};
+use crate::admin::metrics;
 use crate::admission::metrics::Metrics;
-use crate::calls::filter::Filter;
-use crate::calls::reprieve::Reprieve;
-use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::middleware::{Middleware, apply};
-use crate::protocols::{extender, grpc, health, json, reflection};
+use crate::paths::{CALLS, Call};
+use crate::protocols::{health, reflection};
 use crate::transport::is_grpc;
 use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.
 pub fn router(service: Service, access: Access, body_limit: BodyLimit, exposition: Exposition) -> Router {
-    let calls = grpc::routes(body_limit.0);
     let health = health::server(service.clone());
     let middleware = Middleware::new(access, body_limit, service.settings().request_time, service.metrics().clone());
     let described = reflection::add(Router::new()).unwrap_or_else(|error| {
         tracing::error!(%error, "server reflection is not served");
         Router::new()
     });
-    described
-        .merge(calls)
-        .route_service("/grpc.health.v1.Health/{call}", health)
-        .route("/v1/filter", post(json::call::<Filter>))
-        .route("/v1/explain", post(json::explain))
-        .route("/v1/assume", post(json::assume))
-        .route("/v1/forget", post(json::forget))
-        .route("/v1/predicates", post(json::call::<Predicates>))
-        .route("/v1/prefilterpredicates", post(json::call::<PreFilterPredicates>))
-        .route("/v1/preemptionpredicates", post(json::call::<PreemptionPredicates>))
-        .route("/v1/reprieve", post(json::call::<Reprieve>))
-        .route("/v1/state", get(state::state))
-        .route("/v1/events", get(events::events))
-        .route("/v1/negotiations", get(negotiations::negotiations))
-        .route("/v1/policy", get(policy::policy))
-        .route("/v1/policy/shadow", get(shadow::shadow))
-        .route("/extender/filter", post(extender::filter::filter))
-        .route("/extender/preempt", post(extender::preempt::preempt))
-        // Probes, named in `middleware` too.
-        .route("/livez", get(livez))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics::metrics))
-        .route("/version", get(version::version))
+    let calls = CALLS.iter().filter_map(|call| call.grpc_route(body_limit.0));
+    let served = described.route_service("/grpc.health.v1.Health/{call}", health);
+    let served = calls.fold(served, |router, (path, handler)| router.route(&path, handler));
+    CALLS
+        .iter()
+        .filter_map(Call::http_route)
+        .fold(served, |router, (path, handler)| router.route(path, handler))
         .layer(Extension(exposition))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
@@ -67,10 +48,9 @@ pub fn probes(service: Service, exposition: Exposition) -> Router {
     // What names the sidecar is the kubelet's or the scraper's affair, and there is nothing to protect.
     let (access, body_limit) = (Access::open(), BodyLimit(limits::PROBE_BODY_BYTES));
     let middleware = Middleware::new(access, body_limit, service.settings().request_time, Metrics::default());
-    Router::new()
-        .route("/livez", get(livez))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics::metrics))
+    let probes = CALLS.iter().filter(|call| call.is_probe()).filter_map(Call::http_route);
+    probes
+        .fold(Router::new(), |router, (path, handler)| router.route(path, handler))
         .layer(Extension(exposition))
         .fallback(|| async { (StatusCode::NOT_FOUND, "this listener has GET /livez, GET /readyz and GET /metrics\n") })
         .with_state(service)
@@ -100,11 +80,13 @@ pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposit
         .layer(from_fn_with_state(middleware, apply))
 }
 
-async fn livez(State(service): State<Service>) -> impl IntoResponse {
+/// GET /livez: whether the process is alive.
+pub(crate) async fn livez(State(service): State<Service>) -> impl IntoResponse {
     service.readiness().liveness().await
 }
 
-async fn readyz(State(service): State<Service>, may_name: Option<Extension<MayName>>) -> impl IntoResponse {
+/// GET /readyz: whether calls are answered, and what that waits for.
+pub(crate) async fn readyz(State(service): State<Service>, may_name: Option<Extension<MayName>>) -> impl IntoResponse {
     service.readiness().readiness(service.staleness(), told(may_name)).await
 }
 
@@ -119,4 +101,91 @@ async fn unknown_path(request: Request) -> Response {
 
 async fn wrong_method(method: Method) -> Error {
     Error::WrongMethod { method: method.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+
+    use axum::body::Body;
+    use axum::http::HeaderMap;
+    use nodesift_proto::FILE_DESCRIPTOR_SET;
+    use prometheus_client::registry::Registry;
+    use prost::Message as _;
+    use prost_types::FileDescriptorSet;
+    use tonic::{Code, Status};
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::access::Caller;
+    use crate::calls::testing::idle;
+    use crate::paths;
+
+    fn exposition() -> Exposition {
+        Exposition::new(Registry::default())
+    }
+
+    /// Calls a router over the Unix socket, where everybody may make every call.
+    async fn ask(router: &Router, method: &str, path: &str, media_type: &str, body: &str) -> (StatusCode, HeaderMap) {
+        let request = Request::builder().method(method).uri(path).header("content-type", media_type);
+        let request = request.extension(Caller::Socket { peer: None }).body(Body::from(body.to_owned())).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        (response.status(), response.headers().clone())
+    }
+
+    /// The code by which a call over gRPC refuses a request without a message; OK where it does not.
+    async fn code(router: &Router, path: &str) -> Code {
+        let (_, headers) = ask(router, "POST", path, "application/grpc", "").await;
+        Status::from_header_map(&headers).map_or(Code::Ok, |status| status.code())
+    }
+
+    #[test]
+    fn the_table_has_every_call_of_the_proto_and_no_other() {
+        let mut of_proto = BTreeMap::new();
+        for file in FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file {
+            for service in &file.service {
+                for method in &service.method {
+                    let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
+                    of_proto.insert(path, method.client_streaming());
+                }
+            }
+        }
+        let routes = CALLS.iter().filter_map(|call| call.grpc_route(0));
+        let of_table: BTreeMap<String, bool> =
+            routes.map(|(path, _)| (path.clone(), paths::is_stream(&path))).collect();
+        assert_eq!(of_table, of_proto);
+        assert!(
+            of_table.keys().all(|path| paths::is_grpc(path) && path.ends_with(&format!("/{}", paths::name_of(path))))
+        );
+    }
+
+    #[tokio::test]
+    async fn every_row_of_the_table_has_a_handler() {
+        let router = router(idle(), Access::default(), BodyLimit(1_000), exposition());
+        for (path, _) in CALLS.iter().filter_map(|call| call.grpc_route(0)) {
+            assert_ne!(code(&router, &path).await, Code::Unimplemented, "{path}");
+            assert_eq!(code(&router, &format!("{path}x")).await, Code::Unimplemented, "{path}x");
+        }
+        for known in paths::help().split(", ") {
+            let (method, path) = known.split_once(' ').unwrap();
+            let (status, _) = ask(&router, method, path, "application/json", "{}").await;
+            assert!(![StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status), "{known}: {status}");
+            let (status, _) = ask(&router, method, &format!("{path}x"), "application/json", "{}").await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{known}x");
+            let (status, _) = ask(&router, "PATCH", path, "application/json", "{}").await;
+            assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "PATCH {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_for_anybody_has_probes_alone() {
+        let router = probes(idle(), exposition());
+        for known in paths::help().split(", ") {
+            let (method, path) = known.split_once(' ').unwrap();
+            let (status, _) = ask(&router, method, path, "application/json", "").await;
+            let is_probe = ["/livez", "/readyz", "/metrics"].contains(&path);
+            assert_eq!(status == StatusCode::NOT_FOUND, !is_probe, "{known}: {status}");
+        }
+    }
 }

@@ -176,7 +176,7 @@ mod tests {
             }
             access.check(&request.body(Body::from(body)).unwrap())
         };
-        for path in paths::PATHS.iter().filter(|known| known.method == "POST").map(|known| known.path) {
+        for path in paths::posts() {
             assert!(check(path, Some("application/json"), "{}").is_ok(), "{path}");
             assert!(check(path, None, "").is_ok(), "{path}: the handler says what it misses");
             for other in [None, Some("text/plain"), Some("application/grpc")] {

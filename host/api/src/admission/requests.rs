@@ -1,7 +1,7 @@
 //! Requests that have ended, counted and timed by protocol, call and code.
 //!
-//! The sets of all three labels are those of this file and of the code, whatever clients send: paths without a handler are
-//! one call, `other`. Start at [`Requests::start`].
+//! The sets of all three labels are those of this file and of the [table of calls](crate::paths), whatever clients send: paths without
+//! a call are one, `other`. Start at [`Requests::start`].
 
 use std::fmt::{self, Write as _};
 use std::time::Instant;
@@ -15,6 +15,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
 use crate::error::code_name;
+use crate::paths;
 
 /// Counters of requests; clones share them.
 #[derive(Debug, Clone)]
@@ -88,7 +89,7 @@ impl Requests {
         } else {
             (Protocol::Http, Status::Http(CLIENT_CLOSED_REQUEST))
         };
-        let labels = Labels { protocol, call: call(path), code: left };
+        let labels = Labels { protocol, call: paths::name_of(path), code: left };
         Timed { requests: self.clone(), labels, started: Instant::now() }
     }
 }
@@ -122,40 +123,6 @@ impl Drop for Timed {
     fn drop(&mut self) {
         self.requests.ended.get_or_create(&self.labels).inc();
         self.requests.duration.get_or_create(&self.labels).observe(self.started.elapsed().as_secs_f64());
-    }
-}
-
-/// The call at a path: the same name for both protocols.
-fn call(path: &str) -> &'static str {
-    match path {
-        "/nodesift.v1.Nodesift/Filter" | "/v1/filter" => "Filter",
-        "/nodesift.v1.Nodesift/FilterStream" => "FilterStream",
-        "/nodesift.v1.Nodesift/Explain" | "/v1/explain" => "Explain",
-        "/nodesift.v1.Nodesift/NodeIndex" => "NodeIndex",
-        "/nodesift.v1.Nodesift/Assume" | "/v1/assume" => "Assume",
-        "/nodesift.v1.Nodesift/Forget" | "/v1/forget" => "Forget",
-        "/nodesift.v1.Nodesift/Predicates" | "/v1/predicates" => "Predicates",
-        "/nodesift.v1.Nodesift/PreFilterPredicates" | "/v1/prefilterpredicates" => "PreFilterPredicates",
-        "/nodesift.v1.Nodesift/PreemptionPredicates" | "/v1/preemptionpredicates" => "PreemptionPredicates",
-        "/nodesift.v1.Nodesift/Reprieve" | "/v1/reprieve" => "Reprieve",
-        "/nodesift.v1.Negotiation/Negotiate" => "Negotiate",
-        "/nodesift.v1.Negotiation/Select" => "Select",
-        "/nodesift.v1.Negotiation/Release" => "Release",
-        "/nodesift.v1.Parties/Attend" => "Attend",
-        "/extender/filter" => "ExtenderFilter",
-        "/extender/preempt" => "ExtenderPreempt",
-        "/v1/state" => "State",
-        "/v1/events" => "Events",
-        "/v1/negotiations" => "Negotiations",
-        "/v1/policy" => "Policy",
-        "/v1/policy/shadow" => "PolicyShadow",
-        "/metrics" => "Metrics",
-        "/livez" => "Livez",
-        "/readyz" => "Readyz",
-        "/version" => "Version",
-        _ if path.starts_with("/grpc.health.v1.Health/") => "Health",
-        _ if path.starts_with("/grpc.reflection.") => "Reflection",
-        _ => "other",
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Start at [`Explain`].
 
-use nodesift_proto::v1::{Consistency, ExplainRequest, PartyStance, Version};
+use nodesift_proto::v1::{Consistency, ExplainRequest, ExplainResponse, PartyStance, PodExplanation};
 
 use super::driver::{self, Call, Stage};
 use super::request::{self, Fields, Selection};
@@ -12,7 +12,7 @@ use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, Service};
-use nodesift_engine::{Answer, Depth, Engine, OverlaySpec};
+use nodesift_engine::{Answer, Depth, Engine, OverlaySpec, PodAnswer};
 
 /// Marker type of the call `Explain`.
 pub(crate) enum Explain {}
@@ -38,18 +38,24 @@ pub(crate) struct Explanation {
 impl Explanation {
     /// The message, with a string for each name of a node.
     #[cfg(test)]
-    pub(crate) fn message(&self) -> nodesift_proto::v1::ExplainResponse {
-        let next_page_token = self.next_page_token.clone();
-        let mut message = response::explain(&self.answer, self.age);
-        for (pod, parties) in message.pods.iter_mut().zip(&self.parties) {
-            pod.parties = parties.clone();
+    pub(crate) fn message(&self) -> ExplainResponse {
+        let ExplainResponse { mut pods, .. } = response::explain(&self.answer, self.age);
+        for (pod, parties) in pods.iter_mut().zip(&self.parties) {
+            pod.parties.clone_from(parties);
         }
-        nodesift_proto::v1::ExplainResponse { next_page_token, ..message }
+        ExplainResponse { pods, ..self.without_pods() }
     }
 
-    /// The versions of the answer.
-    pub(crate) fn version(&self) -> Version {
-        response::version(&self.answer.snapshot, self.answer.policy_generation, self.age)
+    /// The message without its pods.
+    pub(crate) fn without_pods(&self) -> ExplainResponse {
+        let next_page_token = self.next_page_token.clone();
+        ExplainResponse { next_page_token, ..response::explain_without_pods(&self.answer, self.age) }
+    }
+
+    /// The explanation of a pod without its predicates and their conjunction.
+    pub(crate) fn pod_without_nodes(&self, at: usize, pod: &PodAnswer) -> PodExplanation {
+        let parties = self.parties.get(at).cloned().unwrap_or_default();
+        PodExplanation { parties, ..response::explanation_without_nodes(pod) }
     }
 }
 

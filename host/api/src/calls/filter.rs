@@ -2,11 +2,11 @@
 //!
 //! Start at [`Filter`].
 
-use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, RowTable, Version, pod};
+use nodesift_proto::v1::{Bitmaps, Consistency, Detail, FilterRequest, FilterResponse, pod};
 
 use super::changes::{Changes, Outcomes};
 use super::driver::Call;
-use super::node_index::{IndexVersion, node_index};
+use super::node_index::IndexVersion;
 use super::request::{self, Fields, Selection};
 use super::{overlay, response};
 use crate::admission::deadline::Deadline;
@@ -44,24 +44,20 @@ pub(crate) struct Filtered {
 
 impl Filtered {
     /// The message, with a string for each name of a node.
+    #[cfg(test)]
     pub(crate) fn message(&self) -> FilterResponse {
-        let response = response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref());
+        let FilterResponse { pods, .. } = response::filter(&self.answer, self.age, self.detail, self.bitmaps.as_ref());
+        FilterResponse { pods, ..self.without_pods() }
+    }
+
+    /// The message without its pods.
+    pub(crate) fn without_pods(&self) -> FilterResponse {
         FilterResponse {
             next_page_token: self.next_page_token.clone(),
             assumed: self.outcomes.assumed.clone(),
             forgotten: self.outcomes.forgotten.clone(),
-            ..response
+            ..response::filter_without_pods(&self.answer, self.age, self.bitmaps.as_ref())
         }
-    }
-
-    /// The node index of the bitmaps.
-    pub(crate) fn rows(&self) -> Option<RowTable> {
-        self.bitmaps.as_ref().map(|known| node_index(&self.answer.snapshot, known))
-    }
-
-    /// The versions of the answer.
-    pub(crate) fn version(&self) -> Version {
-        response::version(&self.answer.snapshot, self.answer.policy_generation, self.age)
     }
 }
 

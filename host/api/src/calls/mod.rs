@@ -8,6 +8,7 @@
 //!   request          fields of requests → pods and nodes of the engine; errors name the field
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
+//! decision           calls that are carried out once: Assume, Forget, Release
 //! assume             Assume, Forget: decisions of a core → the cache's writer
 //!   plan             the request, checked; what it would do
 //!   check            what an Assume evaluates first: whether the pod fits, which devices its claims get
@@ -22,6 +23,7 @@
 pub mod assume;
 pub(crate) mod changes;
 mod check;
+pub(crate) mod decision;
 pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;

@@ -11,7 +11,7 @@ use crate::Age;
 use crate::error::{code_name, status_of, truncated};
 use nodesift_cache::{NodeNames, Row, Snapshot};
 use nodesift_engine::allocation::ClaimAllocation;
-use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, RowSet, RowsByName};
+use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, PredicateAnswer, RowSet, RowsByName};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
 /// the difference from the one that the core knows.
@@ -19,9 +19,17 @@ pub fn filter(answer: &Answer, age: Age, detail: v1::Detail, bitmaps: Option<&v1
     let snapshot = &*answer.snapshot;
     let naming = if bitmaps.is_some() { Naming::Rows } else { Naming::Names(snapshot) };
     v1::FilterResponse {
-        version: Some(version(snapshot, answer.policy_generation, age)),
         pods: answer.pods.iter().map(|pod| pod_answer(snapshot, naming, pod, detail)).collect(),
-        rows: bitmaps.map(|known| node_index(snapshot, known)),
+        ..filter_without_pods(answer, age, bitmaps)
+    }
+}
+
+/// The response of `Filter` without its pods, of a request that changes nothing and has one page.
+pub(super) fn filter_without_pods(answer: &Answer, age: Age, bitmaps: Option<&v1::Bitmaps>) -> v1::FilterResponse {
+    v1::FilterResponse {
+        version: Some(version(&answer.snapshot, answer.policy_generation, age)),
+        pods: Vec::new(),
+        rows: bitmaps.map(|known| node_index(&answer.snapshot, known)),
         next_page_token: String::new(),
         unknown_nodes: answer.unknown_nodes.clone(),
         assumed: Vec::new(),
@@ -57,7 +65,7 @@ impl Naming<'_> {
 }
 
 /// Converts the counts of devices for the claims of a pod to messages.
-pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
+fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let requested = pod.devices.iter().map(|devices| v1::RequestedDevices {
         claim: devices.claim.clone(),
@@ -78,7 +86,7 @@ pub(crate) fn requested_devices(pod: &PodAnswer) -> Vec<v1::RequestedDevices> {
 }
 
 /// Converts the account that the policy's accounting component gives a pod to a message.
-pub(crate) fn account(pod: &PodAnswer) -> Option<v1::PodAccount> {
+fn account(pod: &PodAnswer) -> Option<v1::PodAccount> {
     let amounts = |amounts: &[(Arc<str>, i64)]| {
         let named = amounts.iter().map(|(name, amount)| v1::NamedAmount { name: name.to_string(), amount: *amount });
         named.collect()
@@ -95,28 +103,43 @@ pub(crate) fn account(pod: &PodAnswer) -> Option<v1::PodAccount> {
 /// The response of `Explain`.
 pub fn explain(answer: &Answer, age: Age) -> v1::ExplainResponse {
     let naming = Naming::Names(&answer.snapshot);
+    let alone = |alone: &PredicateAnswer| v1::PredicateAnswer {
+        failures: alone.failures.iter().map(|failure| group(naming, failure, true)).collect(),
+        ..predicate_without_nodes(alone)
+    };
     let pods = answer.pods.iter().map(|pod| v1::PodExplanation {
-        pod: pod.pod.clone(),
-        predicates: pod
-            .predicates
-            .iter()
-            .map(|alone| v1::PredicateAnswer {
-                predicate: alone.predicate.to_string(),
-                failures: alone.failures.iter().map(|failure| group(naming, failure, true)).collect(),
-            })
-            .collect(),
+        predicates: pod.predicates.iter().map(alone).collect(),
         conjunction: Some(pod_answer(&answer.snapshot, naming, pod, v1::Detail::Failures)),
-        devices: requested_devices(pod),
-        account: account(pod),
-        parties: Vec::new(),
+        ..explanation_without_nodes(pod)
     });
-    let version = version(&answer.snapshot, answer.policy_generation, age);
+    v1::ExplainResponse { pods: pods.collect(), ..explain_without_pods(answer, age) }
+}
+
+/// The response of `Explain` without its pods, of a request that has one page.
+pub(super) fn explain_without_pods(answer: &Answer, age: Age) -> v1::ExplainResponse {
     v1::ExplainResponse {
-        version: Some(version),
-        pods: pods.collect(),
+        version: Some(version(&answer.snapshot, answer.policy_generation, age)),
+        pods: Vec::new(),
         next_page_token: String::new(),
         unknown_nodes: answer.unknown_nodes.clone(),
     }
+}
+
+/// The explanation of a pod without its predicates and their conjunction, and without what parties have said.
+pub(super) fn explanation_without_nodes(pod: &PodAnswer) -> v1::PodExplanation {
+    v1::PodExplanation {
+        pod: pod.pod.clone(),
+        predicates: Vec::new(),
+        conjunction: None,
+        devices: requested_devices(pod),
+        account: account(pod),
+        parties: Vec::new(),
+    }
+}
+
+/// The answer of a predicate without its failures.
+pub(crate) fn predicate_without_nodes(alone: &PredicateAnswer) -> v1::PredicateAnswer {
+    v1::PredicateAnswer { predicate: alone.predicate.to_string(), failures: Vec::new() }
 }
 
 /// The versions that an answer was computed from, and its staleness.
@@ -160,7 +183,7 @@ pub(crate) fn pod_without_nodes(names: &NodeNames, pod: &PodAnswer, detail: v1::
 }
 
 /// The nodes that the pod names, sorted, where kube-scheduler's filters run on no others.
-pub(crate) fn named_nodes(names: &NodeNames, pod: &PodAnswer) -> Vec<String> {
+fn named_nodes(names: &NodeNames, pod: &PodAnswer) -> Vec<String> {
     let named = pod.named.iter().filter(|_| pod.cycle == Cycle::NamedNodes).flat_map(|rows| rows.iter());
     let mut found: Vec<String> = named.map(|row| names.get(Row(*row)).to_owned()).collect();
     found.sort_unstable();
@@ -168,7 +191,7 @@ pub(crate) fn named_nodes(names: &NodeNames, pod: &PodAnswer) -> Vec<String> {
 }
 
 /// How far the scheduling cycle gets; unspecified for a pod without an answer.
-pub(crate) fn cycle(pod: &PodAnswer) -> v1::Cycle {
+fn cycle(pod: &PodAnswer) -> v1::Cycle {
     match pod.cycle {
         _ if pod.error.is_some() => v1::Cycle::Unspecified,
         Cycle::EachNode => v1::Cycle::EachNode,
@@ -179,7 +202,7 @@ pub(crate) fn cycle(pod: &PodAnswer) -> v1::Cycle {
 }
 
 /// Why there is no answer for a pod: it is not in the cache, or not in the version asked for.
-pub(crate) fn pod_error(pod: &PodAnswer) -> Option<v1::CallError> {
+fn pod_error(pod: &PodAnswer) -> Option<v1::CallError> {
     let error = pod.error.as_ref()?;
     let code = code_name(status_of(error).0).to_owned();
     Some(v1::CallError { code, message: truncated(error.to_string()) })
@@ -204,18 +227,18 @@ pub(crate) fn faults(reports: &[FaultReport]) -> Vec<v1::Fault> {
 
 fn group(naming: Naming<'_>, failure: &FailureGroup, with_nodes: bool) -> v1::Failure {
     let (nodes, node_rows) = if with_nodes { naming.nodes(&failure.rows) } else { Default::default() };
-    v1::Failure { nodes, node_rows, ..group_without_nodes(failure) }
+    v1::Failure { nodes, node_rows, ..group_without_nodes(failure, false) }
 }
 
-/// A group of rejected nodes with their number.
-pub(crate) fn group_without_nodes(failure: &FailureGroup) -> v1::Failure {
+/// A group of rejected nodes with their number and without their names; with their bitmap where wanted.
+pub(crate) fn group_without_nodes(failure: &FailureGroup, bitmap: bool) -> v1::Failure {
     v1::Failure {
         predicate: failure.predicate.to_string(),
         code: failure.code.name().to_owned(),
         reasons: failure.reasons.to_vec(),
         count: count(failure.rows.len()),
         nodes: Vec::new(),
-        node_rows: None,
+        node_rows: bitmap.then(|| failure.rows.to_bytes()),
         failure_code: failure_code(failure.code).into(),
     }
 }
@@ -234,6 +257,6 @@ fn names(snapshot: &Snapshot, rows: &Arc<RowSet>) -> Vec<String> {
 }
 
 /// A count of rows, which are u32.
-pub(crate) fn count(rows: usize) -> u32 {
+fn count(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)
 }

@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::admission::deadline::Deadline;
-use crate::{Error, Service};
-use nodesift_engine::ActivePolicy;
+use crate::{Error, Readiness, Service, Settings};
+use nodesift_cache::{self as cache, SharedWriter};
+use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_policy::Policy;
 use nodesift_proto::v1;
 use nodesift_sandbox::Runtime;
@@ -27,6 +29,14 @@ pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     let runtime = Runtime::start(None).unwrap();
     (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
+}
+
+/// A service whose policy has no predicates, over an empty cluster.
+pub(crate) fn idle() -> Service {
+    let (writer, reader) = cache::new();
+    let policy = ActivePolicy::of(vec!["default-scheduler".to_owned()], Vec::new());
+    let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
+    Service::new(engine, SharedWriter::new(writer.into()), Readiness::default(), Settings::default())
 }
 
 /// The deadline of a request that has none.

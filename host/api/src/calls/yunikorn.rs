@@ -89,10 +89,18 @@ impl PreFiltered {
     #[cfg(test)]
     pub(crate) fn message(&self) -> PreFilterPredicatesResponse {
         let feasible_nodes = match self {
-            Self::Evaluated(answer, _) => answer.pods.first().map(|pod| response::feasible(&answer.snapshot, pod)),
+            Self::Evaluated(answer, _) => self.pod().map(|pod| response::feasible(&answer.snapshot, pod)),
             Self::Missing(_) => None,
         };
         PreFilterPredicatesResponse { feasible_nodes: feasible_nodes.unwrap_or_default(), ..self.without_nodes() }
+    }
+
+    /// The answer for the pod, where it was evaluated.
+    pub(crate) fn pod(&self) -> Option<&PodAnswer> {
+        match self {
+            Self::Evaluated(answer, _) => answer.pods.first(),
+            Self::Missing(_) => None,
+        }
     }
 
     /// The message without names of nodes.

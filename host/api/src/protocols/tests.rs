@@ -10,12 +10,13 @@ use fastrand::Rng;
 use nodesift_proto::v1;
 use nodesift_proto::wkt::Timestamp;
 use prost::Message as _;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
+use super::answers::Encode;
 use super::document::Document;
 use super::grpc::message;
-use super::json::answers::ToJson;
+use super::json;
 use crate::Age;
 use crate::admission::deadline::Deadline;
 use crate::calls::changes::Outcomes;
@@ -153,10 +154,11 @@ fn gone() -> PodAnswer {
     PodAnswer { pod, error, ..PodAnswer::default() }
 }
 
-fn text(document: Document) -> Value {
-    let mut document = document;
+/// A response as JSON text.
+fn text<R: Encode>(response: &R) -> String {
+    let mut document: Document = json::message::document(response).unwrap();
     let pieces: Vec<Vec<u8>> = std::iter::from_fn(|| document.next_piece()).collect();
-    serde_json::from_slice(&pieces.concat()).unwrap()
+    String::from_utf8(pieces.concat()).unwrap()
 }
 
 #[test]
@@ -186,8 +188,8 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
             outcomes: outcomes(&mut random),
         };
         let expected = filtered.message();
-        assert_eq!(text(filtered.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
-        let bytes = message::filter(&filtered).unwrap();
+        assert_eq!(text(&filtered), serde_json::to_string(&expected).unwrap(), "round {round}");
+        let bytes = message::encode(&filtered).unwrap();
         assert_eq!(v1::FilterResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
         let streamed = v1::FilterStreamResponse::decode(&message::filter_stream(u64::MAX, Ok(bytes))[5..]).unwrap();
         let outcome = v1::filter_stream_response::Outcome::Answer(expected);
@@ -201,15 +203,15 @@ fn random_answers_agree_with_their_messages_in_both_encodings() {
         let explanation =
             Explanation { answer: answer_of_pods, age: Age::default(), next_page_token, deadline, parties };
         let expected = explanation.message();
-        assert_eq!(text(explanation.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
-        let bytes = message::explain(&explanation).unwrap();
+        assert_eq!(text(&explanation), serde_json::to_string(&expected).unwrap(), "round {round}");
+        let bytes = message::encode(&explanation).unwrap();
         assert_eq!(v1::ExplainResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
 
         let evaluated = PreFiltered::Evaluated(answer(&mut random), Age::default());
         for response in [evaluated, PreFiltered::Missing("gone")] {
             let expected = response.message();
-            assert_eq!(text(response.to_json().unwrap()), serde_json::to_value(&expected).unwrap(), "round {round}");
-            let bytes = message::pre_filtered(&response).unwrap();
+            assert_eq!(text(&response), serde_json::to_string(&expected).unwrap(), "round {round}");
+            let bytes = message::encode(&response).unwrap();
             assert_eq!(v1::PreFilterPredicatesResponse::decode(&bytes[5..]).unwrap(), expected, "round {round}");
         }
     }

@@ -56,17 +56,6 @@ impl Document {
         Self { names, parts: VecDeque::new(), tail: Vec::new() }
     }
 
-    /// A document that is one value, without sets of nodes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::value`].
-    pub(crate) fn of<T: Serialize>(value: &T) -> Result<Self, Error> {
-        let mut document = Self::new(NodeNames::default());
-        document.value(value)?;
-        Ok(document)
-    }
-
     /// Appends text as it is.
     pub(crate) fn text(&mut self, text: &str) {
         self.tail.extend_from_slice(text.as_bytes());
@@ -92,11 +81,6 @@ impl Document {
     pub(crate) fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Error> {
         self.text(name);
         self.value(value)
-    }
-
-    /// The names of nodes.
-    pub(crate) fn names(&self) -> &NodeNames {
-        &self.names
     }
 
     /// Appends the names of a set of nodes, sorted, as an array.

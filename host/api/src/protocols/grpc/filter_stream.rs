@@ -9,13 +9,14 @@ use std::panic::AssertUnwindSafe;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::response::Response;
+use axum::routing::MethodRouter;
 use futures_util::future::FutureExt as _;
 use futures_util::stream;
 use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use super::{frame, message, scope_of, split};
+use super::{frame, message, scope_of, split, streaming};
 use crate::admission::scope::{RequestScope, StreamScope};
 use crate::calls::driver::{self, Call as _, Stage};
 use crate::calls::filter::Filter;
@@ -24,12 +25,17 @@ use crate::transport::spawned::Spawned;
 use crate::transport::unsent::Unsent;
 use crate::{Error, Service, limits};
 
-/// Answers requests until the client, the stream's place or the process ends it.
+/// `FilterStream`: answers requests until the client, the stream's place or the process ends it.
+pub(crate) fn filter_stream(max_message_bytes: usize) -> MethodRouter<Service> {
+    streaming(move |service, request| answers(service, max_message_bytes, request))
+}
+
+/// The answers to the requests of a stream.
 ///
 /// # Errors
 ///
 /// [`Error::TooMany`], [`Error::ContentCoding`].
-pub(super) async fn filter_stream(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+async fn answers(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
     let place = service.enter_request_stream(&scope).await?;
     let requests = split::messages::<FilterStreamRequest>(request, max)?;
@@ -117,7 +123,7 @@ impl Reader {
             let answer = match scope.and_then(|scope| Ok((scope, stage?))) {
                 Ok((scope, stage)) => {
                     // A panic would end the stream.
-                    let answer = driver::run(&service, scope, stage, |response| message::filter(&response));
+                    let answer = driver::run(&service, scope, stage, |response| message::encode(&response));
                     let answer = AssertUnwindSafe(answer).catch_unwind().await;
                     answer.unwrap_or_else(|_| Err(service.panicked_in_stream()))
                 }

@@ -1,7 +1,7 @@
-//! Answers as protobuf messages: what [`response`](crate::calls::response) makes of an answer, without a string per node.
+//! Responses as protobuf messages, without a string per node.
 //!
-//! Each begins with the head of its frame. prost encodes each message without its large parts, which are nested messages and names of nodes; these follow, since
-//! protobuf takes the fields of a message in any order. Start at [`filter`].
+//! Each begins with the head of its frame. prost encodes each message without its large fields; these follow, since protobuf takes the
+//! fields of a message in any order. Start at [`encode`].
 
 use std::sync::Arc;
 
@@ -10,63 +10,26 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::frame::{HEAD_BYTES, finish};
-use crate::calls::explain::Explanation;
-use crate::calls::filter::Filtered;
-use crate::calls::response;
-use crate::calls::yunikorn::PreFiltered;
+use crate::protocols::answers::{Encode, Encoding, Field};
 use crate::{Error, limits};
 use nodesift_cache::{EncodedNames, NodeNames};
-use nodesift_engine::{Answer, FailureGroup, PodAnswer, RowSet, RowsByName};
+use nodesift_engine::{RowSet, RowsByName};
 
-/// Numbers of the fields with large parts.
+/// Numbers of the fields of `FilterStreamResponse`.
 mod field {
     pub(super) const STREAM_ID: u32 = 1;
     pub(super) const STREAM_ANSWER: u32 = 2;
-    pub(super) const FILTER_PODS: u32 = 2;
-    pub(super) const EXPLAIN_PODS: u32 = 2;
-    pub(super) const EXPLANATION_PREDICATES: u32 = 2;
-    pub(super) const EXPLANATION_CONJUNCTION: u32 = 3;
-    pub(super) const PREDICATE_FAILURES: u32 = 2;
-    pub(super) const POD_FEASIBLE: u32 = 2;
-    pub(super) const POD_FAILURES: u32 = 3;
-    pub(super) const FAILURE_NODES: u32 = 5;
-    pub(super) const PRE_FILTER_FEASIBLE: u32 = 2;
 }
 
-/// A message without large parts.
+/// The message of a response, after the head of its frame.
 ///
 /// # Errors
 ///
 /// [`Error::AnswerTooLarge`].
-pub(crate) fn message<M: Message>(message: &M) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::over(NodeNames::default());
-    writer.rest(message)?;
-    Ok(writer.finish())
-}
-
-/// `FilterResponse`.
-///
-/// # Errors
-///
-/// [`Error::AnswerTooLarge`].
-pub(crate) fn filter(filtered: &Filtered) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(&filtered.answer);
-    let (detail, bitmaps) = (filtered.detail, filtered.bitmaps.is_some());
-    let rest = v1::FilterResponse {
-        version: Some(filtered.version()),
-        pods: Vec::new(),
-        rows: filtered.rows(),
-        next_page_token: filtered.next_page_token.clone(),
-        unknown_nodes: filtered.answer.unknown_nodes.clone(),
-        assumed: filtered.outcomes.assumed.clone(),
-        forgotten: filtered.outcomes.forgotten.clone(),
-    };
-    writer.rest(&rest)?;
-    for pod in &filtered.answer.pods {
-        let guess = if bitmaps { 0 } else { writer.names.protobuf().mean_bytes(pod.feasible.len()) };
-        writer.nested(field::FILTER_PODS, guess, |writer| writer.pod_answer(pod, detail, bitmaps))?;
-    }
-    Ok(writer.finish())
+pub(crate) fn encode<R: Encode>(response: &R) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer { names: response.names(), out: vec![0; HEAD_BYTES] };
+    response.write_to(&mut writer)?;
+    Ok(finish(writer.out))
 }
 
 /// `FilterStreamResponse` around an encoded `FilterResponse`, or the error of one request.
@@ -90,111 +53,50 @@ pub(crate) fn filter_stream(id: u64, answer: Result<Vec<u8>, Error>) -> Vec<u8> 
     finish(out)
 }
 
-/// `ExplainResponse`.
-///
-/// # Errors
-///
-/// [`Error::AnswerTooLarge`].
-pub(crate) fn explain(explanation: &Explanation) -> Result<Vec<u8>, Error> {
-    let mut writer = Writer::new(&explanation.answer);
-    writer.rest(&v1::ExplainResponse {
-        version: Some(explanation.version()),
-        pods: Vec::new(),
-        next_page_token: explanation.next_page_token.clone(),
-        unknown_nodes: explanation.answer.unknown_nodes.clone(),
-    })?;
-    for (at, pod) in explanation.answer.pods.iter().enumerate() {
-        let parties = explanation.parties.get(at).cloned().unwrap_or_default();
-        writer.nested(field::EXPLAIN_PODS, 0, |writer| {
-            let (devices, account) = (response::requested_devices(pod), response::account(pod));
-            let pod_name = pod.pod.clone();
-            writer.rest(&v1::PodExplanation { pod: pod_name, devices, account, parties, ..Default::default() })?;
-            for alone in &pod.predicates {
-                writer.nested(field::EXPLANATION_PREDICATES, 0, |writer| {
-                    let predicate = alone.predicate.to_string();
-                    writer.rest(&v1::PredicateAnswer { predicate, failures: Vec::new() })?;
-                    writer.failures(field::PREDICATE_FAILURES, &alone.failures, Nodes::Names)
-                })?;
-            }
-            let conjunction = field::EXPLANATION_CONJUNCTION;
-            writer.nested(conjunction, 0, |writer| writer.pod_answer(pod, v1::Detail::Failures, false))
-        })?;
-    }
-    Ok(writer.finish())
-}
-
-/// `PreFilterPredicatesResponse`.
-///
-/// # Errors
-///
-/// [`Error::AnswerTooLarge`].
-pub(crate) fn pre_filtered(response: &PreFiltered) -> Result<Vec<u8>, Error> {
-    let PreFiltered::Evaluated(answer, _) = response else { return message(&response.without_nodes()) };
-    let mut writer = Writer::new(answer);
-    writer.rest(&response.without_nodes())?;
-    if let Some(pod) = answer.pods.first() {
-        writer.names(field::PRE_FILTER_FEASIBLE, &pod.feasible)?;
-    }
-    Ok(writer.finish())
-}
-
-/// The form of the nodes of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nodes {
-    Counted,
-    Names,
-    Rows,
-}
-
 /// A message that grows at its end.
 struct Writer {
     names: NodeNames,
     out: Vec<u8>,
 }
 
-impl Writer {
-    fn new(answer: &Answer) -> Self {
-        Self::over(answer.snapshot.node_names())
-    }
-
-    /// A message about these nodes, with room for the head of its frame.
-    fn over(names: NodeNames) -> Self {
-        Self { names, out: vec![0; HEAD_BYTES] }
-    }
-
-    fn finish(self) -> Vec<u8> {
-        finish(self.out)
-    }
-
-    /// The fields without large parts of the message that is being written.
-    fn rest<M: Message>(&mut self, message: &M) -> Result<(), Error> {
-        check(self.out.len() + message.encoded_len())?;
-        // A vector always has room.
-        message.encode_raw(&mut self.out);
-        Ok(())
-    }
-
-    /// A nested message of about `guess` bytes. Its length comes before it and is known after it: where the length takes
-    /// another number of bytes than that of the guess, the message moves.
-    fn nested(
+impl Encoding for Writer {
+    fn message<M: Message>(
         &mut self,
-        tag: u32,
-        guess: usize,
-        write: impl FnOnce(&mut Self) -> Result<(), Error>,
+        rest: &M,
+        large: &[Field],
+        mut write: impl FnMut(&mut Self, Field) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        encode_key(tag, WireType::LengthDelimited, &mut self.out);
-        let place = self.out.len();
-        encode_varint(guess as u64, &mut self.out);
-        let start = self.out.len();
-        write(self)?;
-        let mut length = Vec::with_capacity(5);
-        encode_varint((self.out.len() - start) as u64, &mut length);
-        self.out.splice(place..start, length);
-        Ok(())
+        check(self.out.len() + rest.encoded_len())?;
+        // A vector always has room.
+        rest.encode_raw(&mut self.out);
+        large.iter().try_for_each(|field| write(self, *field))
     }
 
-    /// Names of nodes, sorted.
-    fn names(&mut self, tag: u32, rows: &Arc<RowSet>) -> Result<(), Error> {
+    fn nested(&mut self, field: Field, write: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        self.prefixed(field, 0, write)
+    }
+
+    fn repeated<T>(
+        &mut self,
+        field: Field,
+        items: impl IntoIterator<Item = T>,
+        nodes: impl Fn(&T) -> usize,
+        mut write: impl FnMut(&mut Self, T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        items.into_iter().try_for_each(|item| {
+            let guess = match nodes(&item) {
+                0 => 0,
+                nodes => self.names.protobuf().mean_bytes(nodes),
+            };
+            self.prefixed(field, guess, |writer| write(writer, item))
+        })
+    }
+
+    fn placeholder<M: Default>() -> Option<M> {
+        None
+    }
+
+    fn node_names(&mut self, field: Field, rows: &Arc<RowSet>) -> Result<(), Error> {
         let Self { names, out } = self;
         let encoded = names.protobuf();
         out.reserve(encoded.mean_bytes(rows.len()).min(limits::MESSAGE_BYTES));
@@ -204,40 +106,36 @@ impl Writer {
             if run.is_empty() {
                 return Ok(());
             }
-            if tag == u32::from(EncodedNames::PROTOBUF_FIELD) {
+            if field.number == u32::from(EncodedNames::PROTOBUF_FIELD) {
                 out.extend_from_slice(encoded.get(run.clone()));
             } else {
                 run.end = run.start + 1;
-                encode_key(tag, WireType::LengthDelimited, out);
+                encode_key(field.number, WireType::LengthDelimited, out);
                 out.extend_from_slice(encoded.get(run.clone()).get(1..).unwrap_or_default());
             }
             rows.take_ranks(run.len());
             check(out.len())?;
         }
     }
+}
 
-    fn pod_answer(&mut self, pod: &PodAnswer, detail: v1::Detail, bitmaps: bool) -> Result<(), Error> {
-        self.rest(&response::pod_without_nodes(&self.names, pod, detail, bitmaps))?;
-        if !bitmaps {
-            self.names(field::POD_FEASIBLE, &pod.feasible)?;
-        }
-        let nodes = match detail {
-            v1::Detail::Feasible => return Ok(()),
-            v1::Detail::Nodes if bitmaps => Nodes::Rows,
-            v1::Detail::Nodes => Nodes::Names,
-            v1::Detail::Failures | v1::Detail::Unspecified => Nodes::Counted,
-        };
-        self.failures(field::POD_FAILURES, &pod.failures, nodes)
-    }
-
-    fn failures(&mut self, tag: u32, groups: &[FailureGroup], nodes: Nodes) -> Result<(), Error> {
-        for group in groups {
-            self.nested(tag, 0, |writer| {
-                let node_rows = (nodes == Nodes::Rows).then(|| group.rows.to_bytes());
-                writer.rest(&v1::Failure { node_rows, ..response::group_without_nodes(group) })?;
-                if nodes == Nodes::Names { writer.names(field::FAILURE_NODES, &group.rows) } else { Ok(()) }
-            })?;
-        }
+impl Writer {
+    /// A nested message of about `guess` bytes. Its length comes before it and is known after it: where the length takes
+    /// another number of bytes than that of the guess, the message moves.
+    fn prefixed(
+        &mut self,
+        field: Field,
+        guess: usize,
+        write: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        encode_key(field.number, WireType::LengthDelimited, &mut self.out);
+        let place = self.out.len();
+        encode_varint(guess as u64, &mut self.out);
+        let start = self.out.len();
+        write(self)?;
+        let mut length = Vec::with_capacity(5);
+        encode_varint((self.out.len() - start) as u64, &mut length);
+        self.out.splice(place..start, length);
         Ok(())
     }
 }

@@ -1,15 +1,15 @@
 //! gRPC: the calls of `nodesift.v1`.
 //!
 //! ```text
-//! grpc       a route per call; this file
+//! grpc       handlers of the calls; this file
 //!   filter_stream  the call with a stream of requests
 //!   negotiation    calls with a stream of events, and the streams of parties
-//!   message  answers → bytes of messages
+//!   message  responses → bytes of messages
 //!   frame    bytes of messages ↔ bodies over HTTP/2
 //!   split    a stream of requests → its messages
 //! ```
 //!
-//! Requests are decoded on the I/O thread, responses are encoded in the slot of the [`driver`]. Start at [`routes`].
+//! Requests are decoded on the I/O thread, responses are encoded in the slot of the [`driver`]. Start at [`answered`].
 
 mod filter_stream;
 mod frame;
@@ -19,7 +19,6 @@ mod split;
 
 use std::future::Future;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
@@ -29,71 +28,37 @@ use prost::Message;
 use tonic::Status;
 
 use crate::admission::scope::RequestScope;
+use crate::calls::decision::Decision;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain;
-use crate::calls::filter::Filter;
 use crate::calls::node_index_stream;
-use crate::calls::reprieve::Reprieve;
-use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
-use crate::paths::{CALLS, FILTER_STREAM};
+use crate::protocols::answers::Encode;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
-
-/// The calls of `nodesift.v1`. A message larger than `max_message_bytes` is refused by its declared length.
-pub(crate) fn routes(max_message_bytes: usize) -> Router<Service> {
-    let max = max_message_bytes;
-    let call = |name: &str, handler: MethodRouter<Service>| Router::new().route(&format!("{CALLS}{name}"), handler);
-    Router::new()
-        .merge(call("Filter", answered::<Filter>(max, |response| message::filter(&response))))
-        .merge(call(
-            "Explain",
-            unary(max, false, |service, scope, request| async move {
-                explain::run(&service, scope, Stage::Decoded(request), |response| message::explain(&response)).await
-            }),
-        ))
-        .merge(call("Predicates", answered::<Predicates>(max, |response| message::message(&response))))
-        .merge(call(
-            "PreFilterPredicates",
-            answered::<PreFilterPredicates>(max, |response| message::pre_filtered(&response)),
-        ))
-        .merge(call(
-            "PreemptionPredicates",
-            answered::<PreemptionPredicates>(max, |response| message::message(&response)),
-        ))
-        .merge(call("Reprieve", answered::<Reprieve>(max, |response| message::message(&response))))
-        .merge(call(
-            "Assume",
-            unary(max, true, |service, scope, request| async move {
-                message::message(&service.assume(&scope, request).await?)
-            }),
-        ))
-        .merge(call(
-            "Forget",
-            unary(max, true, |service, scope, request| async move {
-                let deadline = scope.deadline;
-                service.write(&scope, move |service| message::message(&service.forget_by(request, deadline)?)).await
-            }),
-        ))
-        .route(
-            FILTER_STREAM,
-            post(move |State(service): State<Service>, request| async move {
-                filter_stream::filter_stream(service, max, request).await.unwrap_or_else(Status::into_http)
-            }),
-        )
-        .merge(negotiation::routes(max))
-        .merge(call(
-            "NodeIndex",
-            post(move |State(service): State<Service>, request| node_index(service, max, request)),
-        ))
-}
+pub(crate) use filter_stream::filter_stream;
+pub(crate) use negotiation::{attend, negotiate, select};
 
 /// A call that the [`driver`] answers.
-fn answered<C: Call<Request: Message + Default>>(
-    max_message_bytes: usize,
-    encode: fn(C::Response) -> Result<Vec<u8>, Error>,
-) -> MethodRouter<Service> {
-    unary(max_message_bytes, false, move |service, scope, request| async move {
-        driver::run(&service, scope, Stage::<C>::Decoded(request), encode).await
+pub(crate) fn answered<C>(max_message_bytes: usize) -> MethodRouter<Service>
+where
+    C: Call<Request: Message + Default, Response: Encode>,
+{
+    unary(max_message_bytes, false, |service, scope, request| async move {
+        driver::run(&service, scope, Stage::<C>::Decoded(request), |response| message::encode(&response)).await
+    })
+}
+
+/// `Explain`: a call that the [`driver`] answers, with what parties have said.
+pub(crate) fn explain(max_message_bytes: usize) -> MethodRouter<Service> {
+    unary(max_message_bytes, false, |service, scope, request| async move {
+        explain::run(&service, scope, Stage::Decoded(request), |response| message::encode(&response)).await
+    })
+}
+
+/// A call that is carried out once.
+pub(crate) fn decided<D: Decision>(max_message_bytes: usize) -> MethodRouter<Service> {
+    unary(max_message_bytes, true, |service, scope, request| async move {
+        message::encode(&D::decide(&service, &scope, request).await?)
     })
 }
 
@@ -122,25 +87,34 @@ where
     })
 }
 
+/// A call whose answer is a stream.
+fn streaming<F>(answer: impl Fn(Service, Request) -> F + Clone + Send + Sync + 'static) -> MethodRouter<Service>
+where
+    F: Future<Output = Result<Response, Status>> + Send + 'static,
+{
+    post(async move |State(service): State<Service>, request: Request| {
+        answer(service, request).await.unwrap_or_else(Status::into_http)
+    })
+}
+
 /// Returns the scope that the middleware has added to a request.
 fn scope_of<S: Clone + Send + Sync + 'static>(request: &Request) -> Result<S, Error> {
     request.extensions().get::<S>().cloned().ok_or(Error::Internal)
 }
 
 /// `NodeIndex`: changes until the client leaves.
-async fn node_index(service: Service, max: usize, request: Request) -> Response {
-    let changes = async {
-        let scope = scope_of::<RequestScope>(&request)?;
-        let request: NodeIndexRequest = frame::decode(request, max).await?;
-        let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
-        let place = service.enter_stream(&scope).await?;
-        let changes = node_index_stream::follow(&service, request, place)?.take_until(closing);
-        Ok::<_, Status>(changes.inspect(move |_| {
-            let _held_while_streaming = &endless;
-        }))
-    };
-    match changes.await {
-        Ok(changes) => frame::replies(changes.map(|change| Ok(message::message(&change)?.into()))),
-        Err(status) => status.into_http(),
-    }
+pub(crate) fn node_index(max_message_bytes: usize) -> MethodRouter<Service> {
+    streaming(move |service, request| follow(service, max_message_bytes, request))
+}
+
+async fn follow(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let scope = scope_of::<RequestScope>(&request)?;
+    let request: NodeIndexRequest = frame::decode(request, max).await?;
+    let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());
+    let place = service.enter_stream(&scope).await?;
+    let changes = node_index_stream::follow(&service, request, place)?.take_until(closing);
+    let changes = changes.inspect(move |_| {
+        let _held_while_streaming = &endless;
+    });
+    Ok(frame::replies(changes.map(|change| Ok(message::encode(&change)?.into()))))
 }

@@ -1,60 +1,44 @@
 //! Negotiation and Parties: calls of cores whose answers are streams of events, and the streams of parties.
 //!
 //! A task of its own reads what a party says: hyper takes nothing from a response while the client's window is closed, and what is
-//! said must not depend on that. Start at [`routes`].
+//! said must not depend on that. Start at [`negotiate`] and [`attend`].
 
-use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::post;
+use axum::routing::MethodRouter;
 use futures_util::{StreamExt as _, stream};
 use nodesift_proto::v1;
 use tonic::Status;
 
-use super::{frame, message, scope_of, split, unary};
+use super::{frame, scope_of, split, streaming};
 use crate::admission::scope::{RequestScope, StreamScope};
 use crate::negotiation::{self, Attendance, Events};
-use crate::paths::{ATTEND, NEGOTIATION};
 use crate::transport::spawned::Spawned;
 use crate::{Error, Service, limits};
 
-/// The calls of both services.
-pub(super) fn routes(max: usize) -> Router<Service> {
-    Router::new()
-        .route(
-            &format!("{NEGOTIATION}Negotiate"),
-            post(move |State(service): State<Service>, request| async move {
-                negotiate(service, max, request).await.unwrap_or_else(Status::into_http)
-            }),
-        )
-        .route(
-            &format!("{NEGOTIATION}Select"),
-            post(move |State(service): State<Service>, request| async move {
-                select(service, max, request).await.unwrap_or_else(Status::into_http)
-            }),
-        )
-        .route(
-            &format!("{NEGOTIATION}Release"),
-            unary(max, true, |service, scope, request| async move {
-                message::message(&negotiation::release(&service, &scope, request).await?)
-            }),
-        )
-        .route(
-            ATTEND,
-            post(move |State(service): State<Service>, request| async move {
-                attend(service, request).await.unwrap_or_else(Status::into_http)
-            }),
-        )
+/// `Negotiate`: the events of a negotiation that begins.
+pub(crate) fn negotiate(max_message_bytes: usize) -> MethodRouter<Service> {
+    streaming(move |service, request| begin(service, max_message_bytes, request))
 }
 
-async fn negotiate(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+/// `Select`: the events of a selection of nodes.
+pub(crate) fn select(max_message_bytes: usize) -> MethodRouter<Service> {
+    streaming(move |service, request| choose(service, max_message_bytes, request))
+}
+
+/// `Attend`: the stream of a party. Its messages have a limit of their own.
+pub(crate) fn attend(_: usize) -> MethodRouter<Service> {
+    streaming(serve)
+}
+
+async fn begin(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<RequestScope>(&request)?;
     let request: v1::NegotiateRequest = frame::decode(request, max).await?;
     let events = negotiation::negotiate(&service, scope.clone(), request).await?;
     Ok(replies(&scope, events))
 }
 
-async fn select(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+async fn choose(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<RequestScope>(&request)?;
     let request: v1::SelectRequest = frame::decode(request, max).await?;
     let events = negotiation::select(&service, &scope, request).await?;
@@ -72,7 +56,7 @@ fn replies(scope: &RequestScope, events: Events) -> Response {
 }
 
 /// Serves the stream of a party.
-async fn attend(service: Service, request: Request) -> Result<Response, Status> {
+async fn serve(service: Service, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<StreamScope>(&request)?;
     service.readiness().check()?;
     let place = service.enter_party_stream(&scope).await?;

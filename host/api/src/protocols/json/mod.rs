@@ -1,10 +1,10 @@
 //! JSON over HTTP: the calls of `nodesift.v1` as POST /v1/<call>, in the protobuf JSON mapping.
 //!
-//! camelCase out; camelCase and snake_case in; unknown fields are refused by name. Start at [`call`].
+//! camelCase out; camelCase and snake_case in; unknown fields are refused by name. Start at [`answered`].
 
-pub(crate) mod answers;
 pub(crate) mod codec;
 pub(crate) mod media_type;
+pub(crate) mod message;
 
 use axum::Extension;
 use axum::body::Body;
@@ -14,17 +14,18 @@ use axum::response::Response;
 use serde::de::DeserializeOwned;
 
 use crate::admission::scope::RequestScope;
+use crate::calls::decision::Decision;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain::{self, Explain};
+use crate::protocols::answers::Encode;
 use crate::protocols::document::Encoded;
 use crate::transport::body_buffer;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
-use answers::ToJson;
 pub(crate) use media_type::JSON;
 
 /// POST /v1/<call>: any call that is answered from a snapshot.
-pub(crate) async fn call<C>(
+pub(crate) async fn answered<C>(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
     unsent: Option<Extension<Unsent>>,
@@ -32,11 +33,13 @@ pub(crate) async fn call<C>(
     body: Body,
 ) -> Result<Response, Error>
 where
-    C: Call<Request: DeserializeOwned, Response: ToJson>,
+    C: Call<Request: DeserializeOwned, Response: Encode>,
 {
     let unsent = unsent.as_deref();
     let stage = stage::<C>(&scope, unsent, &headers, body).await?;
-    driver::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+    driver::run(&service, scope, stage, |response| message::document(&response).map(Encoded::new))
+        .await?
+        .respond(unsent)
 }
 
 /// POST /v1/explain: the same, with what parties have said.
@@ -49,7 +52,9 @@ pub(crate) async fn explain(
 ) -> Result<Response, Error> {
     let unsent = unsent.as_deref();
     let stage = stage::<Explain>(&scope, unsent, &headers, body).await?;
-    explain::run(&service, scope, stage, |response| response.to_json().map(Encoded::new)).await?.respond(unsent)
+    explain::run(&service, scope, stage, |response| message::document(&response).map(Encoded::new))
+        .await?
+        .respond(unsent)
 }
 
 /// A request that is read.
@@ -67,8 +72,8 @@ async fn stage<C: Call<Request: DeserializeOwned>>(
     Ok(stage)
 }
 
-/// Handles requests to POST /v1/assume.
-pub(crate) async fn assume(
+/// POST /v1/<call>: any call that is carried out once.
+pub(crate) async fn decided<D: Decision>(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
     headers: HeaderMap,
@@ -76,21 +81,7 @@ pub(crate) async fn assume(
 ) -> Result<Response, Error> {
     let request = decoded(&service, &scope, &headers, body).await?;
     let held = scope.room_of_decision()?;
-    Ok(unsent::holding(codec::reply(codec::encode(&service.assume(&scope, request).await?)?), held))
-}
-
-/// Handles requests to POST /v1/forget.
-pub(crate) async fn forget(
-    State(service): State<Service>,
-    Extension(scope): Extension<RequestScope>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Error> {
-    let request = decoded(&service, &scope, &headers, body).await?;
-    let held = scope.room_of_decision()?;
-    let deadline = scope.deadline;
-    let answer = service.write(&scope, move |service| service.forget_by(request, deadline)).await?;
-    Ok(unsent::holding(codec::reply(codec::encode(&answer)?), held))
+    Ok(unsent::holding(codec::reply(codec::encode(&D::decide(&service, &scope, request).await?)?), held))
 }
 
 /// Decodes a request that changes the cache, off the I/O threads where it is long.
