@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -88,7 +89,11 @@ impl fmt::Debug for PolicyNote {
 
 /// Answers requests; clones share everything.
 #[derive(Debug, Clone)]
-pub struct Service {
+pub struct Service(Arc<Shared>);
+
+/// State that all clones of a [`Service`] share: one count for each request that holds it.
+#[derive(Debug, Clone)]
+struct Shared {
     engine: Arc<Engine>,
     writer: SharedWriter,
     reader: Reader,
@@ -104,13 +109,15 @@ pub struct Service {
     locked_time: Arc<LockedTime>,
     policy_note: PolicyNote,
     negotiating: Negotiating,
+    /// Runtime of tasks that belong to no connection; none where the service was made outside of one.
+    background: Option<Handle>,
 }
 
 impl Service {
     /// A service over an engine and the cache that it reads, with one evaluation slot per core.
     pub fn new(engine: Arc<Engine>, writer: SharedWriter, readiness: Readiness, settings: Settings) -> Self {
         let reader = writer.lock().reader();
-        Self {
+        Self(Arc::new(Shared {
             engine,
             writer,
             version_waiters: VersionWaiters::new(reader.clone()),
@@ -125,70 +132,82 @@ impl Service {
             locked_time: Arc::default(),
             policy_note: PolicyNote::default(),
             negotiating: Negotiating::default(),
-        }
+            background: Handle::try_current().ok(),
+        }))
     }
 
     /// Counts in these metrics.
     #[must_use]
-    pub fn counting(self, metrics: Metrics) -> Self {
-        Self { metrics, ..self }
+    pub fn counting(mut self, metrics: Metrics) -> Self {
+        Arc::make_mut(&mut self.0).metrics = metrics;
+        self
     }
 
     /// Adds a note to the policy in `GET /v1/policy`; `note` returns none while all is well.
     #[must_use]
-    pub fn noting_policy(self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { policy_note: PolicyNote(Some(Arc::new(note))), ..self }
+    pub fn noting_policy(mut self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Arc::make_mut(&mut self.0).policy_note = PolicyNote(Some(Arc::new(note)));
+        self
     }
 
     /// Returns a copy for the broker of negotiations, from which that broker cannot be reached.
-    pub(crate) fn without_negotiation(self) -> Self {
-        Self { negotiating: Negotiating::default(), ..self }
+    pub(crate) fn without_negotiation(mut self) -> Self {
+        Arc::make_mut(&mut self.0).negotiating = Negotiating::default();
+        self
+    }
+
+    /// Starts a task that goes on after the connection that needs it first: not on the thread of that connection.
+    pub(crate) fn spawn_in_background(&self, task: impl Future<Output = ()> + Send + 'static) {
+        match &self.0.background {
+            Some(runtime) => drop(runtime.spawn(task)),
+            None => drop(tokio::spawn(task)),
+        }
     }
 
     pub(crate) fn negotiating(&self) -> &Negotiating {
-        &self.negotiating
+        &self.0.negotiating
     }
 
     pub(crate) fn policy_note(&self) -> Option<String> {
-        self.policy_note.0.as_ref().and_then(|note| note())
+        self.0.policy_note.0.as_ref().and_then(|note| note())
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
-        &self.metrics
+        &self.0.metrics
     }
 
     pub(crate) fn readiness(&self) -> &Readiness {
-        &self.readiness
+        &self.0.readiness
     }
 
     pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
+        &self.0.settings
     }
 
     pub(crate) fn staleness(&self) -> &Staleness {
-        &self.settings.staleness
+        &self.0.settings.staleness
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        &self.0.engine
     }
 
     pub(crate) fn reader(&self) -> &Reader {
-        &self.reader
+        &self.0.reader
     }
 
     pub(crate) fn writer(&self) -> &SharedWriter {
-        &self.writer
+        &self.0.writer
     }
 
     /// Returns the time budget of evaluations under the writer's lock.
     pub(crate) fn locked_time(&self) -> &LockedTime {
-        &self.locked_time
+        &self.0.locked_time
     }
 
     #[cfg(test)]
     pub(crate) fn slots(&self) -> &Slots {
-        &self.slots
+        &self.0.slots
     }
 
     /// One of the state dumps that may be open at once over a class of listeners.
@@ -223,21 +242,21 @@ impl Service {
 
     fn places(&self, class: ListenerClass) -> &ClassPlaces {
         match class {
-            ListenerClass::Unix => &self.unix,
-            ListenerClass::Tcp => &self.tcp,
+            ListenerClass::Unix => &self.0.unix,
+            ListenerClass::Tcp => &self.0.tcp,
         }
     }
 
     /// The requests that wait for a version.
     pub(crate) fn version_waiters(&self) -> &VersionWaiters {
-        &self.version_waiters
+        &self.0.version_waiters
     }
 
     /// Refuses before readiness, and a stale cache where it is configured so.
     pub(crate) fn check(&self) -> Result<(), Error> {
         #[cfg(debug_assertions)]
         crate::failpoint::step();
-        self.readiness.check()?;
+        self.0.readiness.check()?;
         self.staleness().check()
     }
 
@@ -245,15 +264,15 @@ impl Service {
     ///
     /// It needs a free slot, so that cached answers do not overtake queued evaluations.
     pub(crate) fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
-        let Some(_slot) = self.slots.try_acquire() else { return Ok(None) };
+        let Some(_slot) = self.0.slots.try_acquire() else { return Ok(None) };
         self.at_once(work)
     }
 
     /// Runs work of microseconds that evaluates nothing on the I/O thread; it needs no slot.
     pub(crate) fn at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
         // No middleware contains the panics of a stream of requests.
-        catch_unwind(AssertUnwindSafe(|| work(&self.engine))).map_err(|_| {
-            self.metrics.panics.inc();
+        catch_unwind(AssertUnwindSafe(|| work(&self.0.engine))).map_err(|_| {
+            self.0.metrics.panics.inc();
             tracing::error!("a cached answer panicked");
             Error::Internal
         })
@@ -303,8 +322,8 @@ impl Service {
     {
         self.check()?;
         scope.deadline.check()?;
-        let slot = self.slots.acquire(size, scope.class, scope.deadline, &self.metrics).await?;
-        let (engine, room) = (Arc::clone(&self.engine), scope.room.clone());
+        let slot = self.0.slots.acquire(size, scope.class, scope.deadline, &self.0.metrics).await?;
+        let (engine, room) = (Arc::clone(&self.0.engine), scope.room.clone());
         Ok(spawn_blocking(move || {
             let _held_while_working = (slot, room);
             work(&engine)
@@ -334,8 +353,8 @@ impl Service {
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
-        let deadline = Deadline::after(Instant::now(), self.settings.request_time);
-        self.locked(&self.locked_reads, deadline, RequestRoom::default(), work).await
+        let deadline = Deadline::after(Instant::now(), self.0.settings.request_time);
+        self.locked(&self.0.locked_reads, deadline, RequestRoom::default(), work).await
     }
 
     async fn locked<T, W>(
@@ -349,7 +368,7 @@ impl Service {
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
-        self.readiness.check()?;
+        self.0.readiness.check()?;
         deadline.check()?;
         let end = deadline.at().min(Instant::now() + limits::QUEUE_TIME);
         let permit = match timeout_at(end, Arc::clone(permits).acquire_owned()).await {
@@ -367,14 +386,14 @@ impl Service {
 
     /// Counts and logs the panic of a request whose stream goes on.
     pub(crate) fn panicked_in_stream(&self) -> Error {
-        self.metrics.panics.inc();
+        self.0.metrics.panics.inc();
         tracing::error!("a request of a stream panicked");
         Error::Internal
     }
 
     #[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
     fn panicked<T>(&self, error: JoinError) -> Result<T, Error> {
-        self.metrics.panics.inc();
+        self.0.metrics.panics.inc();
         tracing::error!(%error, "the work of a request panicked");
         Err(Error::Internal)
     }

@@ -231,7 +231,7 @@ async fn serve(
     let probes_router = router::probes(service.clone(), exposition.clone());
     let mut server =
         Server::new(router::router(service, access, BodyLimit(args.max_body_bytes), exposition), readiness);
-    server.listen_unix(unix);
+    server.listen_unix(unix).context("cannot start threads")?;
     if let Some(tcp) = tcp {
         server.listen_tcp(tcp, tls);
     }

@@ -150,7 +150,8 @@ impl Negotiating {
         let handle = Handle { commands, looks, departures };
         // One that would hold the way to itself would never end.
         let service = service.clone().without_negotiation();
-        tokio::spawn(broker::Broker::new(service, handle.commands.downgrade()).run(received, looked, departed));
+        let broker_task = broker::Broker::new(service.clone(), handle.commands.downgrade());
+        service.spawn_in_background(broker_task.run(received, looked, departed));
         *broker = Some(handle.clone());
         handle
     }

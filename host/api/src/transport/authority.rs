@@ -53,6 +53,11 @@ impl LocalStream {
         Self { stream, authority: AuthorityRewriter::default() }
     }
 
+    /// The connection, before anything is read of it.
+    pub(super) fn into_stream(self) -> UnixStream {
+        self.stream
+    }
+
     /// The process that has connected (SO_PEERCRED).
     pub(super) fn peer(&self) -> Option<SocketPeer> {
         let known = self.stream.peer_cred().ok()?;

@@ -113,21 +113,36 @@ impl Listener for TcpListener {
     }
 }
 
-/// A connection that knows who is at its other end.
-pub(super) trait FromPeer {
+/// A connection as a listener accepts it.
+pub(super) trait Accepted: Sized {
     /// The peer, as far as is known before any handshake.
     fn caller(&self) -> Caller;
+
+    /// Has the runtime of this thread tell when the connection is ready, in place of the one that has accepted it.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports it.
+    fn moved_here(self) -> io::Result<Self>;
 }
 
-impl FromPeer for TcpStream {
+impl Accepted for TcpStream {
     fn caller(&self) -> Caller {
         Caller::ANONYMOUS
     }
+
+    fn moved_here(self) -> io::Result<Self> {
+        Self::from_std(self.into_std()?)
+    }
 }
 
-impl FromPeer for LocalStream {
+impl Accepted for LocalStream {
     fn caller(&self) -> Caller {
         Caller::Socket { peer: self.peer() }
+    }
+
+    fn moved_here(self) -> io::Result<Self> {
+        Ok(Self::new(UnixStream::from_std(self.into_stream().into_std()?)?))
     }
 }
 

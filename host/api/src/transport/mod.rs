@@ -5,6 +5,7 @@
 //! authority    the `:authority` that gRPC clients send over a Unix socket
 //! tls          certificates from disk, reloaded when their files change
 //! server       accepts, serves HTTP/1.1 and HTTP/2, drains
+//!   threads      those that serve the Unix socket, each alone with its connections
 //!   io_timeout   timeouts of reads and writes that hyper does not have
 //!   control_frames  a budget of HTTP/2 frames that belong to no request
 //!   joined_writes  small writes of a connection joined into one
@@ -15,7 +16,7 @@
 //!   accounts     what each connection holds of a budget: the greediest that does not read gives way
 //!   unsent       responses that clients have not read, bounded in bytes and time
 //! body         limits of one request body in bytes and time
-//! messages     the same for each message of a stream
+//!   messages     those of a stream, as they arrive
 //! body_buffer  a body read whole
 //! spawned      a task that ends with whoever waits for it
 //! ```
@@ -39,6 +40,7 @@ pub(crate) mod messages;
 pub(crate) mod places;
 pub mod server;
 pub(crate) mod spawned;
+mod threads;
 pub mod tls;
 pub(crate) mod unsent;
 

@@ -1,8 +1,14 @@
 //! Connections: accepted up to a limit per listener, served as HTTP/1.1 or HTTP/2, drained at the end.
 //!
+//! The Unix socket is served by [`Threads`] of its own, one for each core; TCP by the runtime that accepts.
+//!
 //! Start at [`Server`].
 
+use std::io;
+use std::num::NonZero;
 use std::pin::pin;
+use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use axum::Router;
 use axum::http::{Request, Version};
@@ -11,6 +17,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -20,8 +27,9 @@ use super::budget::BudgetMetrics;
 use super::control_frames::ControlledIo;
 use super::io_timeout::TimeoutIo;
 use super::joined_writes;
-use super::listen::{FromPeer, TcpListener, UnixListener};
+use super::listen::{Accepted, TcpListener, UnixListener};
 use super::places::{Activity, Peer, Place, Places};
+use super::threads::Threads;
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
 use crate::access::{Caller, Identity};
@@ -36,6 +44,8 @@ pub struct Server {
     /// Places for connections, one entry per listener.
     connections: Vec<Places>,
     accepting: Vec<JoinHandle<()>>,
+    /// Threads that serve the Unix socket, until it is drained.
+    threads: Vec<Arc<Threads>>,
 }
 
 /// How a drain ended.
@@ -50,33 +60,47 @@ pub enum Drained {
 impl Server {
     /// A server without listeners.
     pub fn new(router: Router, readiness: Readiness) -> Self {
-        Self { router, readiness, stop: CancellationToken::new(), connections: Vec::new(), accepting: Vec::new() }
+        let (connections, accepting, threads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { router, readiness, stop: CancellationToken::new(), connections, accepting, threads }
     }
 
-    /// Starts to serve a Unix socket. Needs a tokio runtime.
-    pub fn listen_unix(&mut self, listener: UnixListener) {
-        self.listen(listener, None, self.router.clone());
+    /// Starts to serve a Unix socket, on threads of its own. Needs a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Where the system starts no thread.
+    pub fn listen_unix(&mut self, listener: UnixListener) -> io::Result<()> {
+        let threads = Arc::new(Threads::start("unix-socket", available_parallelism().map_or(1, NonZero::get))?);
+        self.threads.push(Arc::clone(&threads));
+        self.listen(listener, None, self.router.clone(), Some(threads));
+        Ok(())
     }
 
     /// Starts to serve a TCP port, under TLS where given. Needs a tokio runtime.
     pub fn listen_tcp(&mut self, listener: TcpListener, tls: Option<Tls>) {
-        self.listen(listener, tls, self.router.clone());
+        self.listen(listener, tls, self.router.clone(), None);
     }
 
     /// Starts to serve another router on a TCP port of its own, without TLS. Needs a tokio runtime.
     pub fn listen_probes(&mut self, listener: TcpListener, probes: Router) {
-        self.listen(listener, None, probes);
+        self.listen(listener, None, probes, None);
     }
 
-    fn listen<L: Listener<Io: FromPeer>>(&mut self, listener: L, tls: Option<Tls>, router: Router) {
+    fn listen<L: Listener<Io: Accepted>>(
+        &mut self,
+        listener: L,
+        tls: Option<Tls>,
+        router: Router,
+        threads: Option<Arc<Threads>>,
+    ) {
         let connections = Places::of_connections(limits::CONNECTIONS);
         self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        let accepting = accept(listener, tls, router, connections, unsent, self.stop.clone());
-        self.accepting.push(tokio::spawn(accepting));
+        let serving = Serving { router, protocols: protocols(), stop: self.stop.clone() };
+        self.accepting.push(tokio::spawn(accept(listener, tls, serving, connections, unsent, threads)));
     }
 
     /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most. The addresses are free
@@ -100,17 +124,29 @@ impl Server {
     }
 }
 
+/// Bytes in both directions.
+trait Connection: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Connection for I {}
+
+/// Router, protocols and end of all connections of a listener.
+#[derive(Debug, Clone)]
+struct Serving {
+    router: Router,
+    protocols: auto::Builder<TokioExecutor>,
+    stop: CancellationToken,
+}
+
 /// Accepts until stopped. At the limit of connections, one that comes takes the place of the one that is idle longest; where
 /// none is idle, it waits, and further ones in the kernel's backlog.
-async fn accept<L: Listener<Io: FromPeer>>(
+async fn accept<L: Listener<Io: Accepted>>(
     mut listener: L,
     tls: Option<Tls>,
-    router: Router,
+    serving: Serving,
     connections: Places,
     unsent: UnsentBudget,
-    stop: CancellationToken,
+    threads: Option<Arc<Threads>>,
 ) {
-    let protocols = protocols();
     loop {
         let next = async {
             // axum's listeners wait and retry when file descriptors run out.
@@ -118,85 +154,94 @@ async fn accept<L: Listener<Io: FromPeer>>(
             let activity = Activity::default();
             (io, connections.enter(activity.clone(), &activity).await)
         };
-        let Some((io, place)) = stop.run_until_cancelled(next).await else { return };
+        let Some((io, place)) = serving.stop.run_until_cancelled(next).await else { return };
         // It is never refused: this is the only one who waits.
         let Some(place) = place else { continue };
-        let (router, protocols, stop) = (router.clone(), protocols.clone(), stop.clone());
         let unsent = Unsent::new(&unsent, place.activity());
-        match tls.clone() {
-            None => {
-                let caller = io.caller();
-                drop(tokio::spawn(serve(io, caller, router, protocols, place, unsent, stop)));
-            }
-            // A slow handshake must not hold up the next accept.
-            Some(tls) => drop(tokio::spawn(async move {
-                let dismissed = place.dismissed();
-                tokio::select! {
-                    handshake = tls.accept(io) => match handshake {
-                        Ok(io) => {
-                            let caller = Caller::Tcp { identity: Identity::of_client(&io) };
-                            serve(io, caller, router, protocols, place, unsent, stop).await;
-                        }
-                        Err(error) => tracing::debug!(%error, "TLS handshake failed"),
-                    },
-                    () = dismissed => tracing::debug!("connection closed: another needs its place"),
-                }
-            })),
+        // A slow handshake must not hold up the next accept.
+        let connection = serving.clone().begin(io, tls.clone(), place, unsent, threads.is_some());
+        match &threads {
+            Some(threads) => threads.spawn(connection),
+            None => drop(tokio::spawn(connection)),
         }
     }
 }
 
-/// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its streams;
-/// where the connection is idle or old, or another needs its place, they have a limited time for that.
-async fn serve<I>(
-    io: I,
-    caller: Caller,
-    router: Router,
-    protocols: auto::Builder<TokioExecutor>,
-    place: Place,
-    unsent: Unsent,
-    stop: CancellationToken,
-) where
-    I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-{
-    let (class, activity) = (caller.listener(), place.activity().clone());
-    let (io, flusher) = joined_writes::join(ControlledIo::new(TimeoutIo::new(io, activity.clone())));
-    let io = TokioIo::new(io);
-    let service = router.map_request({
-        let (unsent, activity) = (unsent.clone(), activity.clone());
-        move |mut request: Request<Incoming>| {
-            activity.touch();
-            let began = if request.version() == Version::HTTP_2 { None } else { activity.take_head() };
-            request.extensions_mut().insert(Peer { class, activity: activity.clone(), began });
-            request.extensions_mut().insert(unsent.clone());
-            request.extensions_mut().insert(caller.clone());
-            request
-        }
-    });
-    let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
-    let ended = async {
-        let grace = tokio::select! {
-            outcome = flusher.drive(connection.as_mut()) => return outcome,
-            () = stop.cancelled() => None,
-            () = place.dismissed() => Some(limits::DISMISSAL_GRACE),
-            () = expiry(&activity) => Some(limits::CONNECTION_GRACE),
+impl Serving {
+    /// Serves a connection that has been accepted, by another runtime than this one where it `has_moved`.
+    async fn begin(
+        self,
+        io: impl Connection + Accepted,
+        tls: Option<Tls>,
+        place: Place,
+        unsent: Unsent,
+        has_moved: bool,
+    ) {
+        let io = if has_moved { io.moved_here() } else { Ok(io) };
+        let io = match io {
+            Ok(io) => io,
+            Err(error) => return tracing::debug!(%error, "connection closed: it cannot be served by another thread"),
         };
-        activity.close();
-        connection.as_mut().graceful_shutdown();
-        match grace {
-            None => flusher.drive(connection).await,
-            Some(grace) => timeout(grace, flusher.drive(connection)).await.unwrap_or(Ok(())),
+        let Some(tls) = tls else {
+            let caller = io.caller();
+            return self.serve(io, caller, place, unsent).await;
+        };
+        let dismissed = place.dismissed();
+        tokio::select! {
+            handshake = tls.accept(io) => match handshake {
+                Ok(io) => {
+                    let caller = Caller::Tcp { identity: Identity::of_client(&io) };
+                    self.serve(io, caller, place, unsent).await;
+                }
+                Err(error) => tracing::debug!(%error, "TLS handshake failed"),
+            },
+            () = dismissed => tracing::debug!("connection closed: another needs its place"),
         }
-    };
-    // Failures of clients are no failures of the sidecar, so they are logged at debug level.
-    tokio::select! {
-        outcome = ended => if let Err(error) = outcome {
-            tracing::debug!(%error, "connection ended with an error");
-        },
-        () = activity.ended() => tracing::debug!("connection closed: others need what it holds"),
-        () = unsent.overdue(&stop) => tracing::debug!("connection closed: the peer does not read its responses"),
     }
-    drop(place);
+
+    /// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its
+    /// streams; where the connection is idle or old, or another needs its place, they have a limited time for that.
+    async fn serve(self, io: impl Connection, caller: Caller, place: Place, unsent: Unsent) {
+        let Self { router, protocols, stop } = self;
+        let (class, activity) = (caller.listener(), place.activity().clone());
+        let (io, flusher) = joined_writes::join(ControlledIo::new(TimeoutIo::new(io, activity.clone())));
+        let io = TokioIo::new(io);
+        let service = router.map_request({
+            let (unsent, activity) = (unsent.clone(), activity.clone());
+            move |mut request: Request<Incoming>| {
+                activity.touch();
+                let began = if request.version() == Version::HTTP_2 { None } else { activity.take_head() };
+                request.extensions_mut().insert(Peer { class, activity: activity.clone(), began });
+                request.extensions_mut().insert(unsent.clone());
+                request.extensions_mut().insert(caller.clone());
+                request
+            }
+        });
+        let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
+        let ended = async {
+            let grace = tokio::select! {
+                outcome = flusher.drive(connection.as_mut()) => return outcome,
+                () = stop.cancelled() => None,
+                () = place.dismissed() => Some(limits::DISMISSAL_GRACE),
+                () = expiry(&activity) => Some(limits::CONNECTION_GRACE),
+            };
+            activity.close();
+            connection.as_mut().graceful_shutdown();
+            match grace {
+                None => flusher.drive(connection).await,
+                Some(grace) => timeout(grace, flusher.drive(connection)).await.unwrap_or(Ok(())),
+            }
+        };
+        // Failures of clients are no failures of the sidecar, so they are logged at debug level.
+        tokio::select! {
+            outcome = ended => if let Err(error) = outcome {
+                tracing::debug!(%error, "connection ended with an error");
+            },
+            () = activity.ended() => tracing::debug!("connection closed: others need what it holds"),
+            () = unsent.overdue(&stop) => tracing::debug!("connection closed: the peer does not read its responses"),
+        }
+        drop(place);
+    }
 }
 
 /// Ends once a connection is idle for too long, or too old.
@@ -234,7 +279,51 @@ fn protocols() -> auto::Builder<TokioExecutor> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::thread;
+
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpStream, UnixStream};
+
+    use super::super::listen::{bind_tcp, bind_unix};
     use super::*;
+
+    /// Asks for the name of the thread that answers, `times` times over one connection.
+    async fn threads(mut connection: impl Connection, times: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for _ in 0..times {
+            connection.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+            let mut answer = String::new();
+            while !answer.ends_with('.') {
+                let mut part = [0; 1024];
+                let length = connection.read(&mut part).await.unwrap();
+                assert_ne!(length, 0, "{answer}");
+                answer.push_str(std::str::from_utf8(&part[..length]).unwrap());
+            }
+            names.push(answer.rsplit('\n').next().unwrap().to_owned());
+        }
+        names
+    }
+
+    #[tokio::test]
+    async fn connections_of_the_socket_are_answered_by_threads_of_their_own() {
+        let name = async || format!("{} {:?}.", thread::current().name().unwrap_or_default(), thread::current().id());
+        let mut server = Server::new(Router::new().route("/", get(name)), Readiness::default());
+        let folder = tempfile::tempdir().unwrap();
+        let (listener, file) = bind_unix(&folder.path().join("s.sock")).await.unwrap();
+        server.listen_unix(listener).unwrap();
+        let listener = bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        server.listen_tcp(listener, None);
+
+        let of_socket = threads(UnixStream::connect(file.path()).await.unwrap(), 3).await;
+        assert!(of_socket.iter().all(|thread| thread.starts_with("unix-socket ")), "{of_socket:?}");
+        assert!(of_socket.windows(2).all(|pair| pair[0] == pair[1]), "{of_socket:?}");
+        let of_tcp = threads(TcpStream::connect(address).await.unwrap(), 1).await;
+        assert!(of_tcp[0].contains(&format!("{:?}", thread::current().id())), "{of_tcp:?}");
+        assert_eq!(server.drain().await, Drained::Whole);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_expires_once_it_is_idle_for_long_or_old() {

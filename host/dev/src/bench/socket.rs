@@ -83,7 +83,7 @@ impl Served {
         );
         let mut server = Server::new(router, readiness);
         let serving = runtime.enter();
-        server.listen_unix(listener);
+        server.listen_unix(listener).context("cannot start threads")?;
         server.listen_tcp(listener_tcp, None);
         drop(serving);
         Ok(Self { runtime, server, folder, file, tcp })

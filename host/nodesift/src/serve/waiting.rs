@@ -98,7 +98,7 @@ impl Waiting {
         for line in banner::listening(tcp_url.as_ref(), socket_file.path(), probed.map(|address| address.to_string())) {
             tracing::info!("{line}");
         }
-        server.listen_unix(unix);
+        server.listen_unix(unix).context("cannot start threads")?;
         if let Some(tcp) = tcp {
             server.listen_tcp(tcp, tls);
         }

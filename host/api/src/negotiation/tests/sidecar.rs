@@ -93,7 +93,7 @@ impl Sidecar {
         let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
         let (listener, file) = listen::bind_unix(&folder.path().join("n.sock")).await.unwrap();
         let mut server = Server::new(router, readiness);
-        server.listen_unix(listener);
+        server.listen_unix(listener).unwrap();
         let listener = listen::bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let tcp = listener.local_addr().unwrap();
         server.listen_tcp(listener, None);
