@@ -23,13 +23,12 @@ use crate::paths;
 use crate::transport::body::{self, BodyLimit};
 use crate::transport::intake::Intake;
 use crate::transport::is_grpc;
-use crate::transport::messages;
 use crate::transport::places::Peer;
 use crate::transport::unsent::Unsent;
 use crate::{Error, request_log};
 
 /// Who may call, the limits on requests, and the counters.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Middleware {
     access: Arc<Access>,
     body_bytes: usize,
@@ -44,9 +43,9 @@ impl Middleware {
         BodyLimit(body_bytes): BodyLimit,
         request_time: Duration,
         metrics: Metrics,
-    ) -> Self {
+    ) -> Arc<Self> {
         let intake = Intake::new(body_bytes, &metrics.intake);
-        Self { access: Arc::new(access), body_bytes, request_time, intake, metrics }
+        Arc::new(Self { access: Arc::new(access), body_bytes, request_time, intake, metrics })
     }
 
     /// Puts limits around the body of a request, and gives it what travels with it.
@@ -60,7 +59,8 @@ impl Middleware {
         let unsent = parts.extensions.get::<Unsent>().cloned();
         let body = if grpc && paths::is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
-            let (body, messages) = messages::bound(body, self.body_bytes, self.request_time, arrival, activity.clone());
+            let (body, messages) =
+                body::bound_messages(body, self.body_bytes, self.request_time, arrival, activity.clone());
             parts.extensions.insert(StreamScope {
                 messages,
                 budgets,
@@ -88,7 +88,7 @@ fn is_probe(request: &Request) -> bool {
 }
 
 /// Limits the body, runs the handler, and answers in its place if it panics.
-pub(crate) async fn apply(State(middleware): State<Middleware>, request: Request, next: Next) -> Response {
+pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Request, next: Next) -> Response {
     let _counted = Counted::new(&middleware.metrics.in_flight);
     let timed = middleware.metrics.requests.start(request.uri().path(), expects_grpc(&request));
     let unsent = Unsent::of(&request);

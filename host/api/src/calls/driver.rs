@@ -104,24 +104,19 @@ pub(crate) enum Stage<C: Call> {
     Encoded(Bytes, fn(&[u8]) -> Result<C::Request, Error>),
     /// Decoded by the protocol, or in a slot.
     Decoded(C::Request),
-    /// Checked as far as that needs no snapshot; its changes have been made.
-    Admitted(Admitted<C>),
+    /// Its deadline and its room are set. It changes nothing.
+    Admitted(C::Request, Admission),
+    /// Admitted and checked, and its changes have been made.
+    Changed(C::Parsed, Admission),
     /// Answered once at least, or tried for a cached answer.
     Parsed(C::Parsed),
 }
 
-/// A request that may wait for its minimum versions, and then be answered.
-pub(crate) struct Admitted<C: Call> {
-    request: Request<C>,
+/// Conditions under which a request is answered.
+pub(crate) struct Admission {
     minimum: Option<MinimumVersions>,
     is_small: bool,
     size: Size,
-}
-
-/// A request that changes something is parsed before that; any other where it is answered.
-enum Request<C: Call> {
-    Decoded(C::Request),
-    Parsed(C::Parsed),
 }
 
 /// Result of one try in a slot.
@@ -145,7 +140,7 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
     mut stage: Stage<C>,
     encode: fn(C::Response) -> Result<E, Error>,
 ) -> Result<E, Error> {
-    if !matches!(stage, Stage::Admitted(_)) {
+    if !matches!(stage, Stage::Changed(..)) {
         service.check()?;
     }
     let _work = scope.peer.work();
@@ -159,13 +154,20 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
     let (mut size, mut settles_until) = (Size::Large, None);
     loop {
         if let Stage::Decoded(request) = stage {
-            stage = Stage::Admitted(admit(service, &mut scope, request).await?);
+            stage = admit(service, &mut scope, request).await?;
         }
-        if let Stage::Admitted(admitted) = stage {
-            size = admitted.size;
-            match outside_slot(service, &mut scope, admitted, encode).await? {
-                ControlFlow::Break(response) => return Ok(response),
-                ControlFlow::Continue(next) => stage = next,
+        if let Stage::Admitted(_, admission) | Stage::Changed(_, admission) = &mut stage {
+            let (minimum, is_small) = (admission.minimum.take(), admission.is_small);
+            size = admission.size;
+            if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
+                scope.deadline = service.version_waiters().wait(&scope, &minimum).await?;
+                scope.pend()?;
+            }
+            if is_small {
+                stage = match stage.answer_cached(service)? {
+                    ControlFlow::Break(response) => return encode(response),
+                    ControlFlow::Continue(parsed) => Stage::Parsed(parsed),
+                };
             }
         }
         scope.pend()?;
@@ -196,7 +198,7 @@ pub(crate) async fn admit<C: Call>(
     service: &Service,
     scope: &mut RequestScope,
     mut request: C::Request,
-) -> Result<Admitted<C>, Error> {
+) -> Result<Stage<C>, Error> {
     if let Some(milliseconds) = C::timeout_ms(&request) {
         scope.deadline = scope.deadline.shortened(Duration::from_millis(milliseconds.into()));
     }
@@ -207,68 +209,53 @@ pub(crate) async fn admit<C: Call>(
         return Err(said.unwrap_or(error));
     }
     let minimum = MinimumVersions::parse(C::consistency(&request))?;
-    let (is_small, size) = (C::is_small(&request), C::size(&request));
+    let admission = Admission { minimum, is_small: C::is_small(&request), size: C::size(&request) };
     if !C::has_changes(&request) {
-        return Ok(Admitted { request: Request::Decoded(request), minimum, is_small, size });
+        return Ok(Stage::Admitted(request, admission));
     }
     service.check()?;
     let changes = C::take_changes(&mut request);
     let (mut parsed, outcomes) = service.change(scope, changes, || C::parse(request)).await?;
     C::changed(&mut parsed, outcomes);
-    Ok(Admitted { request: Request::Parsed(parsed), minimum, is_small, size })
-}
-
-/// Waits for the minimum versions; breaks with the cached answer of a small request, continues with what a slot has to do.
-async fn outside_slot<C: Call, E>(
-    service: &Service,
-    scope: &mut RequestScope,
-    admitted: Admitted<C>,
-    encode: fn(C::Response) -> Result<E, Error>,
-) -> Result<ControlFlow<E, Stage<C>>, Error> {
-    let Admitted { request, minimum, is_small, .. } = admitted;
-    if let Some(minimum) = minimum.filter(|minimum| !minimum.are_met(&service.reader().snapshot())) {
-        scope.deadline = service.version_waiters().wait(scope, &minimum).await?;
-        scope.pend()?;
-    }
-    let mut parsed = match request {
-        Request::Parsed(parsed) if !is_small => return Ok(ControlFlow::Continue(Stage::Parsed(parsed))),
-        Request::Parsed(parsed) => parsed,
-        Request::Decoded(request) if !is_small => return Ok(ControlFlow::Continue(Stage::Decoded(request))),
-        Request::Decoded(request) => C::parse(request)?,
-    };
-    let needs_slot = C::needs_slot(&parsed);
-    let cached = |engine: &Engine| C::answer_cached(engine, service.staleness(), &mut parsed);
-    let cached = if needs_slot { service.try_at_once(cached) } else { service.at_once(cached) };
-    match cached? {
-        Some(response) => encode(response).map(ControlFlow::Break),
-        None => Ok(ControlFlow::Continue(Stage::Parsed(parsed))),
-    }
+    Ok(Stage::Changed(parsed, admission))
 }
 
 impl<C: Call> Stage<C> {
+    /// Checks every field, as far as that has not been done.
+    fn parsed(self) -> Result<C::Parsed, Error> {
+        match self {
+            Self::Encoded(body, decode) => C::parse(decode(&body)?),
+            Self::Decoded(request) | Self::Admitted(request, _) => C::parse(request),
+            Self::Changed(parsed, _) | Self::Parsed(parsed) => Ok(parsed),
+        }
+    }
+
+    /// Breaks with the cached answer of a small request, or continues with what a slot has to evaluate.
+    fn answer_cached(self, service: &Service) -> Result<ControlFlow<C::Response, C::Parsed>, Error> {
+        let mut parsed = self.parsed()?;
+        let needs_slot = C::needs_slot(&parsed);
+        let cached = |engine: &Engine| C::answer_cached(engine, service.staleness(), &mut parsed);
+        let cached = if needs_slot { service.try_at_once(cached) } else { service.at_once(cached) };
+        Ok(cached?.map_or_else(|| ControlFlow::Continue(parsed), ControlFlow::Break))
+    }
+
     /// Decodes, parses, evaluates and encodes, as far as that has not been done.
     fn in_slot<E>(
-        self,
+        mut self,
         engine: &Engine,
         staleness: &Staleness,
         deadline: Deadline,
         encode: fn(C::Response) -> Result<E, Error>,
     ) -> Result<Outcome<C, E>, Error> {
-        let mut parsed = match self {
-            Self::Parsed(parsed) => parsed,
-            Self::Decoded(request) | Self::Admitted(Admitted { request: Request::Decoded(request), .. }) => {
-                C::parse(request)?
+        if let Self::Encoded(body, decode) = &self {
+            let request = decode(body)?;
+            let minimum = MinimumVersions::parse(C::consistency(&request))?;
+            if C::has_changes(&request) || minimum.is_some_and(|minimum| !minimum.are_met(&engine.snapshot())) {
+                return Ok(Outcome::Behind(request));
             }
-            Self::Admitted(Admitted { request: Request::Parsed(parsed), .. }) => parsed,
-            Self::Encoded(body, decode) => {
-                let request = decode(&body)?;
-                let minimum = MinimumVersions::parse(C::consistency(&request))?;
-                if C::has_changes(&request) || minimum.is_some_and(|minimum| !minimum.are_met(&engine.snapshot())) {
-                    return Ok(Outcome::Behind(request));
-                }
-                C::parse(request)?
-            }
-        };
+            self = Self::Decoded(request);
+        }
+        let mut parsed = self.parsed()?;
         // Taken before the answer: a publication meanwhile ends the wait for the next one at once.
         let seen = engine.snapshot().generation();
         match C::answer(engine, staleness, deadline, &mut parsed) {

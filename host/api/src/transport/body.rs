@@ -1,6 +1,7 @@
-//! Limits of one request body: bytes, time, and room for what has arrived.
+//! Limits of one request body, or of each message of a stream: bytes, time, and room for what has arrived.
 //!
-//! The limits apply while the handler reads; nothing is buffered here but a frame that waits for room. Start at [`bound`].
+//! The limits apply while the handler reads; nothing is buffered here but a frame that waits for room. Start at [`bound`] and
+//! [`bound_messages`].
 
 use std::error::Error as StdError;
 use std::pin::Pin;
@@ -8,9 +9,10 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as _, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
 use super::arrivals::{Arrival, WaitsFor};
+use super::messages::{Framing, Messages};
 use super::places::Activity;
 use crate::Error;
 
@@ -20,18 +22,31 @@ pub struct BodyLimit(pub usize);
 
 /// Limits a body to `limit` bytes that arrive by `due`, and takes room for them.
 pub(crate) fn bound(body: Body, limit: usize, due: Instant, grpc: bool, arrival: Arrival, peer: Activity) -> Body {
-    Body::new(BoundedBody { inner: body, limit, taken: 0, due, timer: None, grpc, arrival, arrived: None, peer })
+    let extent = Extent::Whole { taken: 0, due };
+    Body::new(BoundedBody { inner: body, limit, extent, timer: None, grpc, arrival, arrived: None, peer })
+}
+
+/// Limits each gRPC message of a stream to `limit` bytes that arrive within `time`, and takes room for them.
+pub(crate) fn bound_messages(
+    body: Body,
+    limit: usize,
+    time: Duration,
+    arrival: Arrival,
+    peer: Activity,
+) -> (Body, Messages) {
+    let messages = Messages::new(arrival.room());
+    let extent = Extent::Messages { messages: messages.clone(), framing: Framing::default(), time };
+    let body = BoundedBody { inner: body, limit, extent, timer: None, grpc: true, arrival, arrived: None, peer };
+    (Body::new(body), messages)
 }
 
 /// A request body that ends with an error once it is too large or too late, or finds no room.
 struct BoundedBody {
     inner: Body,
     limit: usize,
-    /// Bytes that have arrived.
-    taken: usize,
-    due: Instant,
-    /// Set up only when the body has to be waited for: small bodies arrive with their head.
-    timer: Option<Pin<Box<Sleep>>>,
+    extent: Extent,
+    /// Set up only when the peer has to be waited for: small bodies arrive with their head.
+    timer: Option<(Instant, Pin<Box<Sleep>>)>,
     grpc: bool,
     arrival: Arrival,
     /// Frame that has arrived and waits for memory.
@@ -39,14 +54,33 @@ struct BoundedBody {
     peer: Activity,
 }
 
+/// The unit that the limits of a body apply to.
+enum Extent {
+    /// The whole body, of which `taken` bytes have arrived.
+    Whole { taken: usize, due: Instant },
+    /// Each message of a stream that has no end to wait for.
+    Messages { messages: Messages, framing: Framing, time: Duration },
+}
+
+impl Extent {
+    /// When what has begun must have arrived; none between the messages of a stream.
+    fn due(&self) -> Option<Instant> {
+        match self {
+            Self::Whole { due, .. } => Some(*due),
+            Self::Messages { framing, time, .. } => framing.began().map(|began| began + *time),
+        }
+    }
+}
+
 impl BoundedBody {
-    /// Waits for the peer, until the deadline or until others need the room.
+    /// Waits for the peer: between messages for ever, else until the deadline or until others need the room.
     fn poll_peer(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let Some(due) = self.extent.due() else { return Poll::Pending };
         if let Err(error) = self.arrival.park(WaitsFor::Peer, cx) {
             return Poll::Ready(error);
         }
-        let due = self.due;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        let timer = self.timer.take().filter(|(at, _)| *at == due);
+        let (_, timer) = self.timer.insert(timer.unwrap_or_else(|| (due, Box::pin(sleep_until(due)))));
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Error::BodyTooSlow)
     }
@@ -63,14 +97,23 @@ impl BoundedBody {
                 Some(Err(error)) => return Poll::Ready(Some(Err(Error::BodyBroken { reason: error.to_string() }))),
                 None => return Poll::Ready(None),
             };
-            self.taken = self.taken.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-            if self.taken > self.limit {
-                return Poll::Ready(Some(Err(Error::BodyTooLarge { limit: self.limit })));
+            if let Extent::Whole { taken, .. } = &mut self.extent {
+                *taken = taken.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+                if *taken > self.limit {
+                    return Poll::Ready(Some(Err(Error::BodyTooLarge { limit: self.limit })));
+                }
             }
             self.arrived = Some(frame);
         }
-        let bytes = self.arrived.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
-        ready!(self.arrival.poll_take(bytes, cx))?;
+        let data = self.arrived.as_ref().and_then(Frame::data_ref);
+        ready!(self.arrival.poll_take(data.map_or(0, Bytes::len), cx))?;
+        if let (Some(data), Extent::Messages { messages, framing, .. }) = (data, &mut self.extent) {
+            let was_between = framing.began().is_none();
+            framing.advance(data, self.limit, |began, bytes| messages.push(began, bytes))?;
+            if was_between {
+                self.arrival.restart();
+            }
+        }
         Poll::Ready(self.arrived.take().map(Ok))
     }
 }
@@ -82,7 +125,7 @@ impl Drop for BoundedBody {
 }
 
 /// An error of a body as its handler finds it: tonic a status in the chain of sources, the others an [`Error`].
-pub(super) fn refusal(error: Error, grpc: bool) -> Box<dyn StdError + Send + Sync> {
+fn refusal(error: Error, grpc: bool) -> Box<dyn StdError + Send + Sync> {
     if grpc { tonic::Status::from(error).into() } else { error.into() }
 }
 
@@ -104,6 +147,7 @@ impl hyper::body::Body for BoundedBody {
 
     /// No more than the limit, whatever the peer declares.
     fn size_hint(&self) -> SizeHint {
+        let Extent::Whole { taken, .. } = &self.extent else { return SizeHint::default() };
         let mut hint = self.inner.size_hint();
         let waits = self.arrived.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len) as u64;
         hint.set_lower(0);
@@ -112,7 +156,7 @@ impl hyper::body::Body for BoundedBody {
         }
         hint.set_lower(self.inner.size_hint().lower().saturating_add(waits));
         if hint.upper().is_none() {
-            let rest = self.limit.saturating_sub(self.taken) as u64 + waits;
+            let rest = self.limit.saturating_sub(*taken) as u64 + waits;
             hint.set_upper(rest.max(hint.lower()));
         }
         hint
@@ -123,7 +167,6 @@ impl hyper::body::Body for BoundedBody {
 mod tests {
     #![allow(clippy::panic, clippy::unwrap_used)]
     use std::convert::Infallible;
-    use std::time::Duration;
 
     use super::*;
     use crate::limits;

@@ -1,22 +1,15 @@
-//! Limits of a stream of gRPC messages: time and room of each message as of any other request.
+//! Messages of a gRPC stream as they arrive: when each began, and what it holds.
 //!
-//! tonic splits the stream again and decodes; this only follows the framing, so that the handler finds for each message when
-//! it began and what it holds. Start at [`bound`] and [`Messages::next`].
+//! tonic splits the stream again and decodes; this only follows the framing, for the limits that [`body`](super::body) applies to each
+//! message. Start at [`Messages::next`].
 
 use std::collections::VecDeque;
-use std::error::Error as StdError;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes};
-use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
-use tokio::time::{Duration, Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
-use super::arrivals::{Arrival, RequestRoom, WaitsFor};
-use super::body::refusal;
-use super::places::Activity;
+use super::arrivals::RequestRoom;
 use crate::Error;
 
 /// Bytes of a message's head: a flag, and four bytes of length.
@@ -35,6 +28,16 @@ struct Shared {
 }
 
 impl Messages {
+    /// Messages of a stream that holds this room.
+    pub(super) fn new(room: RequestRoom) -> Self {
+        Self(Arc::new(Shared { whole: Mutex::default(), room }))
+    }
+
+    /// Notes a message that has arrived whole.
+    pub(super) fn push(&self, began: Instant, bytes: usize) {
+        self.0.whole.lock().push_back((began, bytes));
+    }
+
     /// When the next message began, and its bytes; the stream holds them no longer.
     pub(crate) fn next(&self) -> Option<(Instant, usize)> {
         let (began, bytes) = self.0.whole.lock().pop_front()?;
@@ -48,41 +51,9 @@ impl Messages {
     }
 }
 
-/// Limits the messages of a stream to `time` each, and takes room for them.
-pub(crate) fn bound(body: Body, limit: usize, time: Duration, arrival: Arrival, peer: Activity) -> (Body, Messages) {
-    let messages = Messages(Arc::new(Shared { whole: Mutex::default(), room: arrival.room() }));
-    let framing = Framing { head: [0; HEAD], seen: 0, left: 0, bytes: 0, began: None };
-    let body = MessageBody {
-        inner: body,
-        limit,
-        time,
-        arrival,
-        messages: messages.clone(),
-        framing,
-        timer: None,
-        arrived: None,
-        peer,
-    };
-    (Body::new(body), messages)
-}
-
-struct MessageBody {
-    inner: Body,
-    limit: usize,
-    time: Duration,
-    arrival: Arrival,
-    messages: Messages,
-    framing: Framing,
-    /// Of the message that has begun.
-    timer: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// Frame that has arrived and waits for memory.
-    arrived: Option<Frame<Bytes>>,
-    peer: Activity,
-}
-
 /// Where in the stream of messages the bytes end that have arrived.
-#[derive(Debug)]
-struct Framing {
+#[derive(Debug, Default)]
+pub(super) struct Framing {
     head: [u8; HEAD],
     /// Bytes of the head that have arrived.
     seen: usize,
@@ -95,12 +66,22 @@ struct Framing {
 }
 
 impl Framing {
+    /// When the first byte arrived of the message that has not arrived whole; none between messages.
+    pub(super) fn began(&self) -> Option<Instant> {
+        self.began
+    }
+
     /// Follows bytes that have arrived; notes every message that is whole.
     ///
     /// # Errors
     ///
     /// [`Error::BodyTooLarge`] for a message that declares more than `limit` bytes.
-    fn advance(&mut self, mut data: &[u8], limit: usize, mut whole: impl FnMut(Instant, usize)) -> Result<(), Error> {
+    pub(super) fn advance(
+        &mut self,
+        mut data: &[u8],
+        limit: usize,
+        mut whole: impl FnMut(Instant, usize),
+    ) -> Result<(), Error> {
         while !data.is_empty() {
             let began = *self.began.get_or_insert_with(Instant::now);
             if self.seen < HEAD {
@@ -131,67 +112,6 @@ impl Framing {
     }
 }
 
-impl MessageBody {
-    /// Waits for the peer: for ever between messages, for a limited time within one.
-    fn poll_peer(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let Some(began) = self.framing.began else { return Poll::Pending };
-        if let Err(error) = self.arrival.park(WaitsFor::Peer, cx) {
-            return Poll::Ready(error);
-        }
-        let due = began + self.time;
-        if self.timer.as_ref().is_none_or(|(of, _)| *of != began) {
-            self.timer = Some((began, Box::pin(sleep_until(due))));
-        }
-        if let Some((_, timer)) = &mut self.timer {
-            ready!(timer.as_mut().poll(cx));
-        }
-        Poll::Ready(Error::BodyTooSlow)
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if self.arrived.is_none() {
-            let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
-                return self.poll_peer(cx).map(|error| Some(Err(error)));
-            };
-            self.peer.touch();
-            self.arrival.unpark()?;
-            match frame {
-                Some(Ok(frame)) => self.arrived = Some(frame),
-                Some(Err(error)) => return Poll::Ready(Some(Err(Error::BodyBroken { reason: error.to_string() }))),
-                None => return Poll::Ready(None),
-            }
-        }
-        let data = self.arrived.as_ref().and_then(Frame::data_ref);
-        ready!(self.arrival.poll_take(data.map_or(0, Bytes::len), cx))?;
-        if let Some(data) = data {
-            let was_between = self.framing.began.is_none();
-            let whole = |began, bytes| self.messages.0.whole.lock().push_back((began, bytes));
-            self.framing.advance(data, self.limit, whole)?;
-            if was_between {
-                self.arrival.restart();
-            }
-        }
-        Poll::Ready(self.arrived.take().map(Ok))
-    }
-}
-
-impl hyper::body::Body for MessageBody {
-    type Data = Bytes;
-    type Error = Box<dyn StdError + Send + Sync>;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.poll(cx).map(|frame| frame.map(|frame| frame.map_err(|error| refusal(error, true))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.arrived.is_none() && self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -210,7 +130,7 @@ mod tests {
             let sizes: Vec<usize> =
                 (0..random.usize(1..9)).map(|_| [0, 1, random.usize(..5000)][random.usize(..3)]).collect();
             let stream: Vec<u8> = sizes.iter().flat_map(|bytes| message(*bytes)).collect();
-            let mut framing = Framing { head: [0; HEAD], seen: 0, left: 0, bytes: 0, began: None };
+            let mut framing = Framing::default();
             let (mut found, mut rest) = (Vec::new(), stream.as_slice());
             while !rest.is_empty() {
                 let (part, after) = rest.split_at(random.usize(1..=rest.len().min(700)));
@@ -224,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_message_that_declares_too_much_is_refused_by_its_head() {
-        let mut framing = Framing { head: [0; HEAD], seen: 0, left: 0, bytes: 0, began: None };
+        let mut framing = Framing::default();
         assert!(framing.advance(&message(100)[..4], 99, |_, _| {}).is_ok());
         let refused = framing.advance(&message(100)[4..5], 99, |_, _| {});
         assert!(matches!(refused, Err(Error::BodyTooLarge { limit: 99 })));

@@ -104,7 +104,7 @@ impl Reader {
             Ok(mut scope) if Filter::has_changes(&request) => {
                 let _work = self.activity.work();
                 let admitted = driver::admit(&self.service, &mut scope, request).await;
-                (Ok(scope), admitted.map(Stage::Admitted))
+                (Ok(scope), admitted)
             }
             scope => (scope, Ok(Stage::Decoded(request))),
         }
