@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::admission::deadline::Deadline;
@@ -109,7 +109,7 @@ struct Shared {
     locked_time: Arc<LockedTime>,
     policy_note: PolicyNote,
     negotiating: Negotiating,
-    /// Runtime of tasks that belong to no connection; none where the service was made outside of one.
+    /// Runtime in which the service was made; none where it was made outside of one.
     background: Option<Handle>,
 }
 
@@ -156,12 +156,10 @@ impl Service {
         self
     }
 
-    /// Starts a task that goes on after the connection that needs it first: not on the thread of that connection.
-    pub(crate) fn spawn_in_background(&self, task: impl Future<Output = ()> + Send + 'static) {
-        match &self.0.background {
-            Some(runtime) => drop(runtime.spawn(task)),
-            None => drop(tokio::spawn(task)),
-        }
+    /// Returns the runtime of tasks that go on after the connection that needs them first, and of blocking work: it has one pool of threads
+    /// for all connections.
+    pub(crate) fn background(&self) -> Handle {
+        self.0.background.clone().unwrap_or_else(Handle::current)
     }
 
     pub(crate) fn negotiating(&self) -> &Negotiating {
@@ -324,7 +322,7 @@ impl Service {
         scope.deadline.check()?;
         let slot = self.0.slots.acquire(size, scope.class, scope.deadline, &self.0.metrics).await?;
         let (engine, room) = (Arc::clone(&self.0.engine), scope.room.clone());
-        Ok(spawn_blocking(move || {
+        Ok(self.background().spawn_blocking(move || {
             let _held_while_working = (slot, room);
             work(&engine)
         }))
@@ -377,7 +375,7 @@ impl Service {
             Ok(Err(_)) | Err(_) => return Err(deadline.check().err().unwrap_or(Error::Overloaded)),
         };
         let service = self.clone();
-        let work = spawn_blocking(move || {
+        let work = self.background().spawn_blocking(move || {
             let _held_while_working = (permit, room);
             work(&service)
         });

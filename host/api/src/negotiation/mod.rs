@@ -151,7 +151,7 @@ impl Negotiating {
         // One that would hold the way to itself would never end.
         let service = service.clone().without_negotiation();
         let broker_task = broker::Broker::new(service.clone(), handle.commands.downgrade());
-        service.spawn_in_background(broker_task.run(received, looked, departed));
+        drop(service.background().spawn(broker_task.run(received, looked, departed)));
         *broker = Some(handle.clone());
         handle
     }

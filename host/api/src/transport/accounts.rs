@@ -5,14 +5,14 @@
 //! which frees the memory moments later; until then not much more gives way than [`limits::UNSENT_CLOSING_BYTES`]. Start at
 //! [`Account::take`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
+use super::beginnings::{Beginning, Beginnings};
 use super::budget::{Budget, Room, Taker};
 use super::places::Activity;
 use crate::{Error, limits};
@@ -50,9 +50,7 @@ pub(super) struct Account {
 #[derive(Debug)]
 struct Holds {
     room: Room,
-    /// When each entry was taken, and its number.
-    entries: BTreeSet<(Instant, u64)>,
-    next: u64,
+    entries: Beginnings,
     /// Whether its room was given to others.
     is_closed: bool,
 }
@@ -62,7 +60,7 @@ struct Holds {
 pub(super) struct Entry {
     account: Arc<Account>,
     bytes: usize,
-    since: (Instant, u64),
+    began: Beginning,
 }
 
 impl Ledger {
@@ -73,7 +71,7 @@ impl Ledger {
 
     /// The account of a new connection.
     pub(super) fn open(&self, holder: Activity) -> Arc<Account> {
-        let holds = Holds { room: self.0.budget.empty(), entries: BTreeSet::new(), next: 0, is_closed: false };
+        let holds = Holds { room: self.0.budget.empty(), entries: Beginnings::default(), is_closed: false };
         let mut accounts = self.0.accounts.lock();
         accounts.next += 1;
         let id = accounts.next;
@@ -144,15 +142,12 @@ impl Account {
     }
 
     fn enter(self: &Arc<Self>, holds: &mut Holds, bytes: usize) -> Entry {
-        holds.next += 1;
-        let since = (Instant::now(), holds.next);
-        holds.entries.insert(since);
-        Entry { account: Arc::clone(self), bytes, since }
+        Entry { account: Arc::clone(self), bytes, began: holds.entries.begin() }
     }
 
     /// For how long the client has left something unread.
     fn unread(&self) -> Duration {
-        self.holds.lock().entries.first().map(|(since, _)| since.elapsed()).unwrap_or_default()
+        self.holds.lock().entries.oldest().unwrap_or_default()
     }
 
     fn close(&self) {
@@ -176,7 +171,7 @@ impl Drop for Account {
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut holds = self.account.holds.lock();
-        holds.entries.remove(&self.since);
+        holds.entries.end(self.began);
         if holds.is_closed {
             self.account.ledger.0.closing.fetch_sub(self.bytes, Ordering::Relaxed);
             return;

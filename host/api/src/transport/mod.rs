@@ -14,6 +14,7 @@
 //!   arrivals     room for bytes that arrive: silent senders give way
 //!   intake       the budgets of each class of listeners for requests
 //!   accounts     what each connection holds of a budget: the greediest that does not read gives way
+//!   beginnings   since when it holds that, and since when its responses are sent
 //!   unsent       responses that clients have not read, bounded in bytes and time
 //! body         limits of one request body in bytes and time
 //!   messages     those of a stream, as they arrive
@@ -28,6 +29,7 @@ use axum::http::{HeaderMap, header};
 mod accounts;
 pub(crate) mod arrivals;
 mod authority;
+mod beginnings;
 pub(crate) mod body;
 pub(crate) mod body_buffer;
 pub(crate) mod budget;

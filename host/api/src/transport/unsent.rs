@@ -10,10 +10,8 @@
 //! [`limits::SEND_TIME`] after the response has begun, or where one of its frames is not taken within [`limits::FRAME_TIME`],
 //! whatever its other streams do. Start at [`Unsent::hold`], [`Unsent::watch`] and [`Unsent::overdue`].
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -24,10 +22,11 @@ use axum::response::Response;
 use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::accounts::{Account, Entry, Ledger};
+use super::beginnings::{Beginning, Beginnings};
 use super::budget::{Budget, BudgetMetrics, Taker};
 use super::is_grpc;
 use super::places::Activity;
@@ -73,37 +72,13 @@ struct Connection {
     /// Permits for the pieces, in units of [`UNIT`] bytes.
     piece_permits: Arc<Semaphore>,
     /// Frames handed to the connection and not dropped yet.
-    frames: Beginnings,
+    frames: Mutex<Beginnings>,
     /// Responses that have begun and have an end.
-    responses: Beginnings,
+    responses: Mutex<Beginnings>,
     /// Notified when a response or a frame begins.
     started: Notify,
     /// Notified when room is given back.
     freed: Notify,
-}
-
-/// When each of some things began that are not over.
-#[derive(Debug, Default)]
-struct Beginnings(Mutex<BTreeSet<Beginning>>, AtomicU64);
-
-/// A time, and a number that tells equal ones apart.
-type Beginning = (Instant, u64);
-
-impl Beginnings {
-    fn begin(&self) -> Beginning {
-        let beginning = (Instant::now(), self.1.fetch_add(1, Ordering::Relaxed));
-        self.0.lock().insert(beginning);
-        beginning
-    }
-
-    fn end(&self, beginning: &Beginning) {
-        self.0.lock().remove(beginning);
-    }
-
-    /// For how long the oldest has gone on.
-    fn oldest(&self) -> Option<Duration> {
-        self.0.lock().first().map(|(since, _)| since.elapsed())
-    }
 }
 
 /// Room for an encoded response, in the budgets of its listener and its connection; given back once it is sent.
@@ -156,8 +131,8 @@ impl Unsent {
             small: listener.small.open(connection.clone()),
             pieces: listener.pieces.open(connection.clone()),
             piece_permits: Arc::new(Semaphore::new(limits::CONNECTION_PIECES_BYTES / UNIT)),
-            frames: Beginnings::default(),
-            responses: Beginnings::default(),
+            frames: Mutex::default(),
+            responses: Mutex::default(),
             started: Notify::new(),
             freed: Notify::new(),
         }))
@@ -206,7 +181,7 @@ impl Unsent {
 
     /// Gives a stream of responses that has come to its end the time and the room of any other response, until this is dropped.
     pub(crate) fn ending(&self) -> Ending {
-        let began = self.0.responses.begin();
+        let began = self.0.responses.lock().begin();
         self.0.started.notify_one();
         // Without room it still ends in time.
         Ending { connection: Arc::clone(&self.0), began, _held: self.hold(0, 0).ok() }
@@ -259,11 +234,12 @@ impl Unsent {
         let Connection { frames, responses, started, .. } = &*self.0;
         loop {
             started.notified().await;
-            while frames.oldest().is_some() || responses.oldest().is_some() {
+            while !(frames.lock().is_empty() && responses.lock().is_empty()) {
                 sleep(limits::SEND_TICK).await;
                 let frame_time = if stop.is_cancelled() { limits::DRAIN_FRAME_TIME } else { limits::FRAME_TIME };
                 let is_past = |oldest: Option<Duration>, time| oldest.is_some_and(|age| age >= time);
-                if is_past(frames.oldest(), frame_time) || is_past(responses.oldest(), limits::SEND_TIME) {
+                let (frame, response) = (frames.lock().oldest(), responses.lock().oldest());
+                if is_past(frame, frame_time) || is_past(response, limits::SEND_TIME) {
                     return;
                 }
             }
@@ -288,7 +264,7 @@ pub(crate) struct Ending {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.connection.responses.end(&self.began);
+        self.connection.responses.lock().end(self.began);
     }
 }
 
@@ -303,7 +279,7 @@ struct Sending {
 
 impl Sending {
     fn new(connection: Arc<Connection>, held: Option<Arc<Held>>, is_endless: bool) -> Self {
-        let began = (!is_endless).then(|| connection.responses.begin());
+        let began = (!is_endless).then(|| connection.responses.lock().begin());
         connection.started.notify_one();
         Self { connection, _held: held, began }
     }
@@ -311,8 +287,8 @@ impl Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        if let Some(began) = &self.began {
-            self.connection.responses.end(began);
+        if let Some(began) = self.began {
+            self.connection.responses.lock().end(began);
         }
     }
 }
@@ -356,7 +332,7 @@ enum FrameRoom {
 
 impl CountedFrame {
     fn new(bytes: Bytes, room: FrameRoom, sending: Arc<Sending>) -> Self {
-        let began = sending.connection.frames.begin();
+        let began = sending.connection.frames.lock().begin();
         sending.connection.started.notify_one();
         Self { bytes, _room: room, began, sending }
     }
@@ -370,7 +346,7 @@ impl AsRef<[u8]> for CountedFrame {
 
 impl Drop for CountedFrame {
     fn drop(&mut self) {
-        self.sending.connection.frames.end(&self.began);
+        self.sending.connection.frames.lock().end(self.began);
     }
 }
 
