@@ -70,6 +70,7 @@ impl Server {
     ///
     /// Where the system starts no thread.
     pub fn listen_unix(&mut self, listener: UnixListener) -> io::Result<()> {
+        // One in all would take less time for many connections, and have no more than one core for them.
         let threads = Arc::new(Threads::start("unix-socket", available_parallelism().map_or(1, NonZero::get))?);
         self.threads.push(Arc::clone(&threads));
         self.listen(listener, None, self.router.clone(), Some(threads));

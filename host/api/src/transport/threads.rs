@@ -1,8 +1,8 @@
 //! Threads that serve connections, each with a runtime of its own: an answer that needs no evaluation is read, made and written
 //! by one thread, which wakes no other.
 //!
-//! A runtime of several workers wakes one of them for each request that another is about to answer: 2 µs of an answer's 4, and
-//! two switches of threads. Start at [`Threads::spawn`].
+//! In a runtime of several workers, the one that finds a request wakes another to wait for the next: 1.1 times for each request over
+//! JSON, and 0.04 times here. Start at [`Threads::spawn`].
 
 use std::io;
 use std::sync::Arc;
