@@ -391,8 +391,11 @@ impl Service {
 
     #[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
     fn panicked<T>(&self, error: JoinError) -> Result<T, Error> {
-        self.0.metrics.panics.inc();
-        tracing::error!(%error, "the work of a request panicked");
+        // Otherwise the runtime has ended before the request, at the end of the process.
+        if error.is_panic() {
+            self.0.metrics.panics.inc();
+            tracing::error!(%error, "the work of a request panicked");
+        }
         Err(Error::Internal)
     }
 }

@@ -61,7 +61,7 @@ pub(crate) const WARM_UP_LOOK: Duration = Duration::from_millis(1);
 pub(crate) const WATCHDOG_LOOK: Duration = Duration::from_millis(10);
 
 /// Looks at an epoch clock without a beat after which guests are no longer called: 80 ms, in which it should have ticked 80
-/// times. Looks at a clock that waits for a processor do not count.
+/// times, or 16 times while no guest is called. Looks at a clock that waits for a processor do not count.
 pub(crate) const WATCHDOG_CLOCK_LOOKS: u32 = 8;
 
 /// Looks at any other heartbeat after which its thread counts as stopped: 700 ms, seven times the longest time between two

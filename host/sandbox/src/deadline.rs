@@ -100,7 +100,7 @@ impl Deadline {
     pub(super) fn look(&mut self) -> Option<u64> {
         let (processor, wall) = (ThreadTime::now().as_duration(), Instant::now());
         let (processor_since, wall_since) = *self.since.get_or_insert((processor, wall));
-        // The guest ran for about one tick before the first check.
+        // The guest ran for about one tick before the first check, or up to an `IDLE_TICK` where it is the first for a while.
         let used = processor.saturating_sub(processor_since) + EPOCH_TICK;
         let taken = wall.saturating_duration_since(wall_since) + EPOCH_TICK;
         let of_request = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(wall));

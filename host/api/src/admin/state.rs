@@ -58,7 +58,7 @@ pub(crate) async fn state(
         })
         .await?;
     let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
-    tokio::task::spawn_blocking(move || {
+    service.background().spawn_blocking(move || {
         let _held_while_working = permit;
         let mut chunks = Chunks { buffer: Vec::with_capacity(limits::STREAM_CHUNK), sender };
         let written = serde_json::to_writer(&mut chunks, &Document { version: &version, dump: &dump });

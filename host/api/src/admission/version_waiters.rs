@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
@@ -24,6 +25,8 @@ use nodesift_cache::{Reader, Snapshot};
 pub(crate) struct VersionWaiters {
     reader: Reader,
     registry: Arc<Mutex<Registry>>,
+    /// The runtime in which the registry was made: waiters of all connections are woken there, whatever connection came first.
+    background: Option<Handle>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +49,7 @@ struct Waiter {
 impl VersionWaiters {
     /// Creates a registry without waiting requests.
     pub(crate) fn new(reader: Reader) -> Self {
-        Self { reader, registry: Arc::default() }
+        Self { reader, registry: Arc::default(), background: Handle::try_current().ok() }
     }
 
     /// Waits until a published snapshot shows the versions of a request; later ones do so too. Returns the deadline of what
@@ -117,7 +120,8 @@ impl VersionWaiters {
         registry.insert(missing, id, waiter);
         if !registry.is_watched {
             registry.is_watched = true;
-            tokio::spawn(watch(self.reader.clone(), Arc::clone(&self.registry)));
+            let runtime = self.background.clone().unwrap_or_else(Handle::current);
+            drop(runtime.spawn(watch(self.reader.clone(), Arc::clone(&self.registry))));
         }
         Entry { registry: &self.registry, id }
     }

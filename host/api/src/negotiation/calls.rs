@@ -144,7 +144,7 @@ async fn subject(service: &Service, pod: v1::Pod) -> Result<Subject, Error> {
     };
     match given {
         PodRef::Whole(whole) => {
-            let compiled = tokio::task::spawn_blocking(move || {
+            let compiled = service.background().spawn_blocking(move || {
                 metadata::pod_record_selecting(&whole, &policy.scheduler_names, &policy.selection())
             });
             let record = compiled.await.map_err(|_| Error::Internal)?;

@@ -44,6 +44,12 @@ impl Beginnings {
         self.open.front().map(|(_, since)| since.elapsed())
     }
 
+    /// How many are not over.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
     /// Whether all are over.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()

@@ -71,7 +71,8 @@ impl Server {
     /// Where the system starts no thread.
     pub fn listen_unix(&mut self, listener: UnixListener) -> io::Result<()> {
         // One in all would take less time for many connections, and have no more than one core for them.
-        let threads = Arc::new(Threads::start("unix-socket", available_parallelism().map_or(1, NonZero::get))?);
+        let count = available_parallelism().map_or(1, NonZero::get).min(limits::SOCKET_THREADS);
+        let threads = Arc::new(Threads::start("unix-socket", count)?);
         self.threads.push(Arc::clone(&threads));
         self.listen(listener, None, self.router.clone(), Some(threads));
         Ok(())

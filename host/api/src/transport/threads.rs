@@ -14,13 +14,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// Threads that serve connections. They end when it is dropped, and with them the connections that are still open.
 #[derive(Debug)]
 pub(super) struct Threads {
-    threads: Vec<Serving>,
+    threads: Vec<Thread>,
     _stop: DropGuard,
 }
 
 /// A thread that serves connections.
 #[derive(Debug)]
-struct Serving {
+struct Thread {
     runtime: Handle,
     /// Cloned for each connection.
     connections: Arc<()>,
@@ -34,6 +34,8 @@ impl Threads {
     /// Where the system starts no thread.
     pub(super) fn start(name: &str, count: usize) -> io::Result<Self> {
         let stop = CancellationToken::new();
+        // Ends those that run where a later one cannot start.
+        let guard = stop.clone().drop_guard();
         let serving = || {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             let (handle, stopped) = (runtime.handle().clone(), stop.clone());
@@ -42,10 +44,10 @@ impl Threads {
                 // Work that still runs on a blocking thread must not delay the end.
                 runtime.shutdown_background();
             })?;
-            Ok(Serving { runtime: handle, connections: Arc::default() })
+            Ok(Thread { runtime: handle, connections: Arc::default() })
         };
-        let threads = (0..count).map(|_| serving()).collect::<io::Result<_>>();
-        Ok(Self { threads: threads?, _stop: stop.drop_guard() })
+        let threads = (0..count).map(|_| serving()).collect::<io::Result<_>>()?;
+        Ok(Self { threads, _stop: guard })
     }
 
     /// Serves a connection on the thread that has the fewest.

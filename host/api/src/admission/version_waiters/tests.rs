@@ -52,6 +52,38 @@ async fn a_publication_wakes_those_whose_version_is_there_and_no_other() {
     assert!(waiters.is_shown_by(&scope, &versions(None, "99"), until).await.unwrap(), "shown already");
 }
 
+/// Connections of the Unix socket have runtimes of their own.
+#[tokio::test]
+async fn waiters_are_woken_although_the_runtime_of_the_first_has_ended() {
+    let (mut writer, reader) = cache::new();
+    let waiters = VersionWaiters::new(reader);
+    let until = Instant::now() + Duration::from_secs(3600);
+    let first = waiters.clone();
+    let ended = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (scope, minimum) = (RequestScope::detached(), versions(None, "100"));
+            tokio::select! {
+                biased;
+                _ = first.is_shown_by(&scope, &minimum, until) => unreachable!("nothing is published"),
+                () = tokio::task::yield_now() => {}
+            }
+        });
+    });
+    ended.join().unwrap();
+    assert!(waiters.registry.lock().is_watched);
+    let second = tokio::spawn({
+        let waiters = waiters.clone();
+        async move { waiters.is_shown_by(&RequestScope::detached(), &versions(None, "10"), until).await.unwrap() }
+    });
+    while waiters.registry.lock().waiters.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    publish(&mut writer, "11");
+    let woken = tokio::time::timeout(Duration::from_secs(60), second).await;
+    assert!(woken.unwrap().unwrap());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_one_that_waits_longest_gives_its_room_to_a_newcomer() {
     let (mut writer, reader) = cache::new();

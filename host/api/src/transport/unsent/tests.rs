@@ -28,7 +28,7 @@ async fn a_response_comes_whole_in_frames_that_are_counted() {
     }
     assert_eq!(frames.len(), 2);
     assert_eq!(frames.concat(), text);
-    assert!(!unsent.0.frames.lock().is_empty());
+    assert_eq!(unsent.0.frames.lock().len(), 2);
     drop(frames);
     assert!(unsent.0.frames.lock().is_empty());
     drop(body);
