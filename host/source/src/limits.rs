@@ -153,8 +153,8 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(800);
 /// Longest backoff of one kind's requests, plus or minus [`RETRY_JITTER`].
 pub const RETRY_MOST: Duration = Duration::from_secs(30);
 
-/// Longest backoff while a server cannot be reached, plus or minus [`RETRY_JITTER`]. It may have been restored meanwhile: that has to be
-/// said within 30 s of its start, of which [`OUTAGE_FAILURES`] older lists take three. An attempt costs the server nothing.
+/// Longest backoff while a server cannot be reached, or breaks connections off, plus or minus [`RETRY_JITTER`]. It may have been restored
+/// meanwhile: that has to be said within 30 s of its start, of which [`OUTAGE_FAILURES`] older lists take three.
 pub const UNREACHABLE_RETRY_MOST: Duration = Duration::from_secs(20);
 
 /// Jitter: the part by which backoff is lengthened or shortened at random, so that sidecars do not all come back at once.

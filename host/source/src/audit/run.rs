@@ -274,8 +274,9 @@ impl Audit {
     /// All objects of a kind that are held. The version of one that is held of a history that is no more is empty: it is not newer than
     /// any list.
     fn held(&self, kind: Kind) -> Vec<Identity> {
-        let ledger = self.feed.ledger().lock();
         if kind == Kind::Pod {
+            // Not held for the time of all pods: every turn of the feed begins with this lock.
+            let void = self.feed.ledger().lock().void_pods();
             let writer = self.writer.lock();
             let mut pods = writer.pods().all();
             pods.retain(|pod| writer.was_shown(pod));
@@ -284,13 +285,11 @@ impl Audit {
                 kind,
                 key: Arc::from(format!("{}/{}", pod.namespace, pod.name)),
                 uid: Arc::clone(&pod.uid),
-                version: match ledger.version_of(pod) {
-                    "" => Arc::default(),
-                    _ => Arc::clone(&pod.resource_version),
-                },
+                version: if void.contains(&pod.uid) { Arc::default() } else { Arc::clone(&pod.resource_version) },
             };
             return pods.iter().map(identity).collect();
         }
+        let ledger = self.feed.ledger().lock();
         let identity = |(key, held): (&Arc<str>, &Held)| Identity {
             kind,
             key: Arc::clone(key),

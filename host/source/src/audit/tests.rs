@@ -260,9 +260,8 @@ async fn a_pod_of_a_history_that_is_no_more_is_removed_where_no_list_has_it() {
     let bench = Bench::new().await;
     // As after a restored list where it could not be removed.
     let pods = {
-        let Record::Pod(gone) = pod("gone", 500, "a").record else { unreachable!("a pod has the record of one") };
         let mut writer = bench.writer.lock();
-        writer.apply_pod(gone);
+        writer.apply(pod("gone", 500, "a").record);
         writer.publish();
         writer.pods().all()
     };

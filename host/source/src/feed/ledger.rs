@@ -74,8 +74,13 @@ impl Ledger {
         self.held.get(&kind)?.get(key)
     }
 
+    /// The UIDs of pods that are held of a history that is no more: mostly none.
+    pub(crate) fn void_pods(&self) -> FxHashSet<Arc<str>> {
+        self.void.clone()
+    }
+
     /// The resourceVersion of a pod that is held; empty where that says nothing.
-    pub(crate) fn version_of<'a>(&self, pod: &'a PodRecord) -> &'a str {
+    pub(super) fn version_of<'a>(&self, pod: &'a PodRecord) -> &'a str {
         if !self.void.is_empty() && self.void.contains(&pod.uid) { "" } else { &pod.resource_version }
     }
 

@@ -57,7 +57,7 @@ impl Event {
 
     fn apply(&self, writer: &mut Writer) {
         match self {
-            Self::Node(_, Some(node)) => writer.apply(node.clone()),
+            Self::Node(_, Some(node)) => writer.apply(NodeFacts::clone(node)),
             Self::Node(number, None) => writer.remove(&Identity::node(&format!("n{number}"))),
             Self::Pod(_, Some(pod)) => writer.apply((**pod).clone()),
             Self::Pod(number, None) => writer.remove(&Identity::pod(&format!("p{number}"))),

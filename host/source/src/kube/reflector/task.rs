@@ -297,8 +297,9 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
             End::Failed(failure) => !failure.is_behind(),
             End::Cut(_) | End::Silent | End::Lagging => false,
         };
-        if end == End::Orderly {
-            self.lag.ended();
+        match &end {
+            End::Orderly => self.lag.ended(),
+            _ => self.lag.cut(),
         }
         let proves = (end == End::Orderly && began.elapsed() >= WATCH_LEAST).then(Instant::now);
         let effect = self.reflector.step(Outcome::WatchEnded { end, lasted: began.elapsed() }, Instant::now());
@@ -347,7 +348,10 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         let lagging = self.lagging(&version);
         match self.reflector.step(Outcome::Probed { asked, version: Arc::clone(&version) }, Instant::now()) {
             Effect::Confirmed => {
-                self.lag.probed(&version, self.reflector.newest(), Instant::now());
+                // While a watch waits for its backoff nothing arrives.
+                if *self.reflector.state() == State::Watching {
+                    self.lag.probed(&version, self.reflector.newest(), Instant::now());
+                }
                 proves.filter(|_| self.lag.is_in_time()).into_iter().for_each(|at| self.confirm(at));
             }
             Effect::Relist(reason) => {
@@ -453,8 +457,13 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         match self.lag.reached(said, Instant::now()) {
             Shown::Current(at) => self.confirm(at),
             Shown::Nothing => {}
-            Shown::Late(newest) => {
-                self.behind(&Failure::Lagging { version: said.version().to_string(), newest: newest.to_string() });
+            Shown::Late { newest, begins } => {
+                let version = said.version().to_string();
+                self.failed("watch", &Failure::Lagging { version, newest: newest.to_string() });
+                // Once: a server that lags because of its load is not helped by ever new connections.
+                if begins {
+                    self.server.reconnect();
+                }
             }
         }
     }

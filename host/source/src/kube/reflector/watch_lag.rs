@@ -37,7 +37,12 @@ pub(super) enum Shown {
     /// Nothing: the watch is known to lag.
     Nothing,
     /// The watch lags: this resourceVersion existed long ago. It is said once for each.
-    Late(Arc<str>),
+    Late {
+        /// The resourceVersion that existed.
+        newest: Arc<str>,
+        /// Whether the watch was in time before.
+        begins: bool,
+    },
 }
 
 /// A resourceVersion that a probe has shown.
@@ -104,12 +109,19 @@ impl WatchLag {
                 return Shown::Current(if self.lags { at } else { now });
             }
             if is_event && is_late {
+                let begins = !self.lags;
                 self.lags = true;
                 let is_known = std::mem::replace(&mut ahead.is_late, true);
-                return if is_known { Shown::Nothing } else { Shown::Late(Arc::clone(&ahead.version)) };
+                let newest = Arc::clone(&ahead.version);
+                return if is_known { Shown::Nothing } else { Shown::Late { newest, begins } };
             }
         }
         if self.lags { Shown::Nothing } else { Shown::Current(now) }
+    }
+
+    /// A watch has ended otherwise than in order: what it did not bring waits for the next, and is not late by that.
+    pub(super) fn cut(&mut self) {
+        self.ahead = None;
     }
 
     /// A watch has ended in order. One that has brought no event has brought no late one either.
@@ -153,7 +165,7 @@ mod tests {
         assert_eq!(lag.reached(&event(11), soon), Shown::Current(soon), "on its way when the probe was answered");
         let later = soon + Duration::from_millis(1);
         assert_eq!(lag.reached(&bookmark(12), later), Shown::Current(later), "nothing may have changed");
-        assert_eq!(lag.reached(&event(13), later), Shown::Late(Arc::from("20")));
+        assert_eq!(lag.reached(&event(13), later), Shown::Late { newest: Arc::from("20"), begins: true });
         for said in [event(14), bookmark(15)] {
             assert_eq!(lag.reached(&said, later), Shown::Nothing, "{said:?}");
         }
@@ -162,9 +174,21 @@ mod tests {
         lag.probed(&Arc::from("90"), "15", later);
         assert_eq!(lag.reached(&event(21), later), Shown::Current(began), "as it was then");
         assert_eq!(lag.reached(&event(22), later), Shown::Nothing, "it lags on");
+        lag.probed(&Arc::from("30"), "22", began);
+        assert_eq!(lag.reached(&event(22), later), Shown::Late { newest: Arc::from("30"), begins: false });
+        lag.cut();
         lag.probed(&Arc::from("23"), "22", later);
         assert_eq!(lag.reached(&event(24), later), Shown::Current(later), "in time again");
         assert!(lag.is_in_time());
+    }
+
+    #[test]
+    fn events_that_waited_for_the_next_watch_are_not_late() {
+        let (mut lag, began) = probed();
+        lag.cut();
+        lag.begin();
+        let later = began + 2 * WATCH_LATE;
+        assert_eq!(lag.reached(&event(11), later), Shown::Current(later));
     }
 
     #[test]
