@@ -15,7 +15,7 @@ use crate::toolchain::Toolchain;
 
 /// The profile of guests: optimized code in one unit, without unwinding. Debug information would be larger than the
 /// code.
-const PROFILE: [(&str, &str); 7] = [
+pub(crate) const PROFILE: [(&str, &str); 7] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
     ("CARGO_PROFILE_RELEASE_LTO", "fat"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
@@ -61,7 +61,9 @@ pub enum CompileError {
     #[error("rustc does not say its version: {0}")]
     Compiler(String),
     /// There is no folder for the compiled standard library, which Debian's toolchain has as source only.
-    #[error("the standard library cannot be built in {folder}: set XDG_CACHE_HOME to a folder that you may write to")]
+    #[error(
+        "the standard library cannot be built in {folder}: set XDG_CACHE_HOME to a folder that you alone may write to"
+    )]
     StandardLibrary {
         /// Directory in the user's cache, or in cargo's target directory.
         folder: PathBuf,
@@ -215,20 +217,22 @@ fn cargo_build(toolchain: &Toolchain, folder: &Path) -> Command {
 fn flags(toolchain: &Toolchain, root: &Path, target: &Path) -> Result<Vec<String>, CompileError> {
     let remap = |path: &Path, name: &str| format!("--remap-path-prefix={}={name}", path.display());
     let mut flags = vec![String::from("-Ctarget-feature=+simd128")];
+    // The standard library has dependencies from there, too.
+    if let Some(home) = std::env::home_dir() {
+        let home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+        flags.push(remap(&home, "/cargo"));
+    }
     if let Some(library) = toolchain.library() {
         flags.push(remap(library, "/library"));
         let compiler = toolchain.compiler(root).map_err(CompileError::Compiler)?;
         // Without a cache that can be written to, beside the guest, as cargo itself does it.
         let caches = standard_library::cache().into_iter().chain([target.join("std")]);
-        let folders: Vec<_> = caches.map(|cache| standard_library::folder(&cache, &compiler, &flags)).collect();
+        let folders: Vec<_> =
+            caches.map(|cache| standard_library::folder(&cache, &compiler, &flags, library)).collect();
         let built = standard_library::sysroot(&folders, &flags, |folder| cargo_build(toolchain, folder))?;
         flags.push(format!("--sysroot={}", built.display()));
     }
     flags.push(remap(root, "/src"));
-    if let Some(home) = std::env::home_dir() {
-        let home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
-        flags.push(remap(&home, "/cargo"));
-    }
     Ok(flags)
 }
 

@@ -44,7 +44,14 @@ pub struct World<'a> {
 /// Where the contract is not what the generator knows.
 pub fn bindings(world: &World<'_>) -> Result<String, BindingsError> {
     let mut resolve = Resolve::default();
-    let package = resolve.push_source("contract.wit", world.text).map_err(BindingsError::Generate)?;
+    // Notes are for tools, and not for readers.
+    let text: String = world
+        .text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("/// @"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let package = resolve.push_source("contract.wit", &text).map_err(BindingsError::Generate)?;
     let id = resolve.select_world(&[package], Some(world.name)).map_err(BindingsError::Generate)?;
     let options = Opts {
         format: true,

@@ -1020,8 +1020,6 @@ pub mod nodesift {
             }
         }
         /// Topology spread constraints of the pod, as written and unvalidated.
-        ///
-        /// @kinds Service, ReplicationController, ReplicaSet, StatefulSet
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod pod_spread {
             #[used]
@@ -3876,8 +3874,6 @@ pub mod nodesift {
             }
         }
         /// Labels of the pod's Namespace. Since 0.2.
-        ///
-        /// @kinds Namespace
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod namespace_labels {
             #[used]
@@ -4417,8 +4413,6 @@ pub mod nodesift {
         }
         /// The pod's claims of devices: ResourceClaims as DynamicResources of kube-scheduler resolves them. Amounts here are exact, and not
         /// in the units of resources. Since 0.2.
-        ///
-        /// @kinds ResourceClaim
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod pod_claims {
             #[used]
@@ -5700,8 +5694,6 @@ pub mod nodesift {
         /// of the dictionary. Code 0 means that the node does not have the label. Codes are valid during the running `filter`
         /// call only. A verdict must depend only on the entries of a dictionary that rows of the batch have; whether any node of the
         /// cluster has a value is what `code` says.
-        ///
-        /// @node-fields metadata.labels
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_labels {
             #[used]
@@ -5989,8 +5981,6 @@ pub mod nodesift {
         /// Annotations of the nodes of the batch. They have the form of `node-labels`: per key a column of codes and a dictionary, code 0
         /// for an absent annotation. The host keeps only the keys that the policy lists in `spec.facts.annotations`; any other key
         /// reads as absent on every node.
-        ///
-        /// @node-fields metadata.annotations
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_annotations {
             #[used]
@@ -6287,8 +6277,6 @@ pub mod nodesift {
             }
         }
         /// Taints and the unschedulable flag of the nodes of the batch.
-        ///
-        /// @node-fields spec.taints, spec.unschedulable
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_taints {
             #[used]
@@ -6545,9 +6533,6 @@ pub mod nodesift {
         ///
         /// Pods on a node are the pods bound to it, plus the pods that a scheduler has assumed there. A pod is foreign where
         /// its `spec.schedulerName` is none of the policy's `schedulerNames`, or where the kubelet created it (a static pod).
-        ///
-        /// @node-fields status.allocatable, status.capacity
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_resources {
             #[used]
@@ -6952,8 +6937,6 @@ pub mod nodesift {
         ///
         /// A pod adds on the node that it is on, bound or assumed, and to no other. Sums are no resources: `node-resources` does not show
         /// them. Additions wrap on overflow.
-        ///
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_sums {
             #[used]
@@ -7005,8 +6988,6 @@ pub mod nodesift {
             }
         }
         /// Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
-        ///
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_ports {
             #[used]
@@ -7067,8 +7048,6 @@ pub mod nodesift {
             }
         }
         /// Features that the nodes of the batch declare.
-        ///
-        /// @node-fields status.declaredFeatures
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_features {
             #[used]
@@ -7203,8 +7182,6 @@ pub mod nodesift {
             }
         }
         /// Conditions of the nodes of the batch: their status alone, not the times of heartbeats. Since 0.2.
-        ///
-        /// @node-fields status.conditions
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_conditions {
             #[used]
@@ -7259,8 +7236,6 @@ pub mod nodesift {
         }
         /// System information of the nodes of the batch: `status.nodeInfo` and the provider. It has the form of `node-labels`: per field
         /// a column of codes and a dictionary, code 0 for an absent or empty field. Since 0.2.
-        ///
-        /// @node-fields status.nodeInfo, spec.providerID
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_info {
             #[used]
@@ -7466,8 +7441,6 @@ pub mod nodesift {
             }
         }
         /// Images that are present on the nodes of the batch. A kubelet reports only the largest images, 50 by default. Since 0.2.
-        ///
-        /// @node-fields status.images
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_images {
             #[used]
@@ -7518,8 +7491,6 @@ pub mod nodesift {
             }
         }
         /// Ages of the nodes of the batch. Since 0.2.
-        ///
-        /// @node-fields metadata.creationTimestamp
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_age {
             #[used]
@@ -7529,8 +7500,6 @@ pub mod nodesift {
             #[allow(unused_unsafe, clippy::all)]
             /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; the minimum s64 where it is absent. One entry per row
             /// of the batch.
-            ///
-            /// @moment
             #[allow(async_fn_in_trait)]
             pub fn created() -> _rt::Vec<i64> {
                 unsafe {
@@ -7571,8 +7540,6 @@ pub mod nodesift {
         }
         /// Devices that the nodes of the batch can reach, from ResourceSlices, and their use. Nodes that see the same share a situation.
         /// Since 0.2.
-        ///
-        /// @kinds ResourceSlice, ResourceClaim
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_devices {
             #[used]
@@ -8689,8 +8656,6 @@ pub mod nodesift {
         }
         /// Answers of external parties about the nodes of the batch, for the pod. Parties are those of the policy that decide about the pod being
         /// filtered, or about a claim of it that is to be allocated. Since 0.2.
-        ///
-        /// @kinds ResourceClaim
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod node_parties {
             #[used]
@@ -8850,9 +8815,6 @@ pub mod nodesift {
             }
         }
         /// Counts of the pods on all nodes of the cluster, by selector. Assumed pods are included.
-        ///
-        /// @kinds Namespace
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_pods {
             #[used]
@@ -9683,8 +9645,6 @@ pub mod nodesift {
         }
         /// The pods that have the same controller as the pod being filtered, on all nodes of the cluster. Assumed pods are included. An
         /// interface of its own, because the host keeps the controller of every pod only where a predicate imports it. Since 0.2.
-        ///
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_controllers {
             #[used]
@@ -9754,9 +9714,6 @@ pub mod nodesift {
             }
         }
         /// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
-        ///
-        /// @kinds Namespace
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_affinity {
             #[used]
@@ -9870,8 +9827,6 @@ pub mod nodesift {
             }
         }
         /// Disks and claims that the pods on all nodes of the cluster use.
-        ///
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_volume_use {
             #[used]
@@ -10027,10 +9982,6 @@ pub mod nodesift {
         }
         /// Attached volumes and attach limits of CSI drivers, over all rows of the cluster. A volume of an in-tree type counts
         /// as a volume of the CSI driver that replaces the type.
-        ///
-        /// @kinds PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, VolumeAttachment
-        /// @node-fields status.allocatable
-        /// @pods-on-nodes
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_attachments {
             #[used]
@@ -10693,8 +10644,6 @@ pub mod nodesift {
             }
         }
         /// Storage objects: PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSIDrivers and CSIStorageCapacities.
-        ///
-        /// @kinds PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_storage {
             #[used]
@@ -13064,8 +13013,6 @@ pub mod nodesift {
         }
         /// Entries of the cluster's ConfigMaps. The host keeps only the ConfigMaps that the policy lists in `spec.facts.configMaps`; an
         /// entry of any other reads as absent. The same for every node. Since 0.2.
-        ///
-        /// @kinds ConfigMap
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod config_maps {
             #[used]
