@@ -13,6 +13,8 @@ use crate::running::{command, limited, question};
 /// File descriptors of the process, and connections that want one each.
 const FILES: usize = 64;
 const CONNECTIONS: usize = 200;
+/// Descriptors that may be open now and then beside those of an idle process: a file of `/proc`, a connection that is closed just now.
+const OTHERS: usize = 4;
 /// Aim of the processor time while no descriptor is free, as a part of one processor.
 const SHARE: f64 = 0.2;
 /// Time over which it is measured.
@@ -24,6 +26,7 @@ fn without_file_descriptors_it_waits_instead_of_spinning_and_recovers() {
     let _alone = alone();
     let sidecar = Sidecar::start(limited(&format!("-n {FILES}")), &[]);
     let id = sidecar.id();
+    let idle = process::open_files(id);
     let wires: Vec<Wire> = (0..CONNECTIONS)
         .filter_map(|number| Wire::open(&if number % 2 == 0 { sidecar.tcp() } else { sidecar.unix() }).ok())
         .collect();
@@ -44,7 +47,7 @@ fn without_file_descriptors_it_waits_instead_of_spinning_and_recovers() {
         let answered = || post(&endpoint, "/v1/filter", question(0).to_string()).ok().filter(|it| it.status == 200);
         timeout::until(answered).expect("it answers again");
     }
-    timeout::until(|| (process::open_files(id) < FILES / 2).then_some(())).expect("descriptors are given back");
+    timeout::until(|| (process::open_files(id) <= idle + OTHERS).then_some(())).expect("descriptors are given back");
     assert!(!sidecar.output().contains("panicked"), "{}", sidecar.output());
 }
 
