@@ -151,17 +151,18 @@ def check():
 
 def commands(page, runs_all):
     """(line, command, answer) of each block of a page that is to be run; the answer is nothing where the page does not show it."""
-    found, mark, kind, block = [], None, None, []
+    found, mark, kind, block, is_run = [], None, None, [], False
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if kind is None and (fence := FENCE.match(line)):
             kind, block = fence[1] or "text", []
         elif kind is not None and line.strip() == "```":
             text = "".join(f"{part}\n" for part in block if not (kind == "sh" and part.startswith("make ")))
-            if kind == "sh" and (mark == "run" or (runs_all and mark is None)):
-                if text.strip():
+            if mark != "answer":
+                is_run = kind == "sh" and bool(text.strip()) and (mark == "run" or (runs_all and mark is None))
+                if is_run:
                     found.append([f"{page.relative_to(ROOT)}:{number}", text, None])
-            elif mark == "answer":
-                if not found or found[-1][2] is not None:
+            else:
+                if not is_run or found[-1][2] is not None:
                     sys.exit(f"error: {page.relative_to(ROOT)}:{number}: no command before this answer is run")
                 found[-1][2] = text
             kind = mark = None
