@@ -177,8 +177,9 @@ fn a_yaml_list_is_loaded_in_little_more_than_the_memory_of_its_cluster() {
 /// first while a file is read.
 const PROCESS_BYTES: f64 = 10e6;
 
-/// Resident memory over allocated memory, at most, with the system's allocator; release builds have a better one.
-const ALLOCATOR_SHARE: f64 = 1.6;
+/// Resident memory over allocated memory, at most, with the system's allocator; release builds have a better one. In 14 starts of one program
+/// it was 1.38 to 1.62, by how the arenas of its threads fill.
+const ALLOCATOR_SHARE: f64 = 1.75;
 
 /// The resident set of a sidecar on a file, and its peak, in bytes.
 fn resident(file: &Path, is_stdin: bool) -> (f64, f64) {
