@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use nodesift_proto::v1;
 use serde_json::json;
 
-use crate::{limits, paths};
+use crate::limits;
 use nodesift_cache::{AssumeError, InFlightError, OverlayError};
 use nodesift_engine as engine;
 
@@ -233,10 +233,12 @@ pub enum Error {
     #[error("internal error: see the log of the sidecar, and report it")]
     Internal,
     /// No handler at this path.
-    #[error("there is nothing at {path}; use {}, or gRPC nodesift.v1", paths::help())]
+    #[error("there is nothing at {path}; use {help}, or gRPC nodesift.v1")]
     UnknownPath {
         /// Path of the request.
         path: String,
+        /// Paths that have one, with their methods.
+        help: String,
     },
     /// The path takes another method.
     #[error("this path does not take {method}: see the header allow")]

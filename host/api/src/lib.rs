@@ -1,8 +1,8 @@
 //! The API of the sidecar: what a scheduler core, kube-scheduler, a probe or an operator can call.
 //!
 //! ```text
-//! router      the routes of `paths`, behind `middleware`: access, body limits, send stalls, containment of panics
-//! paths       the table of calls: name, class, paths and handlers of each
+//! router      the routes of the table, behind `middleware`: access, body limits, send stalls, containment of panics
+//! routes      the table of calls: name, class, paths and handlers of each
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
 //! negotiation nodes agreed on with external parties: cores and parties with their streams, the broker between them
@@ -11,12 +11,13 @@
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
 //! admission   readiness, staleness, consistency, evaluation slots and their queue
 //! transport   sockets, TLS, connections and bodies within limits, drain
+//! paths       where calls are and of which class, for the rooms below the table
 //! request_log one log line per refused or slow request
 //! error       the one place that maps failures to gRPC codes and HTTP statuses
 //! limits      every limit with its unit and reason
 //! ```
 //!
-//! A room uses those below it, and all look paths up in the table. The crate holds no scheduling logic (`nodesift-engine`) and no
+//! A room uses those below it. The crate holds no scheduling logic (`nodesift-engine`) and no
 //! cluster state (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
 
 pub mod access;
@@ -33,6 +34,7 @@ mod paths;
 mod protocols;
 mod request_log;
 pub mod router;
+mod routes;
 mod service;
 mod transport;
 

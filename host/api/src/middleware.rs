@@ -19,7 +19,7 @@ use crate::access::{Access, Caller, CallerRights};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{RequestScope, StreamScope};
-use crate::paths;
+use crate::paths::{self, Paths};
 use crate::transport::body::{self, BodyLimit};
 use crate::transport::intake::Intake;
 use crate::transport::is_grpc;
@@ -30,6 +30,7 @@ use crate::{Error, request_log};
 /// Who may call, the limits on requests, and the counters.
 #[derive(Debug)]
 pub(crate) struct Middleware {
+    paths: Paths,
     access: Arc<Access>,
     body_bytes: usize,
     request_time: Duration,
@@ -39,13 +40,14 @@ pub(crate) struct Middleware {
 
 impl Middleware {
     pub(crate) fn new(
+        paths: Paths,
         access: Access,
         BodyLimit(body_bytes): BodyLimit,
         request_time: Duration,
         metrics: Metrics,
     ) -> Arc<Self> {
         let intake = Intake::new(body_bytes, &metrics.intake);
-        Arc::new(Self { access: Arc::new(access), body_bytes, request_time, intake, metrics })
+        Arc::new(Self { paths, access: Arc::new(access), body_bytes, request_time, intake, metrics })
     }
 
     /// Puts limits around the body of a request, and gives it what travels with it.
@@ -57,7 +59,7 @@ impl Middleware {
         let budgets = self.intake.of(class).clone();
         let arrival = budgets.arriving.begin()?;
         let unsent = parts.extensions.get::<Unsent>().cloned();
-        let body = if grpc && paths::is_stream(parts.uri.path()) {
+        let body = if grpc && self.paths.is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
             let (body, messages) =
                 body::bound_messages(body, self.body_bytes, self.request_time, arrival, activity.clone());
@@ -80,17 +82,23 @@ impl Middleware {
         };
         Ok(Request::from_parts(parts, body))
     }
-}
 
-/// Whether a request needs no room.
-fn is_probe(request: &Request) -> bool {
-    request.body().is_end_stream() && paths::is_probe(request.uri().path())
+    /// Whether a request needs no room.
+    fn is_probe(&self, request: &Request) -> bool {
+        request.body().is_end_stream() && self.paths.is_probe(request.uri().path())
+    }
+
+    /// Whether a request gets its errors as gRPC: a path of JSON has them as JSON, whatever type its body claims to have.
+    fn expects_grpc(&self, request: &Request) -> bool {
+        is_grpc(request.headers()) && !self.paths.is_json(request.uri().path())
+    }
 }
 
 /// Limits the body, runs the handler, and answers in its place if it panics.
 pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Request, next: Next) -> Response {
     let _counted = Counted::new(&middleware.metrics.in_flight);
-    let timed = middleware.metrics.requests.start(request.uri().path(), expects_grpc(&request));
+    let call = middleware.paths.name_of(request.uri().path());
+    let timed = middleware.metrics.requests.start(call, middleware.expects_grpc(&request));
     let unsent = Unsent::of(&request);
     let head = request_log::Head::of(&request);
     let response = answer(&middleware, request, next).await;
@@ -104,9 +112,10 @@ pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Re
 }
 
 async fn answer(middleware: &Middleware, request: Request, next: Next) -> Response {
-    let grpc = expects_grpc(&request);
+    let grpc = middleware.expects_grpc(&request);
+    let class = middleware.paths.class_of(request.uri().path());
     let limit = middleware.body_bytes;
-    if let Err(error) = middleware.access.check(&request) {
+    if let Err(error) = middleware.access.check(&request, class) {
         return error.into_response_for(grpc);
     }
     // A declared length is refused before a byte is read.
@@ -120,7 +129,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     if !grpc && paths::is_grpc(request.uri().path()) {
         return Error::NotGrpc.into_response_for(grpc);
     }
-    let request = if is_probe(&request) {
+    let request = if middleware.is_probe(&request) {
         if let Some(peer) = request.extensions().get::<Peer>() {
             peer.activity.end_body();
         }
@@ -153,11 +162,6 @@ fn content_coding(headers: &HeaderMap) -> Option<String> {
     (!found.eq_ignore_ascii_case("identity")).then_some(found)
 }
 
-/// Whether a request gets its errors as gRPC: a path of JSON has them as JSON, whatever type its body claims to have.
-fn expects_grpc(request: &Request) -> bool {
-    is_grpc(request.headers()) && !paths::is_json(request.uri().path())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::panic, clippy::unwrap_used)]
@@ -170,10 +174,15 @@ mod tests {
 
     use super::*;
 
+    /// A table without calls: every path is that of an operator.
+    fn nothing() -> Paths {
+        [].into_iter().collect()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_time_of_a_request_begins_with_the_first_byte_of_its_head() {
         let time = Duration::from_secs(2);
-        let middleware = Middleware::new(Access::default(), BodyLimit(10), time, Metrics::default());
+        let middleware = Middleware::new(nothing(), Access::default(), BodyLimit(10), time, Metrics::default());
         let began = Instant::now();
         tokio::time::sleep(time / 2).await;
         let mut request = Request::new(Body::empty());
@@ -187,7 +196,8 @@ mod tests {
         async fn panics() -> &'static str {
             panic!("on purpose")
         }
-        let middleware = Middleware::new(Access::default(), BodyLimit(10), Duration::from_secs(2), Metrics::default());
+        let middleware =
+            Middleware::new(nothing(), Access::default(), BodyLimit(10), Duration::from_secs(2), Metrics::default());
         let router: Router = Router::new()
             .route("/well", get(|| async { "ok" }))
             .route("/panics", get(panics))

@@ -1,40 +1,47 @@
-//! The routes of the [table of calls](crate::paths), the same on every listener, behind the middleware.
+//! The router of the [table of calls](crate::routes), the same on every listener, behind the middleware.
 //!
 //! Start at [`router`].
 
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
 
 use crate::access::{Access, MayName};
 use crate::admin::exposition::Exposition;
 use crate::admin::metrics;
+use crate::admin::probes::told;
 use crate::admission::metrics::Metrics;
 use crate::middleware::{Middleware, apply};
-use crate::paths::{CALLS, Call};
 use crate::protocols::{health, reflection};
+use crate::routes::{self, ROUTES, Route};
 use crate::transport::is_grpc;
 use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.
 pub fn router(service: Service, access: Access, body_limit: BodyLimit, exposition: Exposition) -> Router {
     let health = health::server(service.clone());
-    let middleware = Middleware::new(access, body_limit, service.settings().request_time, service.metrics().clone());
+    let middleware = Middleware::new(
+        routes::paths(),
+        access,
+        body_limit,
+        service.settings().request_time,
+        service.metrics().clone(),
+    );
     let described = reflection::add(Router::new()).unwrap_or_else(|error| {
         tracing::error!(%error, "server reflection is not served");
         Router::new()
     });
-    let calls = CALLS.iter().filter_map(|call| call.grpc_route(body_limit.0));
+    let calls = ROUTES.iter().filter_map(|route| route.over_grpc(body_limit.0));
     let served = described.route_service("/grpc.health.v1.Health/{call}", health);
     let served = calls.fold(served, |router, (path, handler)| router.route(&path, handler));
-    CALLS
+    ROUTES
         .iter()
-        .filter_map(Call::http_route)
+        .filter_map(Route::over_http)
         .fold(served, |router, (path, handler)| router.route(path, handler))
         .layer(Extension(exposition))
         .fallback(unknown_path)
@@ -47,8 +54,9 @@ pub fn router(service: Service, access: Access, body_limit: BodyLimit, expositio
 pub fn probes(service: Service, exposition: Exposition) -> Router {
     // What names the sidecar is the kubelet's or the scraper's affair, and there is nothing to protect.
     let (access, body_limit) = (Access::open(), BodyLimit(limits::PROBE_BODY_BYTES));
-    let middleware = Middleware::new(access, body_limit, service.settings().request_time, Metrics::default());
-    let probes = CALLS.iter().filter(|call| call.is_probe()).filter_map(Call::http_route);
+    let middleware =
+        Middleware::new(routes::paths(), access, body_limit, service.settings().request_time, Metrics::default());
+    let probes = ROUTES.iter().filter(|route| route.is_probe()).filter_map(Route::over_http);
     probes
         .fold(Router::new(), |router, (path, handler)| router.route(path, handler))
         .layer(Extension(exposition))
@@ -61,7 +69,8 @@ pub fn probes(service: Service, exposition: Exposition) -> Router {
 /// says that anybody may reach the listener.
 pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposition, open: bool) -> Router {
     let access = Access { open, ..Access::open() };
-    let middleware = Middleware::new(access, BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());
+    let middleware =
+        Middleware::new(routes::paths(), access, BodyLimit(limits::PROBE_BODY_BYTES), request_time, Metrics::default());
     let (live, ready) = (readiness.clone(), readiness.clone());
     Router::new()
         .route("/livez", get(async move || live.liveness().await))
@@ -80,23 +89,9 @@ pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposit
         .layer(from_fn_with_state(middleware, apply))
 }
 
-/// GET /livez: whether the process is alive.
-pub(crate) async fn livez(State(service): State<Service>) -> impl IntoResponse {
-    service.readiness().liveness().await
-}
-
-/// GET /readyz: whether calls are answered, and what that waits for.
-pub(crate) async fn readyz(State(service): State<Service>, may_name: Option<Extension<MayName>>) -> impl IntoResponse {
-    service.readiness().readiness(service.staleness(), told(may_name)).await
-}
-
-/// Where nobody has said that names may be told, none are.
-fn told(may_name: Option<Extension<MayName>>) -> MayName {
-    may_name.map_or(MayName(false), |Extension(may_name)| may_name)
-}
-
 async fn unknown_path(request: Request) -> Response {
-    Error::UnknownPath { path: request.uri().path().to_owned() }.into_response_for(is_grpc(request.headers()))
+    Error::UnknownPath { path: request.uri().path().to_owned(), help: routes::paths().help() }
+        .into_response_for(is_grpc(request.headers()))
 }
 
 async fn wrong_method(method: Method) -> Error {
@@ -151,23 +146,25 @@ mod tests {
                 }
             }
         }
-        let routes = CALLS.iter().filter_map(|call| call.grpc_route(0));
+        let routes = ROUTES.iter().filter_map(|route| route.over_grpc(0));
         let of_table: BTreeMap<String, bool> =
-            routes.map(|(path, _)| (path.clone(), paths::is_stream(&path))).collect();
+            routes.map(|(path, _)| (path.clone(), routes::paths().is_stream(&path))).collect();
         assert_eq!(of_table, of_proto);
         assert!(
-            of_table.keys().all(|path| paths::is_grpc(path) && path.ends_with(&format!("/{}", paths::name_of(path))))
+            of_table
+                .keys()
+                .all(|path| paths::is_grpc(path) && path.ends_with(&format!("/{}", routes::paths().name_of(path))))
         );
     }
 
     #[tokio::test]
     async fn every_row_of_the_table_has_a_handler() {
         let router = router(idle(), Access::default(), BodyLimit(1_000), exposition());
-        for (path, _) in CALLS.iter().filter_map(|call| call.grpc_route(0)) {
+        for (path, _) in ROUTES.iter().filter_map(|route| route.over_grpc(0)) {
             assert_ne!(code(&router, &path).await, Code::Unimplemented, "{path}");
             assert_eq!(code(&router, &format!("{path}x")).await, Code::Unimplemented, "{path}x");
         }
-        for known in paths::help().split(", ") {
+        for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
             let (status, _) = ask(&router, method, path, "application/json", "{}").await;
             assert!(![StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status), "{known}: {status}");
@@ -181,7 +178,7 @@ mod tests {
     #[tokio::test]
     async fn a_listener_for_anybody_has_probes_alone() {
         let router = probes(idle(), exposition());
-        for known in paths::help().split(", ") {
+        for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
             let (status, _) = ask(&router, method, path, "application/json", "").await;
             let is_probe = ["/livez", "/readyz", "/metrics"].contains(&path);

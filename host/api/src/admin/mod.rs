@@ -11,6 +11,7 @@
 //! accounting  the accounting component in it
 //! breaker     whether a module is called
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
+//! probes      GET /livez and GET /readyz
 //! version     GET /version: version, revision, contract and policy
 //! time        moments and durations in documents
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
@@ -28,6 +29,7 @@ pub(crate) mod metrics;
 pub(crate) mod negotiations;
 mod partition;
 pub(crate) mod policy;
+pub(crate) mod probes;
 pub(crate) mod shadow;
 pub(crate) mod state;
 pub(crate) mod time;
