@@ -10,6 +10,7 @@
 //!
 //! Start at [`paths`] and [`matches`]. The component imports nothing.
 
+#[rustfmt::skip]
 pub mod bindings;
 
 mod convert;

@@ -158,15 +158,17 @@ fn of_rust(contract: &Contract, table: &Table<'_>, values: &str) -> Vec<Output> 
     outputs
 }
 
-/// Bindings of the components in Rust: one file for each world, which a module includes.
+/// Bindings of the components in Rust: one module for each world.
 fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<Output>, Error> {
     const ORDERED: [&str; 4] = ["PartialEq", "Eq", "PartialOrd", "Ord"];
     let worlds = [
         (
-            "sdk/predicate/rust/src/bindings/guest.in.rs",
+            "sdk/predicate/rust/src/bindings.rs",
             World {
                 text: contract,
                 name: "guest",
+                about: "those of accounting and of allocating are beside it",
+                modules: "pub mod accounting;\npub mod allocating;\n\n",
                 module: "nodesift_sdk::bindings",
                 export: "__export_component",
                 derives: &ORDERED,
@@ -175,10 +177,12 @@ fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<O
             },
         ),
         (
-            "sdk/predicate/rust/src/bindings/allocating.in.rs",
+            "sdk/predicate/rust/src/bindings/allocating.rs",
             World {
                 text: contract,
                 name: "allocating",
+                about: "an export that only some predicates have, with the types of the world `guest`",
+                modules: "",
                 module: "nodesift_sdk::bindings::allocating",
                 export: "__export_allocator",
                 derives: &ORDERED,
@@ -187,10 +191,12 @@ fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<O
             },
         ),
         (
-            "sdk/predicate/rust/src/bindings/accounting.in.rs",
+            "sdk/predicate/rust/src/bindings/accounting.rs",
             World {
                 text: accounting,
                 name: "accounting-guest",
+                about: "what accounting modules export",
+                modules: "",
                 module: "nodesift_sdk::bindings::accounting",
                 export: "__export_accounting",
                 derives: &["PartialEq", "Eq"],
@@ -199,10 +205,12 @@ fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<O
             },
         ),
         (
-            "predicates/cel/src/bindings.in.rs",
+            "predicates/cel/src/bindings.rs",
             World {
                 text: cel,
                 name: "cel",
+                about: "the selector of devices",
+                modules: "",
                 module: "crate::bindings",
                 export: "__export_component",
                 derives: &["PartialEq"],

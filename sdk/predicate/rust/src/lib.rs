@@ -48,6 +48,7 @@ pub mod accounting;
 pub mod allocator;
 pub mod args;
 #[doc(hidden)]
+#[rustfmt::skip]
 pub mod bindings;
 pub mod columns;
 #[cfg(not(target_arch = "wasm32"))]

@@ -25,7 +25,11 @@ pub struct World<'a> {
     pub text: &'a str,
     /// The name of the world in it.
     pub name: &'a str,
-    /// The path of the module that includes the bindings, as other crates see it.
+    /// Its purpose, for the head of the module.
+    pub about: &'a str,
+    /// Modules below that of the bindings, as they are declared.
+    pub modules: &'a str,
+    /// The path of the module of the bindings, as other crates see it.
     pub module: &'a str,
     /// The name of the macro that exports a type as the component.
     pub export: &'a str,
@@ -37,7 +41,21 @@ pub struct World<'a> {
     pub with: &'a [(&'a str, &'a str)],
 }
 
-/// The bindings of a world: the body of a module, as `wit_bindgen::generate!` would put it there.
+/// The head of a module. The lints are off because the code is generated; it needs `unsafe` to move values over the boundary of the component.
+const ALLOWED: &str = "\
+#![allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction,
+    reason = \"generated code\"
+)]
+";
+
+/// The bindings of a world: a module, with what `wit_bindgen::generate!` would put there.
 ///
 /// # Errors
 ///
@@ -66,5 +84,11 @@ pub fn bindings(world: &World<'_>) -> Result<String, BindingsError> {
     let mut files = Files::default();
     options.build().generate(&mut resolve, id, &mut files).map_err(BindingsError::Generate)?;
     let (_, written) = files.iter().next().ok_or(BindingsError::Empty)?;
-    String::from_utf8(written.to_vec()).map_err(|_| BindingsError::Empty)
+    let body = std::str::from_utf8(written).map_err(|_| BindingsError::Empty)?;
+    let World { name, about, modules, .. } = world;
+    Ok(format!(
+        "//! Bindings of the world `{name}`: {about}.\n//!\n\
+         //! Made by `make contract`. On targets other than wasm32 only the types are used: calling an import there panics.\n\n\
+         {ALLOWED}\n{modules}{body}"
+    ))
 }
