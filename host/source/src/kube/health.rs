@@ -277,7 +277,7 @@ fn log_begin(cause: Cause, resource: Resource, failure: &str) {
         Cause::Lagging => tracing::warn!(
             %kind, failure,
             "outage: the API server knows only older versions than those seen: it lags, or the cluster was restored from a \
-             backup; if it stays so for {} s, it counts as restored, and its lists replace everything", RESTORED_AFTER.as_secs()
+             backup; if its lists stay so for {} s, it counts as restored, and they replace everything", RESTORED_AFTER.as_secs()
         ),
         Cause::Errors => tracing::warn!(
             %kind, failure,

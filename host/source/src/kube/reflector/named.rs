@@ -198,6 +198,8 @@ impl<D: Fn(Seen) + Send + Sync> Sink for Named<D> {
         self.health.recovered(self.resource);
     }
 
+    fn confirm_past(&self, _at: Instant) {}
+
     fn restored(&self, version: &str, seen: &str) {
         self.health.restored(self.resource, version, seen);
     }

@@ -184,6 +184,10 @@ impl Sink for Objects {
         self.outlet.confirm_at(at);
     }
 
+    fn confirm_past(&self, at: Instant) {
+        self.outlet.confirm_past(at);
+    }
+
     fn restored(&self, version: &str, seen: &str) {
         self.outlet.restored(version, seen);
     }

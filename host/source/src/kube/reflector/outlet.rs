@@ -73,6 +73,15 @@ impl Outlet {
         }
     }
 
+    /// The state is that of the server at this time, and the watch lags: it is as fresh as that, and no failure is over.
+    pub(in crate::kube) fn confirm_past(&self, at: Instant) {
+        let mut state = self.state.lock();
+        state.confirmed = Some(at);
+        if state.stage == Stage::Counted {
+            self.freshness.confirm_at(self.kind, at);
+        }
+    }
+
     /// The cluster was restored from a backup: a list at this version has replaced everything up to the versions `seen`.
     pub(in crate::kube) fn restored(&self, version: &str, seen: &str) {
         self.health.restored(self.kind, version, seen);

@@ -240,14 +240,21 @@ impl Parts {
         self.weigh(&state);
     }
 
+    /// All that the server had of an object at this time was delivered, and its watch lags.
+    fn confirm_past(&self, name: &str, at: Instant) {
+        let mut state = self.state.lock();
+        if let Some(followed) = state.objects.get_mut(name) {
+            followed.confirmed = Some(at);
+        }
+        self.weigh(&state);
+    }
+
     /// Says how fresh the kind is: as fresh as the object that was shown longest ago, of those that are heeded.
     fn weigh(&self, state: &State) {
-        if state.heeded().any(|followed| followed.failure.is_some()) {
-            return;
-        }
+        let fails = state.heeded().any(|followed| followed.failure.is_some());
         let confirmed: Option<Vec<Instant>> = state.heeded().map(|followed| followed.confirmed).collect();
         if let Some(oldest) = confirmed.and_then(|all| all.into_iter().min()) {
-            self.outlet.confirm_at(oldest);
+            if fails { self.outlet.confirm_past(oldest) } else { self.outlet.confirm_at(oldest) }
         }
     }
 
@@ -317,6 +324,10 @@ impl Sink for Part {
 
     fn confirm(&self, at: Instant) {
         self.parts.confirm(&self.name, at);
+    }
+
+    fn confirm_past(&self, at: Instant) {
+        self.parts.confirm_past(&self.name, at);
     }
 
     fn restored(&self, version: &str, seen: &str) {

@@ -157,6 +157,8 @@ pub(in crate::kube) struct Seen {
     pub(in crate::kube) metrics: Metrics,
     /// The staleness in the end; `None` where nothing was ever confirmed.
     pub(in crate::kube) staleness: Option<Duration>,
+    /// The report of health in the end.
+    pub(in crate::kube) report: Option<String>,
 }
 
 impl Seen {
@@ -211,7 +213,8 @@ pub(in crate::kube) async fn reflect_server<S: Server>(
     let freshness = Freshness::default();
     let (_wanted, no_keys) = tokio::sync::watch::channel(Arc::default());
     let keys = Arc::new(Keys::new(kind, compiler, &no_keys));
-    let outlet = Arc::new(Outlet::new(kind, deliver, freshness.clone(), Health::default()));
+    let health = Health::default();
+    let outlet = Arc::new(Outlet::new(kind, deliver, freshness.clone(), health.clone()));
     outlet.count();
     let objects = Objects::new(kind, keys, outlet, metrics.clone());
     let task = ReflectorTask::new(kind.into(), Arc::clone(&server), objects, metrics.clone());
@@ -223,7 +226,8 @@ pub(in crate::kube) async fn reflect_server<S: Server>(
         told.push((at - began, tell(change, &mut objects)));
     }
     let deliveries = std::mem::take(&mut *deliveries.lock().unwrap());
-    Seen { asked, changes: told, deliveries, objects, metrics, staleness: freshness.staleness() }
+    let (staleness, report) = (freshness.staleness(), health.report());
+    Seen { asked, changes: told, deliveries, objects, metrics, staleness, report }
 }
 
 /// A change in words; `objects` are kept as an applier would keep them.

@@ -74,6 +74,9 @@ pub(in crate::kube) trait Sink: Send {
     /// At this time the server has shown its newest state, and all of it was delivered.
     fn confirm(&self, at: Instant);
 
+    /// All that the server had at this time was delivered, and what came since is late: the failure of before lasts.
+    fn confirm_past(&self, at: Instant);
+
     /// The cluster was restored from a backup: a list at this version has replaced everything up to the versions `seen`.
     fn restored(&self, version: &str, seen: &str);
 
@@ -456,6 +459,7 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
         self.shown = Some(Instant::now());
         match self.lag.reached(said, Instant::now()) {
             Shown::Current(at) => self.confirm(at),
+            Shown::Past(at) => self.confirm_past(at),
             Shown::Nothing => {}
             Shown::Late { newest, begins } => {
                 let version = said.version().to_string();
@@ -470,10 +474,25 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
 
     /// Tells the sink, unless it knows of a later time.
     fn confirm(&mut self, at: Instant) {
-        if self.confirmed.is_none_or(|confirmed| confirmed < at) {
-            self.confirmed = Some(at);
+        if self.is_news(at) {
             self.sink.confirm(at);
         }
+    }
+
+    /// Tells the sink of a time that a watch which lags has reached, unless it knows of a later one.
+    fn confirm_past(&mut self, at: Instant) {
+        if self.is_news(at) {
+            self.sink.confirm_past(at);
+        }
+    }
+
+    /// Notes a time at which the state was the newest. True where it is later than all before.
+    fn is_news(&mut self, at: Instant) -> bool {
+        let is_news = self.confirmed.is_none_or(|confirmed| confirmed < at);
+        if is_news {
+            self.confirmed = Some(at);
+        }
+        is_news
     }
 
     fn note_relist(&self, reason: RelistReason) {

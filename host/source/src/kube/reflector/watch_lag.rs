@@ -32,8 +32,10 @@ impl Said {
 /// Evidence of an event or a bookmark about the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// It is as the cluster was at this time, or later.
+    /// It is as the cluster was at this time, or later, and the watch is in time.
     Current(Instant),
+    /// It is as the cluster was at this time, or later, and the watch lags on.
+    Past(Instant),
     /// Nothing: the watch is known to lag.
     Nothing,
     /// The watch lags: this resourceVersion existed long ago. It is said once for each.
@@ -106,7 +108,7 @@ impl WatchLag {
                 let at = ahead.at;
                 self.ahead = None;
                 self.lags &= is_late;
-                return Shown::Current(if self.lags { at } else { now });
+                return if self.lags { Shown::Past(at) } else { Shown::Current(now) };
             }
             if is_event && is_late {
                 let begins = !self.lags;
@@ -172,7 +174,7 @@ mod tests {
         assert!(!lag.is_in_time());
         // A later probe does not begin the time anew.
         lag.probed(&Arc::from("90"), "15", later);
-        assert_eq!(lag.reached(&event(21), later), Shown::Current(began), "as it was then");
+        assert_eq!(lag.reached(&event(21), later), Shown::Past(began), "as it was then");
         assert_eq!(lag.reached(&event(22), later), Shown::Nothing, "it lags on");
         lag.probed(&Arc::from("30"), "22", began);
         assert_eq!(lag.reached(&event(22), later), Shown::Late { newest: Arc::from("30"), begins: false });

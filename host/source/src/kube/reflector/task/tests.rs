@@ -351,6 +351,21 @@ async fn a_server_that_lags_steadily_lets_the_cache_grow_stale_although_it_sends
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_lags_steadily_is_one_outage_until_a_probe_is_reached_soon() {
+    // Ten seconds ahead of the events, twice, and then two.
+    let shows = |version: u32| Answer::Page(page(&version.to_string(), None, &[]));
+    let script = || busy(Script::default().page("100", &[]).probe(shows(121)).probe(shows(131)).probe(shows(133)), 101);
+    let lagging = reflect(script(), seconds(32)).await;
+    assert_eq!(lagging.probes().len(), 3);
+    assert_eq!(lagging.metrics.failure_count(Kind::Pod, "lagging"), 2);
+    assert_eq!(lagging.staleness, Some(seconds(11)), "it has reached what the second probe showed");
+    let report = lagging.report.unwrap();
+    assert!(report.starts_with("API server knows only older versions for 16 s: pods ("), "{report}");
+    let seen = reflect(script(), seconds(39)).await;
+    assert_eq!((seen.report, seen.staleness), (None, Some(Duration::ZERO)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_busy_watch_that_keeps_up_stays_fresh_at_few_probes() {
     // Each knows what has come just before, and the next event.
     let known = |at: u32| Answer::Page(page(&(101 + at).to_string(), None, &[]));
