@@ -5,6 +5,7 @@
 //! replace       the swap of the active policy, with what is kept over it
 //! refusal       why a document did not become active
 //! last_reload   how the last reload ended
+//! warnings      facts that its predicates will miss
 //! ```
 //!
 //! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
@@ -13,6 +14,7 @@ mod last_reload;
 mod refusal;
 pub(crate) mod replace;
 mod settings;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

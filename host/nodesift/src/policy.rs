@@ -44,7 +44,8 @@ pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
         _ => tried(&trial),
     };
     let predicates = counted(active.predicates.len(), "predicate");
-    terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n", active.origin.source)))
+    let warnings: String = active.warnings().iter().map(|warning| format!("warning: {warning}\n")).collect();
+    terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n{warnings}", active.origin.source)))
 }
 
 /// `nodesift policy schema`.

@@ -35,6 +35,24 @@ fn a_good_policy_is_valid_and_with_a_cluster_it_is_tried() {
 }
 
 #[test]
+fn facts_that_a_predicate_imports_and_the_policy_names_none_of_are_a_warning() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "NodeRules").unwrap();
+    folder.put("rules.wasm", example.bytes);
+    let rules = policy(&["name: NodeName", "{name: NodeRules, module: {path: rules.wasm}}"]);
+    folder.put("policy.yaml", &rules);
+    let output = check(&folder, &[]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let warning = "warning: NodeRules imports annotations of nodes, and spec.facts.annotations names none: all of them read as absent\n";
+    assert!(output.stdout.ends_with(warning), "{}", output.stdout);
+    folder.put("policy.yaml", format!("{rules}  facts: {{annotations: [example.com/team]}}\n"));
+    let output = check(&folder, &[]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(output.stdout.lines().count(), 1, "{}", output.stdout);
+}
+
+#[test]
 fn everything_that_is_wrong_is_told_at_once_and_the_exit_code_says_where() {
     let _beside = beside_others();
     let folder = Folder::new();

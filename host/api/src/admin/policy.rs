@@ -53,6 +53,8 @@ struct Status<'a> {
     scheduler_names: &'a [String],
     annotation_keys: &'a [String],
     config_maps: &'a [String],
+    /// Facts that its predicates import and the policy names none of, a sentence each.
+    warnings: Vec<String>,
     predicates: Vec<Predicate<'a>>,
     /// Absent where pods take what the API says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,6 +176,7 @@ impl<'a> Status<'a> {
             scheduler_names: &policy.scheduler_names,
             annotation_keys: &policy.settings.annotation_keys,
             config_maps: &policy.settings.config_maps,
+            warnings: policy.warnings(),
             predicates: policy.predicates.iter().map(Predicate::of).collect(),
             accounting: policy.accounting.as_deref().map(AccountingStatus::of),
             document: &policy.origin.document,

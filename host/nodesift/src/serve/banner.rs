@@ -80,6 +80,7 @@ impl Banner {
             clients,
             "starting"
         );
+        policy.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     }
 
     /// Prints the text, or logs its addresses. A closed stdout is ignored: the sidecar serves without a reader.

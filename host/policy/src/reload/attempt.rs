@@ -223,6 +223,13 @@ pub(super) fn replace(engine: &Engine, next: ActivePolicy, recount: &Recount) ->
     engine.replace_policy_and_recount(next, &mut || recount(&before, &counting))
 }
 
+/// Logs what the predicates of a policy will miss.
+pub(super) fn warn(policy: &ActivePolicy) {
+    for warning in policy.warnings() {
+        tracing::warn!(policy_generation = policy.generation, "{warning}");
+    }
+}
+
 /// Logs the pods that the trial names, a few at most: their names are in one line, as their faults are.
 pub(super) fn remark(trial: &Trial) {
     for TrialFault { predicate, pod, fault } in &trial.remarks {

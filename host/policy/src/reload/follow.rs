@@ -209,6 +209,7 @@ impl Follower {
                 self.follow.metrics.active(made, active.origin.since);
                 self.tell(AttemptOutcome::Active, active.origin.since);
                 attempt::remark(&trial);
+                attempt::warn(&active);
                 tracing::info!(
                     policy_generation = active.generation,
                     policy = source,
