@@ -20,7 +20,7 @@ use cap::Cap;
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases};
-use nodesift_engine::{Engine, FaultReport, Metrics, PodRef, Query};
+use nodesift_engine::{Engine, FaultReport, Metrics, Options, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_object::Pod;
@@ -64,7 +64,7 @@ fn forget(engine: Engine, registry: &Registry) -> (usize, usize) {
     let counted = metric(registry, "nodesift_verdicts_kept_bytes ");
     let others = Metrics::default();
     let before = ALLOCATOR.allocated();
-    let engine = engine.counting(others);
+    let engine = engine.with_metrics(others);
     let freed = before.saturating_sub(ALLOCATOR.allocated());
     drop(engine);
     (freed, counted)
@@ -78,9 +78,8 @@ fn metric(registry: &Registry, name: &str) -> usize {
 }
 
 fn ask(engine: &Engine, pod: Pod) {
-    let pods = vec![PodRef::Whole(Box::new(pod))];
-    let query = Query::of(pods);
-    let answer = engine.answer(&query).unwrap();
+    let query = Query::new([PodRef::Whole(Box::new(pod))]);
+    let answer = engine.answer(&query, Options::default()).unwrap();
     let is_unsupported = |report: &FaultReport| report.fault.kind == FaultKind::Unsupported;
     assert!(answer.pods[0].faults.iter().all(is_unsupported), "{:?}", answer.pods[0].faults);
 }
@@ -106,7 +105,7 @@ fn random_histories_stay_within_the_limit() {
         let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
         let mut registry = Registry::default();
         let engine = Engine::new(mirror.reader(), active, runtime);
-        let engine = engine.keeping_at_most(LIMIT).counting(Metrics::register(&mut registry));
+        let engine = engine.with_store_bytes(LIMIT).with_metrics(Metrics::register(&mut registry));
         let mut pool: Vec<Pod> = Vec::new();
         for _ in 0..ROUNDS {
             mirror.follow(&history.advance());
@@ -149,8 +148,8 @@ fn engine_of(guest: &Guest, reader: Reader, registry: &mut Registry) -> Engine {
         breaker: Arc::default(),
         is_beside: false,
     };
-    let policy = ActivePolicy::of(Vec::new(), vec![predicate]);
-    Engine::new(reader, policy, runtime).counting(Metrics::register(registry))
+    let policy = ActivePolicy::new(Vec::new(), vec![predicate]);
+    Engine::new(reader, policy, runtime).with_metrics(Metrics::register(registry))
 }
 
 fn pod() -> Pod {
@@ -219,7 +218,7 @@ fn what_a_template_takes_is_said() {
         let runtime = runtime();
         let active = nodesift_policy::activate(&default_policy(), 1, &runtime).unwrap();
         let mut registry = Registry::default();
-        let engine = Engine::new(reader, active, runtime).counting(Metrics::register(&mut registry));
+        let engine = Engine::new(reader, active, runtime).with_metrics(Metrics::register(&mut registry));
         // One predicate rejects rows: those of the other zones.
         let pod = json!({
             "metadata": {"name": "p", "namespace": "default", "labels": {"app": "web"}},

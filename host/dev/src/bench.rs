@@ -78,7 +78,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Measured> {
     let (writer, reader) = cache::new();
     let policy = PolicyArgs::default();
-    let uncached = engine(reader.clone(), &policy)?.reusing(Reuse::Off);
+    let uncached = engine(reader.clone(), &policy)?.with_reuse(Reuse::Off);
     let caching = engine(reader, &policy)?;
     let own = uncached.policy().scheduler_names.clone();
     let testbed = match cluster {

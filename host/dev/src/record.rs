@@ -16,7 +16,7 @@ use nodesift::ask::{self, Local, pods};
 use nodesift::cluster;
 use nodesift::exit::Failure;
 use nodesift::terminal::{self, counted};
-use nodesift_engine::{ActivePredicate, Clock, Depth, Engine, Nodes, PodAnswer, PodRef, Query};
+use nodesift_engine::{ActivePredicate, Clock, Depth, Engine, Nodes, Options, PodAnswer, PodRef, Query};
 use nodesift_object::Object;
 use nodesift_policy::{ModuleSource, Policy, PredicateSpec};
 use nodesift_sandbox::Interface;
@@ -149,15 +149,9 @@ fn record(engine: &Engine, now: i64, args: &QuestionArgs, file: &Path) -> anyhow
     )?;
     let mut cases = Vec::new();
     for pod in objects.asked {
-        let query = Query {
-            pods: vec![pod.reference],
-            nodes: nodes.clone(),
-            phase: args.phase.into(),
-            depth: Depth::Each,
-            deadline: None,
-            skip: Vec::new(),
-        };
-        let answer = engine.answer(&query).map_err(|error| Failure::Data(error.into()))?;
+        let query =
+            Query::new([pod.reference]).with_nodes(nodes.clone()).with_phase(args.phase.into()).with_depth(Depth::Each);
+        let answer = engine.answer(&query, Options::default()).map_err(|error| Failure::Data(error.into()))?;
         for (predicate, pod_answer) in recorded.iter().flat_map(|one| answer.pods.iter().map(move |pod| (one, pod))) {
             let name = |row| answer.snapshot.node_name(row).to_owned();
             if let Some(expected) = expected(pod_answer, &predicate.active.name, &name) {

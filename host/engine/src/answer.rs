@@ -20,9 +20,9 @@ pub struct Answer {
     pub policy_generation: u64,
     /// One entry per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
-    /// Names of the query that are no nodes of the snapshot, sorted; only from
-    /// [`Engine::answer_known_on`](crate::Engine::answer_known_on) and
-    /// [`Engine::answer_candidates_on`](crate::Engine::answer_candidates_on).
+    /// Names of the query that are no nodes of the snapshot, sorted; only with
+    /// [`Options::with_unknown_named`](crate::Options::with_unknown_named) or
+    /// [`Options::for_candidates`](crate::Options::for_candidates).
     pub unknown_nodes: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Answer {
     /// # Errors
     ///
     /// [`Error::UnknownPod`], for the first pod, where there are pods and none is in the cache.
-    pub fn of_known_pods(mut self) -> Result<Self, Error> {
+    pub fn require_known_pod(mut self) -> Result<Self, Error> {
         let is_unknown = |pod: &PodAnswer| matches!(pod.error.as_deref(), Some(Error::UnknownPod { .. }));
         let error = self.pods.iter().all(is_unknown).then(|| self.pods.first_mut()?.error.take()).flatten();
         error.map_or(Ok(self), |error| Err(*error))
@@ -72,8 +72,8 @@ pub struct PodAnswer {
     pub claims_to_release: Vec<String>,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
-    /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only from
-    /// [`Engine::answer_known_on`](crate::Engine::answer_known_on).
+    /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only with
+    /// [`Options::with_unknown_named`](crate::Options::with_unknown_named).
     pub error: Option<Box<Error>>,
     /// For a query with a limit, the row after the last evaluated one: the start row of the next such query.
     pub next: Option<Row>,
@@ -129,6 +129,11 @@ impl RequestedDevices {
 }
 
 impl PodAnswer {
+    /// No answer about a pod of several, because of an error.
+    pub(crate) fn failed(pod: String, error: Error) -> Self {
+        Self { pod, error: Some(Box::new(error)), ..Self::default() }
+    }
+
     /// Heap bytes; what is shared with cached verdicts counts in full.
     pub(crate) fn heap_bytes(&self) -> usize {
         let group = |failure: &FailureGroup| {

@@ -1,16 +1,11 @@
-//! The parties of a policy, and what a negotiation with them asks the engine. Start at [`PolicyParty`]. Which parties decide about a
-//! pod is in `facts/parties`.
+//! The parties of a policy. Start at [`PolicyParty`]. Which parties decide about a pod is in `facts/parties`.
 
 use std::sync::Arc;
 
-use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::{self, Labels, PodSelector};
-use nodesift_negotiation::{Party, Pod, Subject};
+use nodesift_negotiation::{Party, Subject};
 use nodesift_object as object;
 use nodesift_object::selector::LabelSelector;
-
-use crate::facts::Batch;
-use crate::{Answer, Engine, Error, PodRef, Query, Unknown};
 
 /// A party of the policy: what negotiations know of it, and whom and what it is about in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,28 +62,4 @@ fn has_all(labels: &Labels, wanted: &Labels) -> bool {
         let at = labels.binary_search_by(|(known, _)| known.cmp(key)).ok();
         at.and_then(|at| labels.get(at)).is_some_and(|(_, known)| known == value)
     })
-}
-
-impl Engine {
-    /// Answers for candidates of a negotiation: a node fits about which a party has not answered yet, whatever the policy makes of
-    /// its silence.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::answer`], but a node that is not in the cache fails the query only where none is, and beyond
-    /// [`UNKNOWN_NODES`](crate::limits::UNKNOWN_NODES) of them.
-    pub fn answer_candidates_on(&self, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
-        self.answer_with_unknown(Unknown::FailsForCandidates, snapshot, query)
-    }
-
-    /// The pod of a query as negotiations know it, and the names of the parties whose pod selectors match it. A negotiation that is made
-    /// of these keeps its answers where predicates look for them.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::answer`], where the pod is not in the cache.
-    pub fn negotiated_pod(&self, snapshot: &Arc<Snapshot>, pod: &PodRef) -> Result<(Pod, Vec<Arc<str>>), Error> {
-        let running = self.running_on(snapshot);
-        Ok(self.subject(pod, &running.policy)?.context(snapshot, Batch::All).negotiated_pod())
-    }
 }

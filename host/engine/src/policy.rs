@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! settings      fields of its document that need no module
+//! running       a policy that answers, with its cached verdicts
 //! replace       the swap of the active policy, with what is kept over it
 //! refusal       why a document did not become active
 //! last_reload   how the last reload ended
@@ -13,6 +14,7 @@
 mod last_reload;
 mod refusal;
 pub(crate) mod replace;
+pub(crate) mod running;
 mod settings;
 mod warnings;
 
@@ -25,7 +27,6 @@ use nodesift_sandbox::limits::{EXTRA_MEMORY_BYTES, FILTER_TIME_WEIGHT, GUEST_MEM
 use nodesift_sandbox::wire::allocation::Allocation;
 use nodesift_sandbox::{Extra, Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
 
-use crate::Context;
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change, is_by_size};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, THROTTLE_FROM};
@@ -33,6 +34,7 @@ use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
 use crate::set_aside::{Earlier, Owner};
 use crate::throttle::{CallTimer, Throttle, Turn};
+use crate::{Context, Error};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
@@ -61,7 +63,7 @@ pub struct ActivePolicy {
 
 impl ActivePolicy {
     /// The first policy of a process, with nothing but predicates. Pods that ask for what none of them evaluates are rejected.
-    pub fn of(scheduler_names: Vec<String>, predicates: Vec<ActivePredicate>) -> Self {
+    pub fn new(scheduler_names: Vec<String>, predicates: Vec<ActivePredicate>) -> Self {
         Self {
             generation: 1,
             scheduler_names,
@@ -96,6 +98,18 @@ impl ActivePolicy {
             Some(accounting) => of_predicates.with(&accounting.selection()),
             None => of_predicates,
         }
+    }
+
+    /// Checks that the policy has all predicates of these names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownPredicate`], for the first that it does not have.
+    pub(crate) fn check_names(&self, names: &[String]) -> Result<(), Error> {
+        let is_known = |name: &&String| self.predicates.iter().any(|predicate| *predicate.name == **name);
+        let Some(unknown) = names.iter().find(|name| !is_known(name)) else { return Ok(()) };
+        let known: Vec<&str> = self.predicates.iter().map(|predicate| &*predicate.name).collect();
+        Err(Error::UnknownPredicate { predicate: unknown.clone(), known: known.join(", ") })
     }
 
     /// Its accounting component, as the cache's writer calls it.

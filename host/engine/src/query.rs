@@ -5,9 +5,13 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::limits::SAMPLE_ROWS;
+use crate::Error;
+use crate::facts::Batch;
+use crate::limits::{SAMPLE_ROWS, UNKNOWN_NODES};
+use crate::options::Unknown;
 use crate::policy::Phase;
 use nodesift_cache::metadata::PodRecord;
+use nodesift_cache::{Row, Snapshot};
 use nodesift_object::Pod;
 
 /// Pods to evaluate against one snapshot.
@@ -29,10 +33,40 @@ pub struct Query {
 }
 
 impl Query {
-    /// Which nodes pods fit in the phase of placing them, and the first predicate that rejects each of the others.
-    pub fn of(pods: Vec<PodRef>) -> Self {
+    /// Asks which nodes pods fit in the phase of placing them, and for the first predicate that rejects each of the others.
+    pub fn new(pods: impl IntoIterator<Item = PodRef>) -> Self {
         let (nodes, phase, depth) = (Nodes::All, Phase::Allocate, Depth::FirstFailure);
-        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new() }
+        Self { pods: pods.into_iter().collect(), nodes, phase, depth, deadline: None, skip: Vec::new() }
+    }
+
+    /// Sets the nodes to evaluate; by default all.
+    #[must_use]
+    pub fn with_nodes(self, nodes: Nodes) -> Self {
+        Self { nodes, ..self }
+    }
+
+    /// Sets the phase whose predicates run; by default that of placing pods.
+    #[must_use]
+    pub fn with_phase(self, phase: Phase) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// Sets how much the answer contains; by default the first failure of each node.
+    #[must_use]
+    pub fn with_depth(self, depth: Depth) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sets when the request ends; by default only the budget of each call limits it.
+    #[must_use]
+    pub fn with_deadline(self, deadline: impl Into<Option<Instant>>) -> Self {
+        Self { deadline: deadline.into(), ..self }
+    }
+
+    /// Sets the names of predicates that are not evaluated; by default none.
+    #[must_use]
+    pub fn with_skip(self, skip: Vec<String>) -> Self {
+        Self { skip, ..self }
     }
 }
 
@@ -83,6 +117,33 @@ pub enum Nodes {
     Named(Vec<String>),
     /// Nodes of the snapshot in row order, until enough fit.
     Enough(Sample),
+}
+
+impl Nodes {
+    /// The rows of the nodes, and the names that are unknown. Named nodes are deduplicated and sorted by name. A limit selects among
+    /// all rows.
+    pub(crate) fn batch(&self, snapshot: &Snapshot, unknown: Unknown) -> Result<(Batch, Vec<String>), Error> {
+        let Self::Named(names) = self else { return Ok((Batch::All, Vec::new())) };
+        let mut rows: Vec<Row> = Vec::with_capacity(names.len());
+        let mut missing = Vec::new();
+        for name in names {
+            match snapshot.node_row(name) {
+                Some(row) => rows.push(row),
+                None if missing.len() > UNKNOWN_NODES => break,
+                None => missing.push(name.clone()),
+            }
+        }
+        if let Some(node) = missing.first()
+            && (unknown == Unknown::Fails || rows.is_empty() || missing.len() > UNKNOWN_NODES)
+        {
+            return Err(Error::UnknownNode { node: node.clone() });
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        rows.sort_unstable_by_key(|row| snapshot.node_name(*row));
+        rows.dedup();
+        Ok((Batch::Rows(rows.into()), missing))
+    }
 }
 
 /// A limit on feasible nodes, as kube-scheduler samples nodes. Each pod of the query starts at the same row, wraps around after

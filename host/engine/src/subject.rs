@@ -9,8 +9,10 @@ use nodesift_object::Pod;
 use crate::accounting::Asked;
 use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, PolicySettings};
+use crate::query::PodRef;
 use crate::selectors::Selectors;
 use crate::throttle::Throttle;
+use crate::{Engine, Error};
 
 /// The pod of a query.
 #[derive(Debug, Clone)]
@@ -44,7 +46,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// A pod of the cache, for predicates of a policy, evaluated at a time.
-    pub(crate) fn of_record(record: &PodRecord, policy: &ActivePolicy, now: i64) -> Self {
+    pub(crate) fn from_record(record: &PodRecord, policy: &ActivePolicy, now: i64) -> Self {
         // By this policy, whatever the cache has: the pod may be of a later state of it than the snapshot.
         let Asked { account, refusal } = match &policy.accounting {
             Some(accounting) => accounting.ask(&record.facts, record.account.as_ref()),
@@ -68,7 +70,7 @@ impl Subject {
     }
 
     /// A pod that need not be in the cache, for predicates of a policy, evaluated at a time.
-    pub(crate) fn of_object(pod: &Pod, policy: &ActivePolicy, now: i64) -> Self {
+    pub(crate) fn from_object(pod: &Pod, policy: &ActivePolicy, now: i64) -> Self {
         let node_name = Some(pod.spec.node_name.as_str()).filter(|name| !name.is_empty()).map(Arc::from);
         let facts = Arc::new(metadata::pod_selecting(pod, &policy.selection()));
         let Asked { account, refusal } = match &policy.accounting {
@@ -100,17 +102,38 @@ impl Subject {
     pub(crate) fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Context {
         let (snapshot, facts) = (Arc::clone(snapshot), Arc::clone(&self.facts));
         let context = Context::new(snapshot, facts, self.node_name.clone(), batch);
-        let context = context.named(Arc::clone(&self.pod), Arc::clone(&self.uid)).at(self.now);
-        let context = context.refusing(self.refusal.clone()).negotiated(self.is_negotiated);
-        let context = context.throttled_by(&self.throttle).with_settings(Arc::clone(&self.settings));
-        context.selecting(self.selectors.clone())
+        let context = context.with_owner(Arc::clone(&self.pod), Arc::clone(&self.uid)).with_now(self.now);
+        let context = context.with_refusal(self.refusal.clone()).with_negotiated(self.is_negotiated);
+        let context = context.with_throttle(&self.throttle).with_settings(Arc::clone(&self.settings));
+        context.with_selectors(self.selectors.clone())
+    }
+}
+
+impl Engine {
+    /// The pod of a query, with the facts that the policy selects.
+    pub(crate) fn subject(&self, pod: &PodRef, policy: &ActivePolicy) -> Result<Subject, Error> {
+        if let PodRef::Whole(pod) = pod {
+            return Ok(Subject::from_object(pod, policy, self.clock.now()));
+        }
+        Ok(Subject::from_record(&*self.record(pod)?, policy, self.clock.now()))
+    }
+
+    /// The facts about the pod of a query and every row of a snapshot, as predicates of the policy that decides about it read them. A
+    /// negotiation of the [`Context::negotiated_pod`] keeps its answers where predicates look for them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownPod`] or [`Error::OtherVersion`] where the pod is not in the cache.
+    pub fn context(&self, snapshot: &Arc<Snapshot>, pod: &PodRef) -> Result<Context, Error> {
+        let running = self.running_on(snapshot);
+        Ok(self.subject(pod, &running.policy)?.context(snapshot, Batch::All))
     }
 }
 
 impl Context {
     /// The facts about a pod, which need not be in the cache, and a batch of rows of a snapshot, as an engine with this policy reads them
     /// at a time in seconds since 1970-01-01T00:00:00Z.
-    pub fn of_pod(pod: &Pod, policy: &ActivePolicy, now: i64, snapshot: &Arc<Snapshot>, batch: Batch) -> Self {
-        Subject::of_object(pod, policy, now).context(snapshot, batch)
+    pub fn for_pod(pod: &Pod, policy: &ActivePolicy, now: i64, snapshot: &Arc<Snapshot>, batch: Batch) -> Self {
+        Subject::from_object(pod, policy, now).context(snapshot, batch)
     }
 }

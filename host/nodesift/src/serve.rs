@@ -136,8 +136,8 @@ async fn serve(
     let mut registry = Registry::default();
     let writer = opened.writer;
     let reuse = if args.verify_reuse { Reuse::Verified } else { Reuse::On };
-    let engine = opened.engine.keeping_at_most(args.verdict_cache_bytes);
-    let engine = engine.counting(engine::Metrics::register(&mut registry)).reusing(reuse);
+    let engine = opened.engine.with_store_bytes(args.verdict_cache_bytes);
+    let engine = engine.with_metrics(engine::Metrics::register(&mut registry)).with_reuse(reuse);
     let engine = Arc::new(engine);
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let Listeners { unix, socket_file, tcp, probes } = Listeners::bind(args, socket).await?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use allocation_counter::{AllocationInfo, measure};
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{Engine, PodRef, Query, Reuse};
+use nodesift_engine::{Engine, Options, PodRef, Query, Reuse};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;
@@ -26,12 +26,12 @@ fn main() {
     for &nodes in sizes {
         let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
         let (mut writer, reader) = cluster(shape);
-        let engines = [Reuse::Off, Reuse::On].map(|reuse| engine(&reader).reusing(reuse));
+        let engines = [Reuse::Off, Reuse::On].map(|reuse| engine(&reader).with_reuse(reuse));
         for (name, json) in PENDING {
             let query = question(json);
             let [cold, warm] = engines.each_ref().map(|engine| {
                 (0..WARM_UP).for_each(|_| {
-                    engine.answer(&query).unwrap();
+                    engine.answer(&query, Options::default()).unwrap();
                     // The writer maintains the columns that readers have requested from its next publication on.
                     writer.publish();
                 });
@@ -46,7 +46,7 @@ fn main() {
 }
 
 fn once(engine: &Engine, query: &Query) -> AllocationInfo {
-    measure(|| drop(std::hint::black_box(engine.answer(query).unwrap())))
+    measure(|| drop(std::hint::black_box(engine.answer(query, Options::default()).unwrap())))
 }
 
 fn cluster(shape: Shape) -> (Writer, Reader) {
@@ -72,5 +72,5 @@ fn engine(reader: &Reader) -> Engine {
 
 fn question(json: &str) -> Query {
     let pod: Pod = serde_json::from_str(json).unwrap();
-    Query::of(vec![PodRef::Whole(Box::new(pod))])
+    Query::new([PodRef::Whole(Box::new(pod))])
 }

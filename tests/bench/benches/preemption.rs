@@ -17,7 +17,7 @@ use nodesift_cache::{self as cache, OverlayBuilder};
 use nodesift_dev::measure::events::{FullNode, VICTIMS};
 use nodesift_dev::measure::pods::question;
 use nodesift_dev::measure::{Testbed, timed};
-use nodesift_engine::{NodeVictims, PodRef, Reprieve, ReprieveOutcome};
+use nodesift_engine::{NodeVictims, Options, PodRef, Reprieve, ReprieveOutcome};
 use nodesift_fixtures::synthetic::Shape;
 
 #[cfg(feature = "jemalloc")]
@@ -37,7 +37,7 @@ fn main() {
     println!("{} nodes, {} pods; victims {VICTIMS}", testbed.nodes(), testbed.pods());
     for template in testbed.templates() {
         // As a core does, which filters first; afterwards most verdicts are cached.
-        engine.answer(&question(template)).unwrap();
+        engine.answer(&question(template), Options::default()).unwrap();
         for start in [0, VICTIMS / 2, VICTIMS - 1] {
             let (taken, index) = full.measure(&engine, template, start, rounds).unwrap();
             println!("pod {}, start {start:>2}: index {index:?} in {:.1} µs", template.name(), micros(taken));
@@ -46,12 +46,12 @@ fn main() {
 
     let asked = nodes_with_all_their_pods(&testbed);
     for template in testbed.templates() {
-        engine.answer(&question(template)).unwrap();
+        engine.answer(&question(template), Options::default()).unwrap();
         let mut victims = 0;
         let taken = median(rounds.div_ceil(100), || {
             let pod = PodRef::Uid(template.uids()[0].clone());
             let query = Reprieve { pod, nodes: asked.clone(), deadline: None, skip: Vec::new() };
-            let answer = engine.reprieve_on(&engine.snapshot(), &query).unwrap();
+            let answer = engine.reprieve(&query, &engine.snapshot()).unwrap();
             let kept = |outcome: &Result<ReprieveOutcome, _>| match outcome {
                 Ok(ReprieveOutcome::Fits { kept }) => kept.len(),
                 _ => 0,

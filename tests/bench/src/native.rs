@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use nodesift_engine::Context;
+use anyhow::Context as _;
+use nodesift_engine::{ActivePredicate, Context, Engine, Mode, PodAnswer, Query};
 use nodesift_sandbox as sandbox;
-use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sdk::native;
 
 use crate::Bridge;
@@ -48,15 +48,30 @@ pub fn filter(name: &str) -> Option<Filter> {
     Some(filter)
 }
 
-/// Evaluates with the native predicate of this name, as a [`nodesift_engine::StandIn`]. A predicate that is not built in is a
-/// fault.
+/// The answer about each pod of a query over all nodes of the newest snapshot, by native predicates in place of those of the active
+/// policy. Facts and conjunction are the engine's.
 ///
 /// # Errors
 ///
-/// If there is no built-in predicate of this name.
-pub fn judge(name: &str, context: &Arc<Context>) -> Result<sandbox::Verdict, Fault> {
-    let missing = || Fault { kind: FaultKind::Configure, detail: format!("{name} is not built in") };
-    let filter = filter(name).ok_or_else(missing)?;
+/// If a pod is not in the cache, or a predicate of the policy is not built in.
+pub fn answer(engine: &Engine, query: &Query) -> anyhow::Result<Vec<PodAnswer>> {
+    let (snapshot, policy) = (engine.snapshot(), engine.policy());
+    let decides =
+        |predicate: &&ActivePredicate| predicate.mode == Mode::Enforce && predicate.phases.contains(query.phase);
+    let predicates: Vec<&ActivePredicate> = policy.predicates.iter().filter(decides).collect();
+    let answer = |pod| {
+        let context = Arc::new(engine.context(&snapshot, pod)?);
+        let verdict =
+            |predicate: &&ActivePredicate| Ok((Arc::clone(&predicate.name), verdict(&predicate.name, &context)?));
+        let verdicts: Vec<_> = predicates.iter().map(verdict).collect::<anyhow::Result<_>>()?;
+        Ok(PodAnswer::from_verdicts(&context, verdicts))
+    };
+    query.pods.iter().map(answer).collect()
+}
+
+/// The verdict of the native predicate of this name over the rows of a context.
+fn verdict(name: &str, context: &Arc<Context>) -> anyhow::Result<sandbox::Verdict> {
+    let filter = filter(name).with_context(|| format!("{name} is not built in"))?;
     let rows = context.rows() as usize;
     let verdict = native::with_facts(Rc::new(Bridge(Arc::clone(context))), || filter(rows));
     Ok(as_checked(verdict))
@@ -98,7 +113,7 @@ mod tests {
     use nodesift::cluster;
     use nodesift_cache as cache;
     use nodesift_dev::measure::{Testbed, pods};
-    use nodesift_engine::{PodAnswer, Reuse};
+    use nodesift_engine::{Options, Reuse};
     use nodesift_fixtures::synthetic::Shape;
 
     use super::*;
@@ -106,15 +121,15 @@ mod tests {
     #[test]
     fn whole_answers_are_the_same_natively() {
         let (writer, reader) = cache::new();
-        let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap().reusing(Reuse::Off);
+        let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap().with_reuse(Reuse::Off);
         let shape = Shape { nodes: 700, pods_per_node: 10, seed: 3 };
         let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
         for template in testbed.templates() {
             let question = pods::question(template);
             let says = |pod: &PodAnswer| (Arc::clone(&pod.feasible), Arc::clone(&pod.failures), pod.faults.len());
-            let sandboxed = engine.answer(&question).unwrap();
-            let natively = engine.answer_with(&judge, &question).unwrap();
-            let [sandboxed, natively] = [sandboxed, natively].map(|answer| says(answer.pods.first().unwrap()));
+            let sandboxed = engine.answer(&question, Options::default()).unwrap();
+            let natively = answer(&engine, &question).unwrap();
+            let [sandboxed, natively] = [sandboxed.pods, natively].map(|pods| says(pods.first().unwrap()));
             assert_eq!(sandboxed, natively, "pod {}", template.name());
             assert!(!sandboxed.0.is_empty() && !sandboxed.1.is_empty() && sandboxed.2 == 0, "{sandboxed:?}");
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use nodesift_engine::{PodRef, Query};
+use nodesift_engine::{Options, PodRef, Query};
 use nodesift_object::Kind;
 use nodesift_sandbox::fault::FaultKind;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ fn the_last_account_is_kept_or_not_as_the_policy_says() {
 fn ask(world: &World, pod: &Value) -> nodesift_engine::PodAnswer {
     let whole = PodRef::Whole(Box::new(serde_json::from_value(pod.clone()).unwrap()));
     let known = PodRef::Uid(pod["metadata"]["uid"].as_str().unwrap().to_owned());
-    let mut answers = world.engine.answer(&Query::of(vec![whole, known])).unwrap().pods;
+    let mut answers = world.engine.answer(&Query::new([whole, known]), Options::default()).unwrap().pods;
     let (known, whole) = (answers.pop().unwrap(), answers.pop().unwrap());
     assert_eq!((known.feasible.len(), &known.message), (whole.feasible.len(), &whole.message));
     whole

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use nodesift_cache::{self as cache, Identity};
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Engine, Nodes, Options, PodRef, Query};
 use nodesift_object::Object;
 use nodesift_policy::Policy;
 use nodesift_source::Loader;
@@ -363,15 +363,8 @@ fn history(seed: u64, policy: &Policy, met: &mut Met) {
 /// The names of the nodes that NeonFit rejects, each with the plugin's text.
 fn rejected(engine: &Engine, pod: &Value) -> Vec<String> {
     let Object::Pod(pod) = object(pod) else { panic!("a pod") };
-    let query = Query {
-        pods: vec![PodRef::Whole(pod)],
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: None,
-        skip: Vec::new(),
-    };
-    let answer = engine.answer(&query).unwrap();
+    let query = Query::new([PodRef::Whole(pod)]);
+    let answer = engine.answer(&query, Options::default()).unwrap();
     let of_pod = &answer.pods[0];
     assert!(of_pod.faults.is_empty(), "{:?}", of_pod.faults);
     let mut rejected = Vec::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use nodesift_engine::{ActivePolicy, PodRef, Query};
+use nodesift_engine::{ActivePolicy, Options, PodRef, Query};
 use serde_json::{Value, json};
 
 use super::world::{World, activate, granting, node, pod, taken, until};
@@ -56,11 +56,11 @@ fn a_reload_amid_a_storm_of_events_mixes_no_accounts() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let whole = PodRef::Whole(Box::new(serde_json::from_value(asked.clone()).unwrap()));
-                let query = Query::of(vec![whole, PodRef::Uid("u-asked".to_owned())]);
+                let query = Query::new([whole, PodRef::Uid("u-asked".to_owned())]);
                 let mut answers = [0, 0];
                 while !is_over.load(Ordering::Relaxed) {
                     // One that was taken before the policy is older than it, and asked again.
-                    let Ok(answer) = world.engine.answer(&query) else { continue };
+                    let Ok(answer) = world.engine.answer(&query, Options::default()) else { continue };
                     // The first policy, and each second one after it, counts.
                     let counts = answer.policy_generation % 2 == 1;
                     let (cpu, sum) = taken(&answer.snapshot)["n"];

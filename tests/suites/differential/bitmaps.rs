@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nodesift_api::{Age, response};
 use nodesift_cache::Snapshot;
-use nodesift_engine::{Engine, PodRef, Query};
+use nodesift_engine::{Engine, Options, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_proto::RowNames;
 use nodesift_proto::v1::{Bitmaps, Detail, FilterResponse};
@@ -45,7 +45,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
             snapshots.push(engine.snapshot());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let query = Query::of(vec![PodRef::Whole(Box::new(mirror::pod(&pod)))]);
+                let query = Query::new([PodRef::Whole(Box::new(mirror::pod(&pod)))]);
                 // Sometimes from an earlier snapshot, like an answer that is overtaken by a publication.
                 let age = if random.u8(0..4) == 0 { random.usize(0..snapshots.len()) } else { 0 };
                 let snapshot = &snapshots[snapshots.len() - 1 - age];
@@ -70,7 +70,7 @@ fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
 }
 
 fn ask(engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query, bitmaps: Option<Bitmaps>) -> FilterResponse {
-    let answer = engine.answer_on(snapshot, query).expect("an answer");
+    let answer = engine.answer(query, Options::on(snapshot)).expect("an answer");
     response::filter(&answer, Age::default(), Detail::Nodes, bitmaps.as_ref())
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use nodesift_engine::{Clock, Depth, Engine, Metrics, Nodes, Phase, PodRef, Query, Reuse};
+use nodesift_engine::{Clock, Depth, Engine, Metrics, Nodes, Options, PodRef, Query, Reuse};
 use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_policy::Policy;
@@ -201,8 +201,8 @@ fn ask(
         true => PodRef::Uid(text(pod, "metadata.uid").to_owned()),
         false => PodRef::Whole(Box::new(mirror::pod(pod))),
     };
-    let query = Query { pods: vec![pod], nodes, phase: Phase::Allocate, depth, deadline: None, skip: Vec::new() };
-    match engine.answer(&query) {
+    let query = Query::new([pod]).with_nodes(nodes).with_depth(depth);
+    match engine.answer(&query, Options::default()) {
         Ok(answer) => comparison::differences(&Answered::new(&answer), expected, &names, depth),
         Err(error) => vec![error.to_string()],
     }
@@ -232,6 +232,6 @@ fn engine(policy: &Policy, mirror: &Mirror, reuse: Reuse, time: &Arc<AtomicI64>)
     let active = nodesift_policy::activate(policy, 1, &runtime).expect("the policy can be loaded");
     let time = Arc::clone(time);
     let clock = Clock::new(move || time.load(Ordering::Relaxed));
-    let engine = Engine::new(mirror.reader(), active, runtime).reusing(reuse).timed_by(clock);
-    (engine.counting(Metrics::register(&mut registry)), registry)
+    let engine = Engine::new(mirror.reader(), active, runtime).with_reuse(reuse).with_clock(clock);
+    (engine.with_metrics(Metrics::register(&mut registry)), registry)
 }

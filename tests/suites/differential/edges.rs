@@ -1,7 +1,7 @@
 //! Edges that random clusters seldom have: sizes that 64 bits do not hold in bytes, selectors that do not parse, more
 //! resources and longer texts than usual. The engine compared with the reference on clusters made for each.
 
-use nodesift_engine::{Code, Cycle, Depth, Engine, Nodes, Phase, PodRef, Query, Reuse, RowsByName};
+use nodesift_engine::{Code, Cycle, Depth, Engine, Nodes, Options, Phase, PodRef, Query, Reuse, RowsByName};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::key;
 use nodesift_fixtures::random::Event;
@@ -98,7 +98,7 @@ impl World {
         let policy = default_policy();
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(cluster.objects());
-        let engine = engine(&policy, &mirror).reusing(Reuse::Verified);
+        let engine = engine(&policy, &mirror).with_reuse(Reuse::Verified);
         let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
         Self { cluster, mirror, engine, filters: filters::named(&names) }
     }
@@ -294,10 +294,8 @@ fn a_very_long_name_in_a_reason_costs_no_other_node_its_verdict() {
         }
         let world = World::new(&objects);
         let pod = mirror::pod(&using(&["c"]));
-        let pods = vec![PodRef::Whole(Box::new(pod))];
-        let (phase, depth) = (Phase::Allocate, Depth::Each);
-        let query = Query { pods, nodes: Nodes::All, phase, depth, deadline: None, skip: Vec::new() };
-        let answer = world.engine.answer(&query).expect("an answer");
+        let query = Query::new([PodRef::Whole(Box::new(pod))]).with_depth(Depth::Each);
+        let answer = world.engine.answer(&query, Options::default()).expect("an answer");
         let pod = &answer.pods[0];
         assert!(pod.faults.is_empty(), "{:?}", pod.faults);
         let name = |row| answer.snapshot.node_name(row).to_owned();
@@ -317,10 +315,10 @@ fn a_very_long_name_in_a_reason_costs_no_other_node_its_verdict() {
         assert_eq!(world.explain(&using(&["c"])).together.feasible, expected, "the reference agrees");
         // The error of a node that was not asked about ends no cycle.
         let cycle = |names: &[&String]| {
-            let pods = vec![PodRef::Whole(Box::new(mirror::pod(&using(&["c"]))))];
             let nodes = Nodes::Named(names.iter().copied().cloned().collect());
-            let query = Query { pods, nodes, phase, depth, deadline: None, skip: Vec::new() };
-            world.engine.answer(&query).expect("an answer").pods[0].cycle
+            let pod = PodRef::Whole(Box::new(mirror::pod(&using(&["c"]))));
+            let query = Query::new([pod]).with_nodes(nodes).with_depth(Depth::Each);
+            world.engine.answer(&query, Options::default()).expect("an answer").pods[0].cycle
         };
         let (failing, fitting) = ("n0".to_owned(), &expected[0]);
         assert_eq!(cycle(&[fitting]), Cycle::EachNode);

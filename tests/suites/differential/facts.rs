@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::Selection;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Answer, Cycle, Depth, Engine, Metrics, Mode, Nodes, OnError, OverlaySpec, Phase,
-    Phases, PodRef, PolicySettings, Query, Reuse, RowsByName,
+    ActivePolicy, ActivePredicate, Answer, Cycle, Engine, Metrics, Mode, Nodes, OnError, Options, OverlaySpec, Phases,
+    PodRef, PolicySettings, Query, Reuse, RowsByName,
 };
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
@@ -131,10 +131,10 @@ fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
     };
     let policy = ActivePolicy {
         settings: Arc::new(PolicySettings { on_unsupported: OnError::Ignore, ..PolicySettings::default() }),
-        ..ActivePolicy::of(vec!["default-scheduler".to_owned()], vec![predicate])
+        ..ActivePolicy::new(vec!["default-scheduler".to_owned()], vec![predicate])
     };
-    let engine = Engine::new(mirror.reader(), policy, runtime).reusing(Reuse::Verified);
-    (engine.counting(Metrics::register(&mut registry)), registry)
+    let engine = Engine::new(mirror.reader(), policy, runtime).with_reuse(Reuse::Verified);
+    (engine.with_metrics(Metrics::register(&mut registry)), registry)
 }
 
 /// Follows one history of a probe.
@@ -166,14 +166,15 @@ fn follow(seed: u64, probe: &Probe) -> Done {
                 0 => Nodes::Named(names.iter().filter(|_| random.bool()).cloned().collect()),
                 _ => Nodes::All,
             };
-            let answer =
-                engine.answer(&query(pod, nodes.clone())).unwrap_or_else(|error| panic!("{}: {error}", place()));
+            let answer = engine
+                .answer(&query(pod, nodes.clone()), Options::default())
+                .unwrap_or_else(|error| panic!("{}: {error}", place()));
             compare(probe, &plain, pod, &nodes, &answer, &mut done, &place);
             done.queries += 1;
             if random.u8(0..3) == 0 {
                 let (spec, changed) = overlay(&mut random, &mut history, &plain, &mirror);
                 let snapshot = engine.overlay_snapshot(&spec).unwrap_or_else(|error| panic!("{}: {error}", place()));
-                let answer = engine.answer_on(&snapshot, &query(pod, Nodes::All));
+                let answer = engine.answer(&query(pod, Nodes::All), Options::on(&snapshot));
                 let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", place()));
                 let place = || format!("{}, overlay {spec:?}", place());
                 compare(probe, &changed, pod, &Nodes::All, &answer, &mut done, &place);
@@ -185,9 +186,7 @@ fn follow(seed: u64, probe: &Probe) -> Done {
 }
 
 fn query(pod: &Value, nodes: Nodes) -> Query {
-    let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-    Query { pods, nodes, phase, depth, deadline: None, skip: Vec::new() }
+    Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))]).with_nodes(nodes)
 }
 
 /// Assumes a pending pod on a node, or forgets one that may be assumed; and publishes.

@@ -35,7 +35,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Engine, Nodes, Options, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;
@@ -187,8 +187,8 @@ fn ask_and_compare(
     let some: Vec<String> = names.iter().step_by(step).cloned().collect();
     let ask = |nodes: Nodes, depth: Depth| {
         let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
-        let query = Query { pods: vec![pod], nodes, phase, depth, deadline: None, skip: Vec::new() };
-        Answered::new(&engine.answer(&query).expect("an answer"))
+        let query = Query::new([pod]).with_nodes(nodes).with_phase(phase).with_depth(depth);
+        Answered::new(&engine.answer(&query, Options::default()).expect("an answer"))
     };
     let mut differences = Vec::new();
     differences.extend(comparison::differences(&ask(Nodes::All, Depth::Each), explanation, &names, Depth::Each));

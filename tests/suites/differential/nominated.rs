@@ -124,7 +124,7 @@ fn history(seed: u64, policy: &Policy) -> Tally {
     let mut history = History::new(seed);
     let mut mirror = Mirror::new(policy.scheduler_names.clone());
     mirror.load(history.cluster.objects());
-    let engine = engine(policy, &mirror).reusing(Reuse::Verified);
+    let engine = engine(policy, &mirror).with_reuse(Reuse::Verified);
     for round in 0..ROUNDS {
         mirror.follow(&history.advance());
         mirror.follow(&nominate(&mut random, &mut history));

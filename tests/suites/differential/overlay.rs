@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nodesift_cache::OverlayError;
-use nodesift_engine::{Depth, Engine, Error, Nodes, OverlaySpec, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Engine, Error, Options, OverlaySpec, PodRef, Query};
 use nodesift_fixtures::cluster::{Cluster, is_over};
 use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::{Event, History};
@@ -130,16 +130,9 @@ fn an_overlay_waits_for_what_is_changing_this_moment() {
 }
 
 fn ask(engine: &Engine, what_if: &OverlaySpec, pod: &Value, depth: Depth) -> Answered {
-    let query = Query {
-        pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth,
-        deadline: None,
-        skip: Vec::new(),
-    };
+    let query = Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))]).with_depth(depth);
     let snapshot = engine.overlay_snapshot(what_if).expect("an overlay of existing objects");
-    Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))
+    Answered::new(&engine.answer(&query, Options::on(&snapshot)).expect("an answer"))
 }
 
 /// Whether a pod is neither bound nor terminated.

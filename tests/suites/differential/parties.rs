@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use nodesift_engine::{Code, Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
+use nodesift_engine::{Code, Engine, Metrics, Nodes, Options, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_fixtures::json::{is_set, key, label, list, name, text};
 use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_negotiation::{Subject, Suitability};
@@ -138,8 +138,8 @@ fn engine(mirror: &Mirror) -> (Engine, Registry) {
     let mut policy = Policy::read(POLICY, "parties", Path::new(""), &builtins).expect("a policy");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     let active = nodesift_policy::activate(&policy, 1, &runtime).expect("the policy can be loaded");
-    let engine = Engine::new(mirror.reader(), active, runtime).reusing(Reuse::Verified);
-    (engine.counting(Metrics::register(&mut registry)), registry)
+    let engine = Engine::new(mirror.reader(), active, runtime).with_reuse(Reuse::Verified);
+    (engine.with_metrics(Metrics::register(&mut registry)), registry)
 }
 
 /// A pod of the cluster, in one team or another.
@@ -172,7 +172,8 @@ fn say(
         done.taken_back += 1;
     } else {
         let Some(pod) = some_pod(random, history) else { return };
-        let (negotiated, selected_by) = engine.negotiated_pod(&engine.snapshot(), &whole(&pod)).expect("a whole pod");
+        let (negotiated, selected_by) =
+            engine.context(&engine.snapshot(), &whole(&pod)).expect("a whole pod").negotiated_pod();
         let policy = engine.policy();
         let party = &policy.settings.parties[random.usize(0..policy.settings.parties.len())].party;
         let Some((subject, _)) = party.seat(&negotiated, &selected_by) else { return };
@@ -214,12 +215,11 @@ fn ask(
     } else {
         Nodes::All
     };
-    let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-    let query = Query { pods: vec![whole(pod)], nodes, phase, depth, deadline: None, skip: Vec::new() };
+    let query = Query::new([whole(pod)]).with_nodes(nodes);
     let is_negotiated = random.u8(0..4) == 0;
     let answer = match is_negotiated {
-        true => engine.answer_candidates_on(&snapshot, &query),
-        false => engine.answer_on(&snapshot, &query),
+        true => engine.answer(&query, Options::on(&snapshot).for_candidates()),
+        false => engine.answer(&query, Options::on(&snapshot)),
     };
     let answer = match answer {
         Ok(answer) => answer,
@@ -230,7 +230,7 @@ fn ask(
     if let Some(fault) = of_pod.faults.iter().find(|fault| fault.fault.kind != FaultKind::Unsupported) {
         return Some(format!("{fault:?}"));
     }
-    let (negotiated, _) = engine.negotiated_pod(&snapshot, &whole(pod)).expect("a whole pod");
+    let (negotiated, _) = engine.context(&snapshot, &whole(pod)).expect("a whole pod").negotiated_pod();
     let seats = seats(history, pod, &negotiated.template);
     done.alone += u64::from(seats.is_empty());
     let expected: BTreeMap<String, BTreeSet<String>> =

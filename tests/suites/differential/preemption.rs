@@ -4,7 +4,7 @@
 //! There are `NODESIFT_PREEMPTION_CASES` (300) cases, of a few fixed [`seeds`](super::seeds) and of new ones. A difference
 //! names its seed, which reproduces it.
 
-use nodesift_engine::{Candidate, Engine, FaultReport, Metrics, PodRef, Preemption, Query, Reuse};
+use nodesift_engine::{Candidate, Engine, FaultReport, Metrics, Options, PodRef, Preemption, Query, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, list, name, text};
 use nodesift_fixtures::random::{Event, History};
@@ -91,7 +91,7 @@ fn history(seed: u64) -> Tally {
     let mut mirror = Mirror::new(policy.scheduler_names.clone());
     mirror.load(history.cluster.objects());
     let mut registry = Registry::default();
-    let engine = engine(&policy, &mirror).reusing(Reuse::Verified).counting(Metrics::register(&mut registry));
+    let engine = engine(&policy, &mirror).with_reuse(Reuse::Verified).with_metrics(Metrics::register(&mut registry));
     for round in 0..ROUNDS {
         mirror.follow(&history.advance());
         mirror.follow(&make_some_static(&mut random, &mut history.cluster));
@@ -100,7 +100,7 @@ fn history(seed: u64) -> Tally {
             let before = explain(&history.cluster, &pod, &filters);
             // As a core does: it filters first and preempts if the pod fits no node. The cached verdicts are then used.
             if random.bool() {
-                engine.answer(&about(&pod)).expect("an answer");
+                engine.answer(&about(&pod), Options::default()).expect("an answer");
             }
             for node in nodes(&mut random, &history.cluster, &before, number >= PODS) {
                 let (victims, no_ops) = victims(&mut random, &history.cluster, &node);
@@ -141,8 +141,7 @@ fn kept(registry: &Registry) -> u64 {
 }
 
 fn about(pod: &Value) -> Query {
-    let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query::of(pods)
+    Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))])
 }
 
 /// Replaces some pods on nodes by static pods. Whether a pod is static is decided when it is first seen.
@@ -226,7 +225,7 @@ impl Case<'_> {
             candidates: vec![candidate],
             deadline: None,
         };
-        let answer = engine.preempt(&query).expect("an answer");
+        let answer = engine.preempt(&query, &engine.snapshot()).expect("an answer");
         let is_ignored = |fault: &FaultReport| fault.fault.kind == FaultKind::Unsupported;
         assert!(answer.faults.iter().all(is_ignored), "{:?}", answer.faults);
         answer.outcomes[0].index

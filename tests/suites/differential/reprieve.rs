@@ -5,7 +5,7 @@
 //! and some of the pods of each as victims; some with nominated pods and skipped predicates. A difference names its seed, which reproduces
 //! it.
 
-use nodesift_engine::{Engine, NodeVictims, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
+use nodesift_engine::{Engine, NodeVictims, Options, PodRef, Query, Reprieve, ReprieveOutcome, Reuse};
 use nodesift_engine::{FaultReport, ReprieveError};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{key, name, text};
@@ -117,14 +117,14 @@ fn history(seed: u64) -> Tally {
     let mut history = History::new(seed);
     let mut mirror = Mirror::new(policy.scheduler_names.clone());
     mirror.load(history.cluster.objects());
-    let engine = engine(&policy, &mirror).reusing(Reuse::Verified);
+    let engine = engine(&policy, &mirror).with_reuse(Reuse::Verified);
     for round in 0..ROUNDS {
         mirror.follow(&history.advance());
         for _ in 0..PODS {
             let pod = history.asked_pod();
             // As a core does: it filters first and preempts if the pod fits no node.
             if random.bool() {
-                engine.answer(&about(&pod)).expect("an answer");
+                engine.answer(&about(&pod), Options::default()).expect("an answer");
             }
             let nodes = nodes(&mut random, &history.cluster);
             let situation = Situation::of(&mut random, &history.cluster, &filters);
@@ -147,8 +147,7 @@ fn history(seed: u64) -> Tally {
 }
 
 fn about(pod: &Value) -> Query {
-    let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-    Query::of(pods)
+    Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))])
 }
 
 /// Different nodes with some of their pods in random order. A few are not there, or have a victim of another node.
@@ -177,7 +176,7 @@ fn ask(engine: &Engine, pod: &Value, nodes: &[NodeVictims], situation: &Situatio
     let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
     let snapshot = engine.nominating(&engine.snapshot(), &situation.nominated).expect("all pods are there");
     let query = Reprieve { pod, nodes: nodes.to_vec(), deadline: None, skip: situation.skip.clone() };
-    let answer = engine.reprieve_on(&snapshot, &query);
+    let answer = engine.reprieve(&query, &snapshot);
     let answer = answer.expect("an answer");
     let is_ignored = |fault: &FaultReport| fault.fault.kind == FaultKind::Unsupported;
     assert!(answer.faults.iter().all(is_ignored), "{:?}", answer.faults);

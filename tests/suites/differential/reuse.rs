@@ -11,7 +11,7 @@ mod world;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use nodesift_engine::{Engine, PodRef, Query};
+use nodesift_engine::{Engine, Options, PodRef, Query};
 
 use super::seeds::Seeds;
 use super::{FIXED_PART, cases, cases_from_environment, from_environment};
@@ -91,7 +91,9 @@ fn follow(seed: u64, events: u64) -> Done {
             let (query, pod) = world.question_about();
             done.yielding += u64::from(yields(&engine, &query));
             let place = || format!("seed {seed}, event {}", world.events);
-            let answer = engine.answer(&query).unwrap_or_else(|error| panic!("{}: {error}\n  {query:?}", place()));
+            let answer = engine
+                .answer(&query, Options::default())
+                .unwrap_or_else(|error| panic!("{}: {error}\n  {query:?}", place()));
             done.queries += 1;
             // The engine has compared cached verdicts with its own fresh ones; both could be wrong alike.
             if let Some(differences) = world.compare(&query, &pod, &answer) {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Answer, Depth, Nodes, OnError, Phase, PodRef, Query, RowsByName};
+use nodesift_engine::{Answer, OnError, Options, PodRef, Query, RowsByName};
 use nodesift_fixtures::random::History;
 use nodesift_policy::Policy;
 use nodesift_sandbox::fault::FaultKind;
@@ -141,15 +141,8 @@ fn compare(seed: u64, policies: [&Policy; 2], done: &mut Compared) {
         for _ in 0..PODS {
             let (labelled, with_affinity) = pods(&mut random, &history.asked_pod());
             let [custom, builtin] = [(&engines[0], &labelled), (&engines[1], &with_affinity)].map(|(engine, pod)| {
-                let query = Query {
-                    pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
-                    nodes: Nodes::All,
-                    phase: Phase::Allocate,
-                    depth: Depth::FirstFailure,
-                    deadline: None,
-                    skip: Vec::new(),
-                };
-                Codes::new(&engine.answer(&query).expect("an answer"))
+                let query = Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))]);
+                Codes::new(&engine.answer(&query, Options::default()).expect("an answer"))
             });
             let differ = || format!("seed {seed}, round {round}:\n{custom:?}\n{builtin:?}\npod {labelled}");
             assert!(custom.faults.is_empty() && custom == builtin, "{}", differ());

@@ -4,7 +4,7 @@
 use std::num::NonZero;
 
 use nodesift_cache::Row;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, Sample};
+use nodesift_engine::{Depth, Engine, Nodes, Options, PodAnswer, PodRef, Query, Reuse, Sample};
 use nodesift_fixtures::random::History;
 use serde_json::Value;
 
@@ -35,11 +35,11 @@ fn enough_nodes_are_those_of_a_walk_over_all() {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
-        let slow = engine(&policy, &mirror).reusing(Reuse::Off);
+        let slow = engine(&policy, &mirror).with_reuse(Reuse::Off);
         let engines = [
-            engine(&policy, &mirror).reusing(Reuse::Off),
+            engine(&policy, &mirror).with_reuse(Reuse::Off),
             engine(&policy, &mirror),
-            engine(&policy, &mirror).reusing(Reuse::Verified),
+            engine(&policy, &mirror).with_reuse(Reuse::Verified),
         ];
         for _ in 0..ROUNDS {
             mirror.follow(&history.advance());
@@ -85,11 +85,8 @@ struct Tally {
 }
 
 fn ask(engine: &Engine, pods: &[Value], nodes: Nodes, depth: Depth) -> Vec<PodAnswer> {
-    let pods = pods.iter().map(|pod| PodRef::Whole(Box::new(mirror::pod(pod)))).collect();
-    engine
-        .answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None, skip: Vec::new() })
-        .expect("an answer")
-        .pods
+    let pods = pods.iter().map(|pod| PodRef::Whole(Box::new(mirror::pod(pod))));
+    engine.answer(&Query::new(pods).with_nodes(nodes).with_depth(depth), Options::default()).expect("an answer").pods
 }
 
 /// Models an answer with a limit: walks over the rows from the start row until enough fit, and queries just those.

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Reuse};
+use nodesift_engine::{Depth, Engine, Options, PodRef, Query, Reuse};
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
@@ -88,7 +88,7 @@ fn nominated_pods_and_skipped_predicates_of_a_query_count_for_it_alone() {
         let mut history = History::new(seed);
         let mut mirror = Mirror::new(policy.scheduler_names.clone());
         mirror.load(history.cluster.objects());
-        let engine = engine(&policy, &mirror).reusing(Reuse::Verified);
+        let engine = engine(&policy, &mirror).with_reuse(Reuse::Verified);
         for round in 0..ROUNDS {
             mirror.follow(&history.advance());
             for _ in 0..PODS {
@@ -131,13 +131,7 @@ fn nominated_pods_and_skipped_predicates_of_a_query_count_for_it_alone() {
 
 fn ask(engine: &Engine, pod: &Value, situation: &Situation, depth: Depth) -> Answered {
     let snapshot = engine.nominating(&engine.snapshot(), &situation.nominated).expect("all pods are there");
-    let query = Query {
-        pods: vec![PodRef::Whole(Box::new(mirror::pod(pod)))],
-        nodes: Nodes::All,
-        phase: Phase::Allocate,
-        depth,
-        deadline: None,
-        skip: situation.skip.clone(),
-    };
-    Answered::new(&engine.answer_on(&snapshot, &query).expect("an answer"))
+    let query =
+        Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))]).with_depth(depth).with_skip(situation.skip.clone());
+    Answered::new(&engine.answer(&query, Options::on(&snapshot)).expect("an answer"))
 }

@@ -60,19 +60,27 @@ fn a_victim_that_changes_this_moment_is_looked_at_again_and_not_taken_for_nobody
     writer.publish();
     let engine = engine(reader);
     let query = question(&["victim"]);
-    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0));
+    assert_eq!(engine.preempt(&query, &engine.snapshot()).unwrap().outcomes[0].index, Some(0));
 
     let is_unsettled = |error: Error| matches!(error, Error::Overlay(OverlayError::Unsettled { .. }));
     writer.apply(PodRecord { terminating: true, ..record("victim") });
-    assert!(is_unsettled(engine.preempt(&query).unwrap_err()), "nothing was published meanwhile");
+    assert!(is_unsettled(engine.preempt(&query, &engine.snapshot()).unwrap_err()), "nothing was published meanwhile");
     writer.publish();
-    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "the next publication shows it");
+    assert_eq!(
+        engine.preempt(&query, &engine.snapshot()).unwrap().outcomes[0].index,
+        Some(0),
+        "the next publication shows it"
+    );
 
     // A removed pod still takes resources in the newest snapshot.
     writer.remove(&Identity::pod("victim"));
-    assert!(is_unsettled(engine.preempt(&query).unwrap_err()));
+    assert!(is_unsettled(engine.preempt(&query, &engine.snapshot()).unwrap_err()));
     writer.publish();
-    assert_eq!(engine.preempt(&query).unwrap().outcomes[0].index, Some(0), "there is room without it");
+    assert_eq!(
+        engine.preempt(&query, &engine.snapshot()).unwrap().outcomes[0].index,
+        Some(0),
+        "there is room without it"
+    );
 }
 
 #[test]
@@ -83,7 +91,7 @@ fn preemption_is_not_answered_from_a_cluster_as_it_is_not() {
     let engine = engine(reader);
     let what_if = OverlaySpec { removed: vec![PodRef::Uid("victim".to_owned())], ..OverlaySpec::default() };
     let supposed = engine.overlay_snapshot(&what_if).unwrap();
-    let refused = engine.preempt_on(&supposed, &question(&["victim"])).unwrap_err();
+    let refused = engine.preempt(&question(&["victim"]), &supposed).unwrap_err();
     assert!(matches!(refused, Error::PreemptionWithOverlay), "{refused}");
 }
 
@@ -101,7 +109,7 @@ fn very_many_victims_take_a_time_that_grows_with_their_number_and_not_with_its_s
     let candidates = vec![Candidate { node: "n".to_owned(), start: VICTIMS - 1, victims }];
     let query = Preemption { pod: PodRef::Whole(Box::new(pod("preemptor", None))), candidates, deadline: None };
     let started = Instant::now();
-    let answer = engine.preempt(&query).unwrap();
+    let answer = engine.preempt(&query, &engine.snapshot()).unwrap();
     let taken = started.elapsed();
     println!("{VICTIMS} victims in {taken:?}");
     assert!(answer.faults.is_empty(), "{:?}", answer.faults);

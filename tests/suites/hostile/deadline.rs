@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, Nodes, OnError, Phase, Phases, PodAnswer,
+    ActivePolicy, ActivePredicate, Breaker, Candidate, Depth, Engine, Error, OnError, Options, Phases, PodAnswer,
     PodRef, Preemption, Query, Reuse,
 };
 use nodesift_sandbox::fault::FaultKind;
@@ -59,7 +59,7 @@ fn engine_granting(guest: &Guest, on_error: OnError, grants: &Grants) -> Engine 
         breaker: Arc::new(Breaker::that_never_opens()),
         is_beside: false,
     };
-    let policy = ActivePolicy::of(Vec::new(), (0..PREDICATES).map(predicate).collect());
+    let policy = ActivePolicy::new(Vec::new(), (0..PREDICATES).map(predicate).collect());
     Engine::new(reader, policy, runtime)
 }
 
@@ -68,7 +68,7 @@ fn pod() -> PodRef {
 }
 
 fn query(deadline: Option<Instant>, depth: Depth) -> Query {
-    Query { pods: vec![pod()], nodes: Nodes::All, phase: Phase::Allocate, depth, deadline, skip: Vec::new() }
+    Query::new([pod()]).with_depth(depth).with_deadline(deadline)
 }
 
 /// Asserts that the request ends at its deadline and has no answer, in the median of some runs.
@@ -92,7 +92,7 @@ fn h28_the_deadline_of_a_request_ends_predicates_that_are_each_within_their_budg
     let engine = engine_without_reuse(&slow_but_within_its_budget(), OnError::Reject);
     // Without a deadline all of them run, which takes far longer.
     let start = Instant::now();
-    let answer = engine.answer(&query(None, Depth::Each)).unwrap();
+    let answer = engine.answer(&query(None, Depth::Each), Options::default()).unwrap();
     assert!(start.elapsed() > 2 * DEADLINE, "{:?}", start.elapsed());
     println!(
         "without a deadline: {:?}, {} faults",
@@ -100,13 +100,13 @@ fn h28_the_deadline_of_a_request_ends_predicates_that_are_each_within_their_budg
         answer.pods.iter().map(|pod| pod.faults.len()).sum::<usize>()
     );
     for depth in [Depth::FirstFailure, Depth::Each] {
-        ends_at_its_deadline(|deadline| engine.answer(&query(deadline, depth)).map(drop));
+        ends_at_its_deadline(|deadline| engine.answer(&query(deadline, depth), Options::default()).map(drop));
     }
 }
 
 /// An engine without cached verdicts: those of the first predicates would be cached, so that the query would soon be answered.
 fn engine_without_reuse(guest: &Guest, on_error: OnError) -> Engine {
-    engine(guest, on_error).reusing(Reuse::Off)
+    engine(guest, on_error).with_reuse(Reuse::Off)
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn h28_a_deadline_is_no_fault_that_a_failure_policy_could_turn_into_a_yes() {
     let _beside = beside_others();
     let engine =
         engine_without_reuse(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)"), OnError::Ignore);
-    ends_at_its_deadline(|deadline| engine.answer(&query(deadline, Depth::FirstFailure)).map(drop));
+    ends_at_its_deadline(|deadline| engine.answer(&query(deadline, Depth::FirstFailure), Options::default()).map(drop));
     ends_at_its_deadline(|deadline| {
         let candidates = vec![Candidate { node: "a".to_owned(), victims: vec!["gone".to_owned()], start: 0 }];
-        engine.preempt(&Preemption { pod: pod(), candidates, deadline }).map(drop)
+        engine.preempt(&Preemption { pod: pod(), candidates, deadline }, &engine.snapshot()).map(drop)
     });
 }
 
@@ -125,10 +125,10 @@ fn h28_a_deadline_is_no_fault_that_a_failure_policy_could_turn_into_a_yes() {
 fn a_request_that_is_over_calls_no_predicate_and_one_with_time_left_is_answered() {
     let _beside = beside_others();
     let engine = engine(&Guest::healthy(), OnError::Reject);
-    let over = engine.answer(&query(Some(Instant::now()), Depth::FirstFailure));
+    let over = engine.answer(&query(Some(Instant::now()), Depth::FirstFailure), Options::default());
     assert!(matches!(over, Err(Error::DeadlineExceeded)), "{over:?}");
     let later = Instant::now() + timeout::limit();
-    let answer = engine.answer(&query(Some(later), Depth::FirstFailure)).unwrap();
+    let answer = engine.answer(&query(Some(later), Depth::FirstFailure), Options::default()).unwrap();
     assert_eq!(answer.pods.first().unwrap().feasible.len(), 1);
 }
 
@@ -139,8 +139,8 @@ fn a_pod_of_several_that_takes_too_long_leaves_time_for_those_after_it() {
     let engine = engine_granting(&endless, OnError::Reject, &grants());
     let ask = |pods: usize| {
         let deadline = Some(Instant::now() + Duration::from_secs(4));
-        let query = Query { pods: (0..pods).map(|_| pod()).collect(), ..query(deadline, Depth::FirstFailure) };
-        engine.answer_known_on(&engine.snapshot(), &query)
+        let query = Query::new((0..pods).map(|_| pod())).with_deadline(deadline);
+        engine.answer(&query, Options::on(&engine.snapshot()).with_unknown_named())
     };
     let answer = ask(2).unwrap();
     let is_too_slow = |pod: &PodAnswer| matches!(pod.error.as_deref(), Some(Error::PodTooSlow { .. }));

@@ -8,7 +8,7 @@ use cpu_time::ThreadTime;
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Snapshot};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, Nodes, OnError, Phase, Phases, PodRef,
+    ActivePolicy, ActivePredicate, Batch, Breaker, Context, Depth, Engine, OnError, Options, Phases, PodRef,
     PolicySettings, Query, Reuse,
 };
 use nodesift_object::{Node, Pod};
@@ -300,23 +300,15 @@ fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
             runtime.load(&caller(&functions, &image(random), random.u32(..)).component(), default_grants()).unwrap(),
         ),
     };
-    let policy = ActivePolicy::of(Vec::new(), (0..30).map(|number| predicate(number, &mut random)).collect());
-    let engine = Engine::new(reader, policy, runtime).reusing(Reuse::Verified);
+    let policy = ActivePolicy::new(Vec::new(), (0..30).map(|number| predicate(number, &mut random)).collect());
+    let engine = Engine::new(reader, policy, runtime).with_reuse(Reuse::Verified);
     for round in 0..ROUNDS {
         // The arguments follow from the number of rows: one more node makes others of them.
         let node = json!({"metadata": {"name": format!("more-{round}"), "labels": {"zone": "z1"}}});
         writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
         writer.publish();
-        let pods = vec![PodRef::Whole(Box::new(pod()))];
-        let query = Query {
-            pods,
-            nodes: Nodes::All,
-            phase: Phase::Allocate,
-            depth: Depth::Each,
-            deadline: None,
-            skip: Vec::new(),
-        };
-        engine.answer(&query).unwrap();
+        let query = Query::new([PodRef::Whole(Box::new(pod()))]).with_depth(Depth::Each);
+        engine.answer(&query, Options::default()).unwrap();
     }
 }
 

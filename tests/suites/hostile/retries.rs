@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache as cache;
 use nodesift_cache::metadata;
-use nodesift_engine::{ActivePolicy, ActivePredicate, Engine, Mode, OnError, Phases, PodRef, Query, Reuse};
+use nodesift_engine::{ActivePolicy, ActivePredicate, Engine, Mode, OnError, Options, Phases, PodRef, Query, Reuse};
 use nodesift_sandbox::fault::FaultKind;
 use nodesift_sandbox::limits::{EXTRA_MEMORY_BYTES, FILTER_TIME_MIN, GUEST_MEMORY_BYTES};
 use nodesift_sandbox::{Grants, Lifetime, Module, Runtime};
@@ -37,15 +37,15 @@ fn serving(guest: &Guest) -> (Engine, Arc<Module>) {
         breaker: Arc::default(),
         is_beside: false,
     };
-    let policy = ActivePolicy::of(Vec::new(), vec![predicate]);
-    (Engine::new(reader, policy, runtime).reusing(Reuse::Off), module)
+    let policy = ActivePolicy::new(Vec::new(), vec![predicate]);
+    (Engine::new(reader, policy, runtime).with_reuse(Reuse::Off), module)
 }
 
 /// The fault of an answer about pods with this label; none where the node fits.
 fn fault_about(engine: &Engine, app: &str) -> Option<FaultKind> {
     let pod = json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": app}}});
     let pod = PodRef::Whole(serde_json::from_value(pod).unwrap());
-    let pods = engine.answer(&Query::of(vec![pod])).unwrap().pods;
+    let pods = engine.answer(&Query::new([pod]), Options::default()).unwrap().pods;
     assert_eq!(pods.len(), 1);
     let pod = pods.first().unwrap();
     let fault = pod.faults.first().map(|report| report.fault.kind);

@@ -7,7 +7,7 @@ mod world;
 
 use nodesift_cache::Identity;
 use nodesift_cache::metadata::{self, ClassRecord};
-use nodesift_engine::{Candidate, Cycle, Nodes, PodRef, Preemption, Query};
+use nodesift_engine::{Candidate, Cycle, Nodes, Options, PodRef, Preemption, Query};
 use nodesift_object::Kind;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use nodesift_tests::machine::beside_others;
@@ -80,9 +80,8 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
     };
     let asked = |world: &World, annotations: Value| {
         let pod = json!({"metadata": {"name": "p", "namespace": "default", "uid": "p", "annotations": annotations}});
-        let pods = vec![PodRef::Whole(Box::new(object(pod)))];
-        let query = Query::of(pods);
-        world.engine.answer(&query).unwrap().pods[0].cycle
+        let query = Query::new([PodRef::Whole(Box::new(object(pod)))]);
+        world.engine.answer(&query, Options::default()).unwrap().pods[0].cycle
     };
     let world = World::of_silver(&guest("tier"));
     assert_eq!(asked(&world, json!({})), Cycle::Rejected);
@@ -157,8 +156,13 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
     assert_eq!(world.fits(), ["n3"]);
     for (node, expected) in [("n1", None), ("n3", Some(0))] {
         let candidate = Candidate { node: node.to_owned(), victims: vec![node.to_owned()], start: 0 };
-        let answer =
-            world.engine.preempt(&Preemption { pod: pending(), candidates: vec![candidate], deadline: None }).unwrap();
+        let answer = world
+            .engine
+            .preempt(
+                &Preemption { pod: pending(), candidates: vec![candidate], deadline: None },
+                &world.engine.snapshot(),
+            )
+            .unwrap();
         assert!(answer.faults.is_empty(), "{:?}", answer.faults);
         assert_eq!(answer.outcomes[0].index, expected, "{node}");
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use nodesift_cache::{self as cache, SharedWriter, metadata};
 use nodesift_engine::limits::{QUARANTINE_FAULTS, SET_ASIDE_FAULTS, WARM_UP_TIME};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, Engine, Metrics, Mode, OnError, Phases, PodAnswer, PodRef, Query, WarmUp,
+    ActivePolicy, ActivePredicate, Engine, Metrics, Mode, OnError, Options, Phases, PodAnswer, PodRef, Query, WarmUp,
 };
 use nodesift_sandbox::Runtime;
 use nodesift_sandbox::fault::FaultKind;
@@ -56,15 +56,15 @@ impl World {
             breaker: Arc::default(),
             is_beside: false,
         };
-        let engine = Engine::new(reader, ActivePolicy::of(Vec::new(), vec![predicate]), runtime);
-        let engine = engine.counting(Metrics::register(&mut registry));
+        let engine = Engine::new(reader, ActivePolicy::new(Vec::new(), vec![predicate]), runtime);
+        let engine = engine.with_metrics(Metrics::register(&mut registry));
         Self { engine, registry, _writer: writer }
     }
 
     fn ask(&self) -> PodAnswer {
         let pod = json!({"metadata": {"name": "p", "namespace": "default"}});
-        let query = Query::of(vec![PodRef::Whole(serde_json::from_value(pod).unwrap())]);
-        self.engine.answer(&query).unwrap().pods.remove(0)
+        let query = Query::new([PodRef::Whole(serde_json::from_value(pod).unwrap())]);
+        self.engine.answer(&query, Options::default()).unwrap().pods.remove(0)
     }
 
     fn counted(&self, line: &str) -> u64 {

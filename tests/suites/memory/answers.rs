@@ -6,7 +6,7 @@ use std::time::Duration;
 use allocation_counter::{AllocationInfo, measure};
 use nodesift_cache::metadata;
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_engine::{Engine, PodRef, Query, Reuse};
+use nodesift_engine::{Engine, Options, PodRef, Query, Reuse};
 use nodesift_fixtures::synthetic::{PENDING, Shape};
 use nodesift_object::{Node, Pod};
 use nodesift_policy::Policy;
@@ -57,7 +57,7 @@ impl Cluster {
         let mut policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "default", Path::new(""), &builtins).unwrap();
         policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
         let active = nodesift_policy::activate(&policy, 1, &runtime).unwrap();
-        Engine::new(self.reader.clone(), active, runtime).reusing(reuse)
+        Engine::new(self.reader.clone(), active, runtime).with_reuse(reuse)
     }
 
     /// UIDs of the pods to place.
@@ -69,20 +69,21 @@ impl Cluster {
     pub(crate) fn evaluated(&mut self, engine: &Engine, uid: &str) -> AllocationInfo {
         let query = query(&[uid.to_owned()]);
         for _ in 0..WARM_UP {
-            engine.answer(&query).unwrap();
+            engine.answer(&query, Options::default()).unwrap();
             // The writer maintains the columns that readers have requested from its next publication on.
             self.writer.publish();
         }
         let mut is_whole = true;
-        let info = measure(|| is_whole = engine.answer(&query).unwrap().pods.iter().all(|pod| pod.faults.is_empty()));
+        let info = measure(|| {
+            is_whole = engine.answer(&query, Options::default()).unwrap().pods.iter().all(|pod| pod.faults.is_empty())
+        });
         assert!(is_whole, "an answer without faults");
         info
     }
 }
 
 pub(crate) fn query(uids: &[String]) -> Query {
-    let pods = uids.iter().map(|uid| PodRef::Uid(uid.clone())).collect();
-    Query::of(pods)
+    Query::new(uids.iter().map(|uid| PodRef::Uid(uid.clone())))
 }
 
 /// The list of pods and the name of each are the answer. To find the verdicts of all predicates, check that they are valid and
@@ -99,9 +100,9 @@ fn an_answer_from_cached_verdicts_allocates_nothing_but_itself() {
         for pods in 1..=cluster.uids().len() {
             let query = query(&cluster.uids()[..pods]);
             // Once more, because the first look-up notes that the verdicts are still valid.
-            engine.answer_cached(&snapshot, &query).expect("all verdicts are cached");
+            engine.answer_cached(&query, &snapshot).expect("all verdicts are cached");
             let mut answer = None;
-            let info = measure(|| answer = engine.answer_cached(&snapshot, &query));
+            let info = measure(|| answer = engine.answer_cached(&query, &snapshot));
             let answer = answer.expect("all verdicts are cached");
             println!("{pods} pods on {nodes} nodes: {} allocations of {} bytes", info.count_total, info.bytes_total);
             assert_eq!(info.count_total, 1 + pods as u64, "the list of pods, and their names");

@@ -16,7 +16,7 @@ use crate::admission::deadline::Deadline;
 use crate::{Error, Service, limits};
 use nodesift_cache::{Generation, Placed, Plan, PodHolds, Snapshot, Writer};
 use nodesift_engine::allocation::ClaimAllocation;
-use nodesift_engine::{self as engine, Depth, Nodes, OverlaySpec, Phase, PodAnswer, PodRef, Query};
+use nodesift_engine::{self as engine, Nodes, Options, OverlaySpec, PodAnswer, PodRef, Query};
 
 /// Result of the evaluation of a plan.
 pub(super) struct Found {
@@ -212,17 +212,11 @@ impl Service {
         needs: Needs,
         deadline: Option<Instant>,
     ) -> Result<u64, Error> {
-        let query = Query {
-            pods: vec![pod.clone()],
-            nodes: Nodes::Named(vec![plan.node.to_string()]),
-            phase: Phase::Allocate,
-            depth: Depth::FirstFailure,
-            deadline,
-            skip: Vec::new(),
-        };
+        let query =
+            Query::new([pod.clone()]).with_nodes(Nodes::Named(vec![plan.node.to_string()])).with_deadline(deadline);
         let answer = match needs.is_negotiated {
-            true => self.engine().answer_candidates_on(snapshot, &query)?,
-            false => self.engine().answer_on(snapshot, &query)?,
+            true => self.engine().answer(&query, Options::on(snapshot).for_candidates())?,
+            false => self.engine().answer(&query, Options::on(snapshot))?,
         };
         match answer.pods.first() {
             Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),

@@ -12,7 +12,7 @@ use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, Service};
-use nodesift_engine::{Answer, Depth, Engine, OverlaySpec, PodAnswer};
+use nodesift_engine::{Answer, Depth, Engine, Options, OverlaySpec, PodAnswer};
 
 /// Marker type of the call `Explain`.
 pub(crate) enum Explain {}
@@ -92,7 +92,7 @@ impl Call for Explain {
         let snapshot = overlay::snapshot(engine, &parsed.overlay, false)?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
-        let answer = engine.answer_known_on(&snapshot, query)?.of_known_pods()?;
+        let answer = engine.answer(query, Options::on(&snapshot).with_unknown_named())?.require_known_pod()?;
         let next_page_token = parsed.selection.next_page_token();
         Ok(Explanation { answer, age: staleness.age(), next_page_token, deadline, parties: Vec::new() })
     }

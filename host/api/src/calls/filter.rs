@@ -13,7 +13,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, limits};
-use nodesift_engine::{Answer, Depth, Engine, OverlaySpec, PodRef};
+use nodesift_engine::{Answer, Depth, Engine, Options, OverlaySpec, PodRef};
 
 /// Marker type of the call `Filter`.
 pub(crate) enum Filter {}
@@ -143,7 +143,7 @@ impl Call for Filter {
         }
         // What is wrong with the request is said where it is evaluated.
         let query = parsed.selection.on(engine, &snapshot).ok()?;
-        let answer = engine.answer_cached(&snapshot, query)?;
+        let answer = engine.answer_cached(query, &snapshot)?;
         let (age, detail, bitmaps) = (staleness.age(), parsed.detail, parsed.bitmaps);
         let outcomes = std::mem::take(&mut parsed.outcomes);
         Some(Filtered { answer, age, detail, bitmaps, next_page_token: String::new(), outcomes })
@@ -159,9 +159,9 @@ impl Call for Filter {
         let snapshot = overlay::nominating(engine, &snapshot, &parsed.nominated)?;
         parsed.selection.until(deadline);
         let query = parsed.selection.on(engine, &snapshot)?;
-        let answer = engine.answer_known_on(&snapshot, query)?;
+        let answer = engine.answer(query, Options::on(&snapshot).with_unknown_named())?;
         // Where the request has changed something, its outcomes have to arrive.
-        let answer = if parsed.outcomes.is_empty() { answer.of_known_pods()? } else { answer };
+        let answer = if parsed.outcomes.is_empty() { answer.require_known_pod()? } else { answer };
         Ok(Filtered {
             answer,
             age: staleness.age(),

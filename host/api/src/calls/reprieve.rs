@@ -66,7 +66,7 @@ impl Call for Reprieve {
     ) -> Result<ReprieveResponse, Error> {
         parsed.query.deadline = Some(deadline.for_engine());
         let snapshot = overlay::nominating(engine, &engine.snapshot(), &parsed.nominated)?;
-        let answer = engine.reprieve_on(&snapshot, &parsed.query)?;
+        let answer = engine.reprieve(&parsed.query, &snapshot)?;
         Ok(ReprieveResponse {
             version: Some(response::version(&answer.snapshot, answer.policy_generation, staleness.age())),
             nodes: answer.outcomes.into_iter().map(node).collect(),

@@ -119,14 +119,17 @@ impl Selection {
         at_most("pods", pods.len(), limits::REQUEST_PODS)?;
         at_most("skipped predicates", skip.len(), limits::REQUEST_SKIPPED)?;
         let pods = pods.into_iter().enumerate().map(|(at, pod)| evaluated_pod(&format!("pods[{at}]"), pod));
-        let pods = pods.collect::<Result<_, _>>()?;
+        let pods = pods.collect::<Result<Vec<_>, _>>()?;
         let nodes = match (nodes, sample(limit, start)?) {
             (Some(_), Some(_)) => return Err(Error::invalid("limit", "give either nodes or limit, not both")),
             (Some(subset), None) => Nodes::Named(subset.names),
             (None, Some(sample)) => Nodes::Enough(sample),
             (None, None) => Nodes::All,
         };
-        Ok(Self { query: Query { pods, nodes, phase, depth, deadline: None, skip }, pending })
+        Ok(Self {
+            query: Query::new(pods).with_nodes(nodes).with_phase(phase).with_depth(depth).with_skip(skip),
+            pending,
+        })
     }
 
     /// Ends the evaluation at the deadline.

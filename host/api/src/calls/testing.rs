@@ -34,7 +34,7 @@ pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
 /// A service whose policy has no predicates, over an empty cluster.
 pub(crate) fn idle() -> Service {
     let (writer, reader) = cache::new();
-    let policy = ActivePolicy::of(vec!["default-scheduler".to_owned()], Vec::new());
+    let policy = ActivePolicy::new(vec!["default-scheduler".to_owned()], Vec::new());
     let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
     Service::new(engine, SharedWriter::new(writer.into()), Readiness::default(), Settings::default())
 }

@@ -15,7 +15,7 @@ use crate::admission::staleness::Staleness;
 use crate::error::at_most;
 use crate::{Age, Error, limits};
 use nodesift_engine::{
-    self as engine, Answer, Candidate, Depth, Engine, Nodes, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome,
+    self as engine, Answer, Candidate, Engine, Nodes, Options, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome,
     Query,
 };
 
@@ -149,7 +149,7 @@ impl Call for PreFilterPredicates {
             return None;
         }
         let query = query(&request.allocation_key, Nodes::All, phase(request.allocate), None);
-        Some(PreFiltered::Evaluated(engine.answer_cached(&snapshot, &query)?, staleness.age()))
+        Some(PreFiltered::Evaluated(engine.answer_cached(&query, &snapshot)?, staleness.age()))
     }
 
     fn answer(
@@ -198,7 +198,7 @@ impl Call for PreemptionPredicates {
     ) -> Result<PreemptionPredicatesResponse, Error> {
         query.deadline = Some(deadline.for_engine());
         let nowhere = PreemptionPredicatesResponse { index: -1, ..PreemptionPredicatesResponse::default() };
-        let answer = match engine.preempt(query) {
+        let answer = match engine.preempt(query, &engine.snapshot()) {
             Ok(answer) => answer,
             Err(error) => return Ok(PreemptionPredicatesResponse { error: missing(error)?.to_owned(), ..nowhere }),
         };
@@ -228,14 +228,7 @@ fn phase(allocate: bool) -> Phase {
 
 fn query(key: &str, nodes: Nodes, phase: Phase, deadline: Option<Deadline>) -> Query {
     let deadline = deadline.map(Deadline::for_engine);
-    Query {
-        pods: vec![PodRef::Uid(key.to_owned())],
-        nodes,
-        phase,
-        depth: Depth::FirstFailure,
-        deadline,
-        skip: Vec::new(),
-    }
+    Query::new([PodRef::Uid(key.to_owned())]).with_nodes(nodes).with_phase(phase).with_deadline(deadline)
 }
 
 fn evaluate(
@@ -245,7 +238,7 @@ fn evaluate(
     phase: Phase,
     deadline: Deadline,
 ) -> Result<Answer, engine::Error> {
-    engine.answer(&query(key, nodes, phase, Some(deadline)))
+    engine.answer(&query(key, nodes, phase, Some(deadline)), Options::default())
 }
 
 /// The text for a pod that does not fit the one node it was evaluated on.

@@ -98,7 +98,7 @@ fn opening(
     let v1::NegotiateRequest { pod: _, consistency: _, order, candidates, deadline_ms, round_ms, supersedes } = request;
     let (snapshot, policy) = (service.reader().snapshot(), service.engine().policy());
     let known = PodRef::Known(Arc::clone(&subject.record));
-    let (pod, selected_by) = service.engine().negotiated_pod(&snapshot, &known)?;
+    let (pod, selected_by) = service.engine().context(&snapshot, &known)?.negotiated_pod();
     let claims = rules::claims(&snapshot, &subject.record);
     let owner = scope.rights.owner();
     if owner.class == Class::Remote && !subject.is_known && !pod.claims.is_empty() {

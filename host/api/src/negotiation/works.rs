@@ -25,7 +25,7 @@ use crate::transport::budget::ListenerClass;
 use crate::{Age, Error, Service, limits};
 use nodesift_cache::Reader;
 use nodesift_cache::metadata::PodRecord;
-use nodesift_engine::{self as engine, Answer, Engine, PodRef, Query};
+use nodesift_engine::{self as engine, Answer, Engine, Options, PodRef, Query};
 
 /// The pod of a negotiation.
 #[derive(Debug, Clone)]
@@ -253,7 +253,7 @@ impl Evaluation {
         if is_short && self.asked.selectors.is_empty() && candidates_are_filtered(&service.engine().policy()) {
             let cached = service.try_at_once(|engine| {
                 let snapshot = engine.snapshot();
-                let answer = engine.answer_cached(&snapshot, &self.query(service.reader(), None).ok()?)?;
+                let answer = engine.answer_cached(&self.query(service.reader(), None).ok()?, &snapshot)?;
                 Some(self.picked(engine, &answer, age))
             });
             if let Some(evaluated) = cached?.flatten() {
@@ -263,7 +263,7 @@ impl Evaluation {
         let scope = scope.renewed(service.settings().request_time);
         let (work, deadline, reader) = (Arc::clone(self), scope.deadline.for_engine(), service.reader().clone());
         let evaluated = service.evaluate(&scope, Size::Large, move |engine| {
-            let answer = engine.answer_candidates_on(&engine.snapshot(), &work.query(&reader, Some(deadline))?)?;
+            let answer = engine.answer(&work.query(&reader, Some(deadline))?, Options::default().for_candidates())?;
             Ok(work.picked(engine, &answer, age))
         });
         evaluated.await?.ok_or(Error::Internal)
@@ -276,7 +276,7 @@ impl Evaluation {
             (None, false) => PodRef::Known(Arc::clone(record)),
             (None, true) => return Err(engine::Error::UnknownPod { pod: record.uid.to_string() }.into()),
         };
-        Ok(Query { deadline, ..Query::of(vec![pod]) })
+        Ok(Query::new([pod]).with_deadline(deadline))
     }
 
     fn picked(&self, engine: &Engine, answer: &Answer, age: Age) -> Option<(Evaluated, v1::Version)> {

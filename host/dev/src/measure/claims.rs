@@ -14,7 +14,7 @@ use nodesift::cluster::compiler_of;
 use nodesift_cache::metadata::{self, ClaimRecord};
 use nodesift_cache::{Device, Identity, Reader, Row, SharedWriter, Writer};
 use nodesift_engine::selectors::{Answer, Selectors};
-use nodesift_engine::{ActivePolicy, Engine, Error, PodRef, Query};
+use nodesift_engine::{ActivePolicy, Engine, Error, Options, PodRef, Query};
 use nodesift_fixtures::synthetic::devices::{DRIVER, DeviceShape, PENDING, PendingPod, class_json};
 use nodesift_object::{Kind, Object, ResourceClaim};
 use nodesift_source::Loader;
@@ -166,7 +166,7 @@ fn replicas(shape: DeviceShape) -> u32 {
 
 /// The evaluation that is measured: which nodes fit a pod, and which predicate rejects each of the others.
 pub fn question(pod: &PendingPod) -> Query {
-    Query::of(vec![PodRef::Uid(pod.uid(0))])
+    Query::new([PodRef::Uid(pod.uid(0))])
 }
 
 /// Measures one pod. `uncached` reuses no verdicts, `caching` does; both read the cache of the cluster.
@@ -182,7 +182,7 @@ pub(crate) fn measure(
     rounds: Rounds,
 ) -> Result<ClaimTimes, Error> {
     let question = question(pod);
-    let answer = uncached.answer(&question)?;
+    let answer = uncached.answer(&question, Options::default())?;
     let feasible = answer.pods.first().map_or(0, |pod| pod.feasible.len());
     let cold = pods::time(uncached, &question, rounds.cold)?;
     pods::evaluate(caching, &question)?;
@@ -259,7 +259,7 @@ mod tests {
         let (bed, caching) = bed(true);
         let reader = bed.reader.clone();
         let uncached = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
-        let uncached = uncached.reusing(nodesift_engine::Reuse::Off);
+        let uncached = uncached.with_reuse(nodesift_engine::Reuse::Off);
         for pod in &PENDING {
             let times = measure(&bed, &uncached, &caching, pod, Rounds { cold: 2, warm: 2, changed: 2 }).unwrap();
             assert!([times.cold, times.warm, times.allocated].iter().all(|time| !time.is_zero()), "{times:?}");

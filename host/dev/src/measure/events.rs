@@ -65,8 +65,12 @@ impl FullNode {
         rounds: usize,
     ) -> Result<(Duration, Option<usize>), Error> {
         let question = self.question(template, start);
-        let index = engine.preempt(&question)?.outcomes.first().and_then(|outcome| outcome.index);
-        let times = timed(rounds, |_| Ok(()), |()| engine.preempt(&question).map(|answer| drop(black_box(answer))))?;
+        let index = engine.preempt(&question, &engine.snapshot())?.outcomes.first().and_then(|outcome| outcome.index);
+        let times = timed(
+            rounds,
+            |_| Ok(()),
+            |()| engine.preempt(&question, &engine.snapshot()).map(|answer| drop(black_box(answer))),
+        )?;
         Ok((times.median(), index))
     }
 }

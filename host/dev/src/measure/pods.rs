@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rounds::{Times, timed};
 use super::testbed::{Template, Testbed};
-use nodesift_engine::{Engine, Error, PodRef, Query};
+use nodesift_engine::{Engine, Error, Options, PodRef, Query};
 
 /// Number of rounds of each kind.
 #[derive(Debug, Clone, Copy)]
@@ -104,8 +104,7 @@ pub(crate) fn measure(
 
 /// The evaluation that is measured: which nodes fit a pod, and which predicate rejects each of the others.
 pub fn question(template: &Template) -> Query {
-    let pods = template.uids().first().map(|uid| PodRef::Uid(uid.clone())).into_iter().collect();
-    Query::of(pods)
+    Query::new(template.uids().first().map(|uid| PodRef::Uid(uid.clone())))
 }
 
 /// Evaluates until the cache maintains the counts that the pod needs. Returns the number of nodes that fit.
@@ -118,7 +117,7 @@ pub fn settle(testbed: &Testbed, engine: &Engine, question: &Query) -> Result<us
     // Counts built on demand become maintained with the next change.
     testbed.bind(None, 0);
     testbed.unbind();
-    let answer = engine.answer(question)?;
+    let answer = engine.answer(question, Options::default())?;
     Ok(answer.pods.first().map_or(0, |pod| pod.feasible.len()))
 }
 
@@ -127,7 +126,7 @@ pub(super) fn time(engine: &Engine, question: &Query, rounds: usize) -> Result<T
 }
 
 pub(super) fn evaluate(engine: &Engine, question: &Query) -> Result<(), Error> {
-    engine.answer(question).map(|answer| drop(black_box(answer)))
+    engine.answer(question, Options::default()).map(|answer| drop(black_box(answer)))
 }
 
 #[cfg(test)]
@@ -146,10 +145,10 @@ mod tests {
         let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
         for template in testbed.templates() {
             let question = question(template);
-            let cached = || engine.answer_cached(&engine.snapshot(), &question);
+            let cached = || engine.answer_cached(&question, &engine.snapshot());
             assert!(cached().is_none(), "pod {}: not evaluated yet", template.name());
             for round in 0..3 {
-                let answer = engine.answer(&question).unwrap();
+                let answer = engine.answer(&question, Options::default()).unwrap();
                 let again = cached().unwrap();
                 let content = |answer: &nodesift_engine::Answer| {
                     let pod = answer.pods.first().unwrap();
@@ -168,7 +167,7 @@ mod tests {
     fn every_figure_is_measured_for_every_pod() {
         let (writer, reader) = cache::new();
         let policy = cluster::PolicyArgs::default();
-        let uncached = cluster::engine(reader.clone(), &policy).unwrap().reusing(nodesift_engine::Reuse::Off);
+        let uncached = cluster::engine(reader.clone(), &policy).unwrap().with_reuse(nodesift_engine::Reuse::Off);
         let caching = cluster::engine(reader, &policy).unwrap();
         let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
         let testbed = Testbed::synthetic(writer, &uncached.policy().scheduler_names, shape, || ()).unwrap();

@@ -67,7 +67,7 @@ impl World {
 
     /// The facts about a pod and some rows.
     pub(super) fn context(&self, pod: &Pod, batch: Batch) -> Context {
-        Context::of_pod(pod, &self.policy, self.now, &self.snapshot, batch)
+        Context::for_pod(pod, &self.policy, self.now, &self.snapshot, batch)
     }
 
     /// Returns every row of the snapshot.

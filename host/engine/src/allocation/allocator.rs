@@ -22,7 +22,7 @@ impl Engine {
     ///
     /// [`Error::Allocation`] where the predicate gives none, is not there or fails, whatever its failure policy.
     /// [`Error::DeadlineExceeded`], [`Error::OlderThanPolicy`], [`Error::UnknownPod`] and [`Error::UnknownNode`] as for
-    /// [`Self::answer_on`].
+    /// [`Self::answer`].
     pub fn allocate(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -36,7 +36,7 @@ impl Engine {
         }
         let row = snapshot.node_row(node).ok_or_else(|| Error::UnknownNode { node: node.to_owned() })?;
         let subject = self.subject(pod, &running.policy)?;
-        let context = Arc::new(subject.context(snapshot, Batch::Rows([row].into())).until(deadline));
+        let context = Arc::new(subject.context(snapshot, Batch::Rows([row].into())).with_deadline(deadline));
         if !context.may_have_claims() {
             return Ok(Vec::new());
         }

@@ -64,7 +64,7 @@ pub(super) struct Toleration<'a> {
 }
 
 impl<'a> Toleration<'a> {
-    pub(super) fn of(toleration: &'a DeviceToleration) -> Self {
+    pub(super) fn new(toleration: &'a DeviceToleration) -> Self {
         let DeviceToleration { key, operator, value, effect, toleration_seconds } = toleration;
         Self { key, operator, value, effect, toleration_seconds: *toleration_seconds }
     }

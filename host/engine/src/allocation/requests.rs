@@ -1,4 +1,4 @@
-//! Requests of a claim, each with the alternative that was taken. Start at [`of_claim`].
+//! Requests of a claim, each with the alternative that was taken. Start at [`for_claim`].
 
 use nodesift_cache::metadata::ClaimRecord;
 use nodesift_object::claim::{DeviceRequest, DeviceToleration};
@@ -32,12 +32,12 @@ impl Taken<'_> {
 }
 
 /// The requests of a claim, by their numbers; `picks` are those of the claim. `None` where an alternative does not exist.
-pub(super) fn of_claim<'a>(claim: &'a ClaimRecord, picks: &[&Pick]) -> Option<Vec<Taken<'a>>> {
+pub(super) fn for_claim<'a>(claim: &'a ClaimRecord, picks: &[&Pick]) -> Option<Vec<Taken<'a>>> {
     let requests = claim.spec.requests.as_deref().unwrap_or_default();
-    (0..).zip(requests).map(|(number, request)| of_request(request, number, picks)).collect()
+    (0..).zip(requests).map(|(number, request)| taken(request, number, picks)).collect()
 }
 
-fn of_request<'a>(request: &'a DeviceRequest, number: u32, picks: &[&Pick]) -> Option<Taken<'a>> {
+fn taken<'a>(request: &'a DeviceRequest, number: u32, picks: &[&Pick]) -> Option<Taken<'a>> {
     let DeviceRequest { name, exactly, first_available } = request;
     let alternative = picks.iter().find(|pick| pick.request == number).map_or(0, |pick| pick.alternative);
     let is_alternative = !first_available.is_empty();
@@ -52,7 +52,7 @@ fn of_request<'a>(request: &'a DeviceRequest, number: u32, picks: &[&Pick]) -> O
 }
 
 /// The requests of a claim for extended resources.
-pub(super) fn of_new(claim: &NewClaim) -> Vec<Taken<'_>> {
+pub(super) fn for_new_claim(claim: &NewClaim) -> Vec<Taken<'_>> {
     let taken = claim.requests.iter().map(|request| Taken {
         base: &request.name,
         alternative: None,

@@ -41,7 +41,7 @@ pub fn results(context: &Context, row: Row, allocation: &Allocation) -> Result<V
     let mut results = Vec::new();
     for (number, claim) in (0..).zip(&resolved.named).filter(|(_, claim)| claim.allocation.is_none()) {
         let picks = picks_of(allocation, number)?;
-        let requests = requests::of_claim(claim, &picks).ok_or(AllocationError::Unknown("alternative"))?;
+        let requests = requests::for_claim(claim, &picks).ok_or(AllocationError::Unknown("alternative"))?;
         let (result, devices) = place.give(&picks, &requests, Some(claim))?;
         let (uid, claim) = (Arc::clone(&claim.uid), Some(Arc::clone(claim)));
         results.push(ClaimAllocation { claim, uid, result, devices, extended: None });
@@ -50,7 +50,7 @@ pub fn results(context: &Context, row: Row, allocation: &Allocation) -> Result<V
     match (&resolved.extended, allocation.extended.as_ref().filter(|claim| !claim.requests.is_empty())) {
         (_, None) if picks.is_empty() => {}
         (Some(extended), Some(new)) => {
-            let requests = requests::of_new(new);
+            let requests = requests::for_new_claim(new);
             let (result, devices) = place.give(&picks, &requests, None)?;
             let (uid, claim) = match extended {
                 ExtendedClaim::Known(claim) => (Arc::clone(&claim.uid), Some(Arc::clone(claim))),
@@ -218,7 +218,7 @@ fn device<'a>(pick: &'a Pick, request: &Taken<'a>, pool: &'a SeenPool, seen: &'a
         pool: &pool.name.name,
         device: &seen.device.name,
         admin_access: request.admin_access,
-        tolerations: request.tolerations.iter().map(Toleration::of).collect(),
+        tolerations: request.tolerations.iter().map(Toleration::new).collect(),
         binding_conditions: binding.map(|binding| texts(&binding.conditions)).unwrap_or_default(),
         binding_failure_conditions: binding.map(|binding| texts(&binding.failure_conditions)).unwrap_or_default(),
         share_id: pick.share.is_some().then(amount::share_id),

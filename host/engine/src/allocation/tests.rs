@@ -27,7 +27,7 @@ fn context(pod: Value, claims: &[Value], classes: &[Value], slices: &[Value]) ->
     let mut pod = pod;
     pod["metadata"] = json!({"name": "p", "namespace": "ns", "uid": "u"});
     let facts = Arc::new(metadata::pod_selecting(&read(&pod), &selection));
-    Context::new(reader.snapshot(), facts, None, Batch::All).named("p".into(), "u".into()).at(NOW)
+    Context::new(reader.snapshot(), facts, None, Batch::All).with_owner("p".into(), "u".into()).with_now(NOW)
 }
 
 fn claim(name: &str, devices: &Value) -> Value {

@@ -136,7 +136,7 @@ impl Conjunction {
         }
         self.groups = groups;
         self.feasible = Arc::new(match batch {
-            Batch::All => RowSet::of_words(open.into_words()),
+            Batch::All => RowSet::from_words(open.into_words()),
             Batch::Rows(_) => rows_at(Places::Bitmap(open.into_words()), batch, nodes),
         });
     }
@@ -213,7 +213,7 @@ impl Conjunction {
         let nodes = self.rows;
         let mut words = vec![0_u64; nodes.div_ceil(WORD)];
         rows.iter().for_each(|row| set_bit(&mut words, *row));
-        let selected = RowSet::of_words(words);
+        let selected = RowSet::from_words(words);
         let groups = self
             .groups
             .iter()
@@ -241,7 +241,7 @@ impl Conjunction {
             }
         };
         self.failures = self.groups.iter().map(failures).collect();
-        let pod_level = PodLevel::of(&self.verdicts, batch);
+        let pod_level = PodLevel::new(&self.verdicts, batch);
         // A rejection that no verdict contains may be an error too.
         let aborts = self.groups.iter().any(|group| group.failure.code == Code::Error);
         self.cycle = if aborts { pod_level.cycle().max(Cycle::Aborted) } else { pod_level.cycle() };
@@ -272,14 +272,14 @@ impl Conjunction {
 /// The rows at places of a batch.
 fn rows_at(places: Places, batch: &Batch, nodes: usize) -> RowSet {
     match (batch, places) {
-        (Batch::All, Places::Bitmap(words)) => RowSet::of_bits(words, nodes),
-        (Batch::All, Places::List(places)) => RowSet::of(places.into_iter().map(Row).collect(), nodes),
+        (Batch::All, Places::Bitmap(words)) => RowSet::from_bits(words, nodes),
+        (Batch::All, Places::List(places)) => RowSet::new(places.into_iter().map(Row).collect(), nodes),
         (Batch::Rows(rows), places) => {
             let mut found = Vec::new();
             places.for_each(|place| found.extend(rows.get(place)));
             // The rows of a subset are in the order of node names.
             found.sort_unstable();
-            RowSet::of(found, nodes)
+            RowSet::new(found, nodes)
         }
     }
 }

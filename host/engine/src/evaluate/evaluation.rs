@@ -9,7 +9,7 @@ use nodesift_sandbox::{Code, Codes, Failure, RowVerdict, Verdict};
 
 use super::Stop;
 use super::conjunction::Conjunction;
-use super::predicate_verdict::PredicateVerdict;
+use super::predicate_verdict::{PredicateVerdict, Scope};
 use super::row_set::RowSet;
 use crate::answer::{Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer};
 use crate::facts::{Batch, Context};
@@ -121,7 +121,7 @@ impl Evaluation {
                 predicate: Arc::clone(&verdict.predicate),
                 code: failure.code,
                 reasons: Arc::clone(&failure.reasons),
-                rows: Arc::new(RowSet::of(rows, nodes)),
+                rows: Arc::new(RowSet::new(rows, nodes)),
             }
         };
         let failures = groups.into_iter().map(group).collect();
@@ -175,6 +175,20 @@ impl Evaluation {
             conjunction.message().cloned(),
             self.with_nominated.clone(),
         )
+    }
+}
+
+impl PodAnswer {
+    /// The answer about a pod by verdicts of the caller over every row: one of each predicate that counts, in policy order. Benchmarks
+    /// measure the cost of the sandbox by the difference from [`Engine::answer`](crate::Engine::answer).
+    pub fn from_verdicts(context: &Context, verdicts: impl IntoIterator<Item = (Arc<str>, Verdict)>) -> Self {
+        let over_all = |(predicate, verdict)| {
+            let verdict = Arc::new(verdict);
+            PredicateVerdict { predicate, verdict, scope: Scope::AllRows }
+        };
+        let verdicts = verdicts.into_iter().map(over_all).collect();
+        let conjunction = Conjunction::new(verdicts, context.batch(), context.snapshot().node_count());
+        Evaluation::new(Arc::new(conjunction), Vec::new()).into_answer(Depth::FirstFailure, context.pod_key(), context)
     }
 }
 

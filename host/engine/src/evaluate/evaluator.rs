@@ -20,9 +20,6 @@ use crate::limits::INLINE_PREDICATES;
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
 
-/// A native function in place of the policy's wasm predicates. Its arguments are the name of the predicate and the facts.
-pub type StandIn<'a> = dyn Fn(&str, &Arc<Context>) -> Result<Verdict, Fault> + 'a;
-
 /// The predicates of one phase of a policy, and the store of their cached verdicts, if it may be used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
@@ -40,12 +37,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Leaves out the predicates with these names.
-    pub(crate) fn without(self, skip: &'a [String]) -> Self {
+    pub(crate) fn with_skip(self, skip: &'a [String]) -> Self {
         Self { skip, ..self }
     }
 
     /// Neither uses nor stores cached verdicts from now on.
-    pub(crate) fn fresh(self) -> Self {
+    pub(crate) fn without_store(self) -> Self {
         Self { store: None, ..self }
     }
 
@@ -87,20 +84,20 @@ impl<'a> Evaluator<'a> {
                 Err(fault) => {
                     let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize)?;
                     faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-                    (of_predicate(predicate, verdict, Scope::Batch), Lineage::NONE)
+                    (PredicateVerdict::new(predicate, verdict, Scope::Batch), Lineage::NONE)
                 }
             };
             verdicts.push(verdict);
             lineages.push(lineage);
         }
         // After the predicates: a row that one of them rejects has its reason, as in a scheduling cycle.
-        if let Some(unsupported) = Unsupported::of(context) {
+        if let Some(unsupported) = Unsupported::find(context) {
             verdicts.push(unsupported.verdict(self.on_unsupported(), context.rows() as usize, Scope::Batch));
             lineages.push(Lineage::NONE);
             faults.push(unsupported.report(self.on_unsupported()));
         }
         let conjunction = match (self.store, context.batch()) {
-            (Some(store), Batch::All) => store.conjunction(&lineages, verdicts, nodes),
+            (Some(store), Batch::All) => store.conjunction_or_combine(&lineages, verdicts, nodes),
             (_, batch) => Arc::new(Conjunction::new(verdicts, batch, nodes)),
         };
         Ok(Evaluation::new(conjunction, faults))
@@ -108,62 +105,24 @@ impl<'a> Evaluator<'a> {
 
     /// The evaluation over every row, if all verdicts and their conjunction are cached and valid; else `None`. No predicate is
     /// called. An evaluation with a fault is never cached.
-    pub(crate) fn cached(self, context: &Context) -> Option<Evaluation> {
+    pub(crate) fn lookup(self, context: &Context) -> Option<Evaluation> {
         let store = self.store?;
-        if Unsupported::of(context).is_some() {
+        if Unsupported::find(context).is_some() {
             return None;
         }
         // On the stack for as many predicates as the default policy has: with valid verdicts, only the answer is allocated.
         let mut verdicts: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
         let mut lineages: SmallVec<[_; INLINE_PREDICATES]> = SmallVec::new();
         for (place, predicate) in self.predicates() {
-            let cached = store.valid(place, predicate, context)?;
+            let cached = store.lookup(place, predicate, context)?;
             lineages.push(cached.lineage());
             verdicts.push(cached);
         }
-        let conjunction = store.cached_conjunction(&lineages, &verdicts, context.snapshot().node_count())?;
+        let conjunction = store.lookup_conjunction(&lineages, &verdicts, context.snapshot().node_count())?;
         store.count_hits(verdicts.len());
         self.predicates().for_each(|(_, predicate)| _ = predicate.counts.kept.inc());
         Some(Evaluation::new(conjunction, Vec::new()))
     }
-
-    /// Evaluates one pod over the context's batch, which must be every row, with a stand-in for the predicates.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Deadline`] where the stand-in reports that the request has ended.
-    pub(crate) fn evaluate_with(self, stand_in: &StandIn<'_>, context: &Arc<Context>) -> Result<Evaluation, Stop> {
-        let mut faults = Vec::new();
-        let evaluate = |(_, predicate): (usize, &ActivePredicate)| {
-            let verdict = match stand_in(&predicate.name, context) {
-                Ok(verdict) => verdict,
-                Err(fault) => {
-                    let (verdict, effect) = verdict_on_fault(predicate, &fault, context.rows() as usize)?;
-                    faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-                    verdict
-                }
-            };
-            Ok(of_predicate(predicate, verdict, Scope::AllRows))
-        };
-        let mut verdicts: Vec<PredicateVerdict> = self.predicates().map(evaluate).collect::<Result<_, Stop>>()?;
-        if let Some(unsupported) = Unsupported::of(context) {
-            verdicts.push(unsupported.verdict(self.on_unsupported(), context.rows() as usize, Scope::AllRows));
-            faults.push(unsupported.report(self.on_unsupported()));
-        }
-        let conjunction = Conjunction::new(verdicts, context.batch(), context.snapshot().node_count());
-        Ok(Evaluation::new(Arc::new(conjunction), faults))
-    }
-}
-
-/// Adds the name of the predicate to a verdict.
-pub(crate) fn of_predicate(predicate: &ActivePredicate, verdict: Verdict, scope: Scope) -> PredicateVerdict {
-    PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict: Arc::new(verdict), scope }
-}
-
-/// Adds the name of the predicate to a cached verdict.
-pub(crate) fn of_cached(predicate: &ActivePredicate, cached: &CachedVerdict) -> PredicateVerdict {
-    let verdict = Arc::clone(cached.verdict());
-    PredicateVerdict { predicate: Arc::clone(&predicate.name), verdict, scope: Scope::AllRows }
 }
 
 /// The cached verdict and its lineage. If there is none, the predicate is called and its verdict is cached.
@@ -174,16 +133,16 @@ fn reuse_or_call(
     context: &Arc<Context>,
     all_rows: &mut Option<Arc<Context>>,
 ) -> Result<(PredicateVerdict, Lineage), Fault> {
-    let found = |cached: &CachedVerdict| (of_cached(predicate, cached), cached.lineage());
+    let found = |cached: &CachedVerdict| (PredicateVerdict::from_cached(predicate, cached), cached.lineage());
     if matches!(context.batch(), Batch::All) {
-        return store.verdict(place, predicate, context).map(|cached| found(&cached));
+        return store.get_or_call(place, predicate, context).map(|cached| found(&cached));
     }
     let whole = Arc::clone(over_all_rows(context, all_rows));
     if predicate.module.is_cluster_wide() {
-        return store.verdict(place, predicate, &whole).map(|cached| found(&cached));
+        return store.get_or_call(place, predicate, &whole).map(|cached| found(&cached));
     }
     // For a subset of rows a cached verdict over all rows is used, but none is made: calling for a few rows is cheaper.
-    match store.cached(place, predicate, &whole) {
+    match store.lookup_or_patch(place, predicate, &whole) {
         Some(cached) => Ok(found(&cached)),
         None => call(predicate, context, all_rows).map(|verdict| (verdict, Lineage::NONE)),
     }
@@ -201,11 +160,11 @@ pub(crate) fn call(
 ) -> Result<PredicateVerdict, Fault> {
     let filter = |context: &Arc<Context>| predicate.filter(Arc::clone(context) as _, context);
     let Batch::Rows(rows) = context.batch() else {
-        return Ok(of_predicate(predicate, filter(context)?, Scope::AllRows));
+        return Ok(PredicateVerdict::new(predicate, filter(context)?, Scope::AllRows));
     };
     if predicate.module.is_cluster_wide() {
         let verdict = filter(over_all_rows(context, all_rows))?;
-        return Ok(of_predicate(predicate, verdict, Scope::AllRows));
+        return Ok(PredicateVerdict::new(predicate, verdict, Scope::AllRows));
     }
     let verdict = match filter(context)? {
         // The guest names places of the batch. The host uses rows of the snapshot.
@@ -218,7 +177,7 @@ pub(crate) fn call(
         }
         verdict => verdict,
     };
-    Ok(of_predicate(predicate, verdict, Scope::Batch))
+    Ok(PredicateVerdict::new(predicate, verdict, Scope::Batch))
 }
 
 /// The facts about every row, built when the first predicate needs them.

@@ -1,5 +1,5 @@
 //! Results for the pod as a whole: how far kube-scheduler's scheduling cycle gets, and its message for a pod that fits no
-//! node. Start at [`PodLevel::of`].
+//! node. Start at [`PodLevel::new`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct PodLevel<'a> {
 }
 
 impl<'a> PodLevel<'a> {
-    pub(super) fn of(verdicts: &'a [PredicateVerdict], batch: &Batch) -> Self {
+    pub(super) fn new(verdicts: &'a [PredicateVerdict], batch: &Batch) -> Self {
         let mut pod_level = Self { cycle: Cycle::EachNode, rejection: None, naming: None };
         for of_predicate in verdicts {
             match &*of_predicate.verdict {

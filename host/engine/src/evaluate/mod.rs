@@ -1,6 +1,7 @@
-//! Evaluation of one pod: the predicates of a phase in policy order, over the rows of a batch, combined.
+//! Evaluation of a query, pod by pod: the predicates of a phase in policy order, over the rows of a batch, combined.
 //!
 //! ```text
+//! query_run     one query, pod by pod; behind Engine::answer
 //! evaluator     calls predicates, or takes their verdicts from the store; start with Evaluator::evaluate
 //! unsupported   what a pod asks for that no predicate evaluates
 //! evaluation    the result for one pod, and how it becomes a part of the answer
@@ -19,6 +20,7 @@ pub(crate) mod evaluation;
 pub(crate) mod evaluator;
 mod message;
 pub(crate) mod predicate_verdict;
+pub(crate) mod query_run;
 pub(crate) mod row_set;
 pub(crate) mod rows_by_name;
 mod scan;

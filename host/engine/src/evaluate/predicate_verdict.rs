@@ -6,6 +6,8 @@ use nodesift_cache::Row;
 use nodesift_sandbox::{Failure, Verdict};
 
 use crate::facts::Batch;
+use crate::policy::ActivePredicate;
+use crate::reuse::CachedVerdict;
 
 /// The verdict of one predicate of the policy.
 #[derive(Debug, Clone)]
@@ -25,6 +27,16 @@ pub(crate) enum Scope {
 }
 
 impl PredicateVerdict {
+    pub(crate) fn new(predicate: &ActivePredicate, verdict: Verdict, scope: Scope) -> Self {
+        Self { predicate: Arc::clone(&predicate.name), verdict: Arc::new(verdict), scope }
+    }
+
+    /// A cached verdict of the predicate, which is over all rows.
+    pub(crate) fn from_cached(predicate: &ActivePredicate, cached: &CachedVerdict) -> Self {
+        let verdict = Arc::clone(cached.verdict());
+        Self { predicate: Arc::clone(&predicate.name), verdict, scope: Scope::AllRows }
+    }
+
     /// Why a row fails, by its place in the batch and its row.
     pub(crate) fn failure(&self, place: usize, row: Row) -> Option<&Failure> {
         self.verdict.failure_at(match self.scope {

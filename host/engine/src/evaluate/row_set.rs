@@ -41,20 +41,20 @@ impl RowSet {
     }
 
     /// The rows of a sorted list, out of `all` rows.
-    pub(crate) fn of(rows: Vec<Row>, all: usize) -> Self {
+    pub(crate) fn new(rows: Vec<Row>, all: usize) -> Self {
         let mut set = Self { form: Form::Few(rows) };
         set.widen(all);
         set
     }
 
     /// The rows of a bitmap.
-    pub(super) fn of_words(words: Vec<u64>) -> Self {
+    pub(super) fn from_words(words: Vec<u64>) -> Self {
         let len = words.iter().map(|word| word.count_ones() as usize).sum();
         Self { form: Form::Many(words, len) }
     }
 
     /// The rows of a bitmap out of `all` rows. Missing words at its end count as zero.
-    pub(super) fn of_bits(mut words: Vec<u64>, all: usize) -> Self {
+    pub(super) fn from_bits(mut words: Vec<u64>, all: usize) -> Self {
         let len: usize = words.iter().map(|word| word.count_ones() as usize).sum();
         let size = all.div_ceil(WORD);
         if len * size_of::<Row>() <= size * size_of::<u64>() {
@@ -131,7 +131,7 @@ impl RowSet {
             }
             Form::Many(words, _) => {
                 let others = others.bitmap(all);
-                Self::of_words(words.iter().zip(&others).map(|(word, other)| word & other).collect())
+                Self::from_words(words.iter().zip(&others).map(|(word, other)| word & other).collect())
             }
         }
     }
@@ -276,7 +276,7 @@ mod tests {
                 1 => (RowSet::all(all), (0..all).map(|row| Row(row as u32)).collect()),
                 _ => {
                     let model: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
-                    (RowSet::of(model.iter().copied().collect(), all), model)
+                    (RowSet::new(model.iter().copied().collect(), all), model)
                 }
             };
             for _ in 0..random.usize(0..300) {
@@ -293,14 +293,14 @@ mod tests {
             assert!(set.iter().eq(model.iter().copied()), "{set:?} and {model:?}");
             assert_eq!(set.len(), model.len());
             assert_eq!(set, model.iter().copied().collect());
-            assert_eq!(RowSet::of_words(set.bitmap(all)), set);
+            assert_eq!(RowSet::from_words(set.bitmap(all)), set);
             let mut words = set.bitmap(all);
             words.truncate(words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1));
-            assert_eq!(RowSet::of_bits(words, all), set);
+            assert_eq!(RowSet::from_bits(words, all), set);
             let first = Row(random.usize(0..all + 70) as u32);
             assert!(set.iter_from(first).eq(model.range(first..).copied()), "from {first:?}");
             let other: BTreeSet<Row> = (0..all).filter(|_| random.bool()).map(|row| Row(row as u32)).collect();
-            for other_set in [other.iter().copied().collect(), RowSet::of(other.iter().copied().collect(), all)] {
+            for other_set in [other.iter().copied().collect(), RowSet::new(other.iter().copied().collect(), all)] {
                 assert!(set.among(&other_set, all).iter().eq(model.intersection(&other).copied()));
             }
             let bytes = set.to_bytes();

@@ -6,7 +6,7 @@
 //! So does a pod of which the accounting component of the policy does not know what it takes, where the policy refuses such pods: the
 //! fault is [`FaultKind::Unaccounted`] then, under the name `accounting`.
 //!
-//! Start at [`Unsupported::of`]. A pod without claims costs one comparison, and one lookup per request where a DeviceClass
+//! Start at [`Unsupported::find`]. A pod without claims costs one comparison, and one lookup per request where a DeviceClass
 //! serves anything.
 
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub(crate) struct Unsupported {
 
 impl Unsupported {
     /// Requests of the context's pod that no predicate evaluates, over the context's batch; `None` where there are none.
-    pub(crate) fn of(context: &Context) -> Option<Self> {
+    pub(crate) fn find(context: &Context) -> Option<Self> {
         if let Some(text) = context.refusal() {
             let fault = Fault::new(FaultKind::Unaccounted, text);
             return Some(Self { predicate: ACCOUNTING, fault, rows: None });

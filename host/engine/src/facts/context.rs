@@ -90,9 +90,9 @@ impl Context {
         }
     }
 
-    /// Says the pod's name and UID, by which claims for its ephemeral volumes are found.
+    /// Sets the pod's name and UID, by which claims for its ephemeral volumes are found.
     #[must_use]
-    pub fn named(self, name: Arc<str>, uid: Arc<str>) -> Self {
+    pub fn with_owner(self, name: Arc<str>, uid: Arc<str>) -> Self {
         Self { owner: (name, uid), ..self }
     }
 
@@ -102,9 +102,9 @@ impl Context {
         Self { settings: Some(settings), ..self }
     }
 
-    /// Says what evaluates the selectors of devices.
+    /// Sets the evaluator of the selectors of devices.
     #[must_use]
-    pub fn selecting(self, selectors: Option<Arc<Selectors>>) -> Self {
+    pub fn with_selectors(self, selectors: Option<Arc<Selectors>>) -> Self {
         Self { selectors, ..self }
     }
 
@@ -113,9 +113,9 @@ impl Context {
         self.selectors.as_ref()
     }
 
-    /// Says who knows the namespaces that are throttled.
+    /// Sets who knows the namespaces that are throttled.
     #[must_use]
-    pub(crate) fn throttled_by(self, throttle: &Arc<Throttle>) -> Self {
+    pub(crate) fn with_throttle(self, throttle: &Arc<Throttle>) -> Self {
         let is_throttled = throttle.throttles(&self.pod.namespace);
         Self { throttle: Some(Arc::clone(throttle)), is_throttled, ..self }
     }
@@ -161,7 +161,7 @@ impl Context {
 
     /// Sets whether nodes are asked for as candidates of a negotiation, in which parties have yet to be asked.
     #[must_use]
-    pub fn negotiated(self, is_negotiated: bool) -> Self {
+    pub fn with_negotiated(self, is_negotiated: bool) -> Self {
         Self { is_negotiated, ..self }
     }
 
@@ -175,9 +175,9 @@ impl Context {
         self.settings().map_or(&[], |settings| &settings.parties)
     }
 
-    /// Says when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
+    /// Sets when the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z; at its beginning, where nobody says.
     #[must_use]
-    pub fn at(self, now: i64) -> Self {
+    pub fn with_now(self, now: i64) -> Self {
         Self { now, ..self }
     }
 
@@ -188,13 +188,13 @@ impl Context {
 
     /// Sets when the request ends: no predicate runs beyond it.
     #[must_use]
-    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
+    pub(crate) fn with_deadline(self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self }
     }
 
-    /// Says why no row fits the pod.
+    /// Sets why no row fits the pod.
     #[must_use]
-    pub(crate) fn refusing(self, refusal: Option<Arc<str>>) -> Self {
+    pub(crate) fn with_refusal(self, refusal: Option<Arc<str>>) -> Self {
         Self { refusal, ..self }
     }
 

@@ -34,7 +34,7 @@ use values::Values;
 impl Context {
     /// Columns of the devices that the rows see.
     pub(crate) fn devices_for(&self, query: &Query) -> Arc<wire::Devices> {
-        Arc::new(Projection::of(self, query, self.gathered()).columns())
+        Arc::new(Projection::new(self, query, self.gathered()).columns())
     }
 
     /// Columns of the devices that the rows see, with all expressions evaluated.
@@ -70,7 +70,7 @@ impl Context {
             self.for_each_row(|_, row| rows.push(row));
             // A throttled namespace has what is known.
             let time = if self.is_throttled() { Duration::ZERO } else { SELECTORS_TIME };
-            Box::new(Gathered::of(self.snapshot.devices(), &rows, time))
+            Box::new(Gathered::new(self.snapshot.devices(), &rows, time))
         })
     }
 }
@@ -98,12 +98,12 @@ struct Projection<'a> {
 }
 
 impl<'a> Projection<'a> {
-    fn of(context: &Context, query: &'a Query, gathered: &'a Gathered) -> Self {
+    fn new(context: &Context, query: &'a Query, gathered: &'a Gathered) -> Self {
         let pools = gathered.pools.len();
         Self {
             query,
             gathered,
-            kinds: Kinds::of(context, query, gathered),
+            kinds: Kinds::new(context, query, gathered),
             values: Values::new(&query.attributes),
             names: FxHashMap::default(),
             contents: Lists::with_capacity(pools),
@@ -139,7 +139,7 @@ impl<'a> Projection<'a> {
             list.clear();
             list.push(number(numbers.len()));
             list.extend(numbers.iter().map(|pool| self.content_of(*pool)));
-            self.values.of_situation(gathered.pools_of(pools).map(|pool| &*pool.pool), &mut list);
+            self.values.push_situation(gathered.pools_of(pools).map(|pool| &*pool.pool), &mut list);
             let (place, is_new) = known.number_of(&list);
             if is_new {
                 let (contents, values) = list.get(1..).unwrap_or_default().split_at(numbers.len());
@@ -221,7 +221,7 @@ impl<'a> Projection<'a> {
         let pool = &*gathered.pool;
         content.extend([self.driver(&pool.name.driver), pool.state as u32]);
         content.extend([number(pool.devices.len()), number(pool.counters.len())]);
-        content.extend(gathered.devices().map(|(place, seen)| self.kinds.of_device(place, seen)));
+        content.extend(gathered.devices().map(|(place, seen)| self.kinds.number(place, seen)));
         content.extend(pool.devices.iter().map(|seen| u32::from(in_use(seen))));
         for counter in &pool.counters {
             content.extend(numbers(counter.total));

@@ -1,5 +1,5 @@
 //! Devices that the rows of a batch see, gathered once for all questions of a call: which rows see the same pools, their devices,
-//! and the results of selectors on them. Start at [`Gathered::of`].
+//! and the results of selectors on them. Start at [`Gathered::new`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub(super) struct Answers {
 
 impl Gathered {
     /// Gathers the pools that rows see. `time` is the processor time for expressions whose outcomes for the devices are not known.
-    pub(super) fn of(table: &Devices, rows: &[Row], time: Duration) -> Self {
+    pub(super) fn new(table: &Devices, rows: &[Row], time: Duration) -> Self {
         let (seen, listed) = (Vec::with_capacity(rows.len()), Lists::with_capacity(rows.len()));
         let mut gathered = Self { seen, listed, time, ..Self::default() };
         let mut by_address: FxHashMap<usize, u32> = FxHashMap::default();
@@ -155,14 +155,14 @@ impl Gathered {
             Some(selectors) => {
                 let devices = self.pools.iter().flat_map(|pool| &pool.pool.devices);
                 match selectors.known(list, devices.clone().map(SeenDevice::id)) {
-                    Some(matches) => Answers::of_matches(&matches),
+                    Some(matches) => Answers::from_matches(&matches),
                     None => {
                         let left = self.time.saturating_sub(*self.evaluated.lock());
                         // A thread that waits for a processor is no reason to set the pod aside.
                         let started = ThreadTime::now();
                         let answers = selectors.outcomes(list, devices.map(|seen| &seen.device), left);
                         *self.evaluated.lock() += started.elapsed();
-                        answers.map(Answers::of).unwrap_or_else(|none| {
+                        answers.map(Answers::new).unwrap_or_else(|none| {
                             self.left_out.lock().get_or_insert(none);
                             self.all(LEFT_OUT)
                         })
@@ -187,12 +187,12 @@ impl Answers {
     /// The answers without an error, indexed by code.
     const WITHOUT_ERRORS: [Answer; 2] = [Answer::No, Answer::Yes];
 
-    fn of_matches(matches: &[bool]) -> Self {
+    fn from_matches(matches: &[bool]) -> Self {
         let codes = matches.iter().map(|matches| u32::from(*matches)).collect();
         Self { distinct: Self::WITHOUT_ERRORS.to_vec(), codes }
     }
 
-    fn of(answers: Vec<selectors::Answer>) -> Self {
+    fn new(answers: Vec<selectors::Answer>) -> Self {
         let mut distinct = Self::WITHOUT_ERRORS.to_vec();
         let mut errors: FxHashMap<Arc<str>, u32> = FxHashMap::default();
         let code = |answer| match answer {

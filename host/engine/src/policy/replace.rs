@@ -12,9 +12,10 @@ use nodesift_cache::Snapshot;
 use nodesift_sandbox::Interface;
 use parking_lot::Mutex;
 
+use super::running::Running;
 use super::{ActivePolicy, ActivePredicate, LastReload, Refusal, ReloadOutcome};
 use crate::limits::RETIRED_LEAST;
-use crate::{Engine, Running, Trial};
+use crate::{Engine, Trial};
 
 /// Policies that are not active, and decide about snapshots in which other pods are foreign than in those of the active one.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ pub(crate) struct Handover {
 
 impl Handover {
     /// The one that decides about snapshots of this ownership.
-    fn of(&self, ownership: u64) -> Option<Arc<Running>> {
+    fn find(&self, ownership: u64) -> Option<Arc<Running>> {
         let decides = |running: &Arc<Running>| running.ownership == ownership;
         let before = || self.before.lock().iter().rev().filter_map(Weak::upgrade).find(decides);
         self.next.load_full().filter(decides).or_else(before)
@@ -138,7 +139,7 @@ impl Engine {
             if active.ownership == snapshot.ownership() {
                 return active;
             }
-            if let Some(other) = self.handover.of(snapshot.ownership()) {
+            if let Some(other) = self.handover.find(snapshot.ownership()) {
                 return Guard::from_inner(other);
             }
             // Replaced in between, or the snapshot is older than any policy that is left.

@@ -128,7 +128,7 @@ macro_rules! fact_table {
             fn read(&self, context: &Context) -> FactValue {
                 match self {
                     Self::PodField(_) => FactValue::PodField(Arc::clone(context.pod())),
-                    Self::AntiAffinity => FactValue::AntiAffinity(AntiAffinity::of(context)),
+                    Self::AntiAffinity => FactValue::AntiAffinity(AntiAffinity::new(context)),
                     $(Self::$pod_key $(($($pod_argument),*))? => {
                         let $pod_context = context;
                         FactValue::$pod_key($pod_read)
@@ -275,7 +275,7 @@ pub(super) struct AntiAffinity {
 }
 
 impl AntiAffinity {
-    fn of(context: &Context) -> Self {
+    fn new(context: &Context) -> Self {
         Self {
             terms: context.matched_terms().to_vec(),
             facts: Arc::clone(context.pod()),
@@ -307,7 +307,7 @@ pub(super) struct Siblings {
 }
 
 impl Siblings {
-    fn of(context: &Context, terminating: bool) -> Option<Self> {
+    fn find(context: &Context, terminating: bool) -> Option<Self> {
         context.siblings().map(|rows| Self { rows, terminating })
     }
 }
@@ -339,7 +339,7 @@ pub(super) struct Statuses {
 }
 
 impl Statuses {
-    fn of(context: &Context, kind: &str) -> Self {
+    fn new(context: &Context, kind: &str) -> Self {
         Self { codes: context.snapshot().condition_codes().clone(), by_set: context.condition_by_set(kind) }
     }
 
@@ -463,7 +463,7 @@ fact_table! {
             => |context| (context.snapshot().port_codes().clone(), context.snapshot().port_sets().clone());
         FeatureSets: Column<Arc<Vec<Arc<str>>>>, Cluster(No) => |context| context.snapshot().feature_sets().clone();
         FeatureCodes: Column<u32>, Cluster(No) => |context| context.snapshot().feature_codes().clone();
-        NodeCondition(kind: Arc<str>): Statuses, Cluster(No) => |context| Statuses::of(context, kind);
+        NodeCondition(kind: Arc<str>): Statuses, Cluster(No) => |context| Statuses::new(context, kind);
         NodeInfo(field: wire::InfoField): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().info_column(field.name());
         InfoDictionary(field: wire::InfoField): Option<Arc<Dictionary>>, Cluster(No)
@@ -479,7 +479,7 @@ fact_table! {
         PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);
         // Of the controller that the read of the pod's UID of it names.
         Siblings(terminating: bool): Option<Siblings>, PodsOnNodes(Interface::ClusterControllers, Yes)
-            => |context| Siblings::of(context, *terminating);
+            => |context| Siblings::find(context, *terminating);
         DiskUsers(kind: wire::DiskKind, id: Arc<str>): Vec<wire::DiskUser>, PodsOnNodes(Interface::ClusterVolumeUse, No)
             => |context| context.disk_users(*kind, id);
         ClaimUsers(claim: Arc<str>): u32, PodsOnNodes(Interface::ClusterVolumeUse, Yes)

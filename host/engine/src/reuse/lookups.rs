@@ -28,7 +28,7 @@ impl LookupColumn {
         }
     }
 
-    fn of(self, context: &Context, key: &str) -> Option<Arc<LabelColumn>> {
+    fn column(self, context: &Context, key: &str) -> Option<Arc<LabelColumn>> {
         match self {
             Self::Labels => context.snapshot().label_column(key),
             Self::Annotations => context.annotations_of_nodes(key),
@@ -46,7 +46,7 @@ pub(super) struct Lookups {
 }
 
 impl Lookups {
-    fn of(&self, column: LookupColumn) -> &FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>> {
+    fn keys(&self, column: LookupColumn) -> &FxHashMap<Arc<str>, FxHashMap<Arc<str>, bool>> {
         match column {
             LookupColumn::Labels => &self.labels,
             LookupColumn::Annotations => &self.annotations,
@@ -56,12 +56,12 @@ impl Lookups {
 
     /// Whether the lookup is recorded.
     pub(super) fn contains(&self, column: LookupColumn, key: &str, value: &str) -> bool {
-        self.of(column).get(key).is_some_and(|values| values.contains_key(value))
+        self.keys(column).get(key).is_some_and(|values| values.contains_key(value))
     }
 
     /// Bytes that one more takes.
     pub(super) fn bytes_of(&self, column: LookupColumn, key: &str, value: &str) -> usize {
-        let key = if self.of(column).contains_key(key) { 0 } else { key.len() + SHARED };
+        let key = if self.keys(column).contains_key(key) { 0 } else { key.len() + SHARED };
         size_of::<Lookup>() + key + value.len() + SHARED
     }
 
@@ -129,7 +129,7 @@ impl RecordedLookups {
             if context.snapshot().last_change(first.column.interface()) <= known {
                 return true;
             }
-            let column = first.column.of(context, &first.key);
+            let column = first.column.column(context, &first.key);
             let exists = |value: &str| column.as_ref().is_some_and(|column| column.dictionary().code(value).is_some());
             lookups.iter().all(|known| known.exists == exists(&known.value))
         })

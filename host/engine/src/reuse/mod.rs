@@ -4,7 +4,7 @@
 //! same value.
 //!
 //! ```text
-//! store          look up · evaluate · evict; start with Store::verdict
+//! store          look up · call · evict; start with Store::get_or_call
 //! tree           finds verdicts by what they have read about the pod
 //! cached         one verdict, its reads, and whether it is still valid
 //! recorder       records what a call reads; one line per function of the contract

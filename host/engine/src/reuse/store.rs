@@ -1,7 +1,7 @@
 //! The store of cached verdicts of one policy. A verdict is found by the facts that it has read about the pod. The store is
 //! bounded in bytes and evicts the least recently used entries.
 //!
-//! Start with [`Store::verdict`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A failed
+//! Start with [`Store::get_or_call`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A failed
 //! call is not cached.
 
 use std::sync::Arc;
@@ -103,33 +103,33 @@ impl Store {
     /// # Errors
     ///
     /// The fault of the call, if the predicate was called and failed.
-    pub(crate) fn verdict(
+    pub(crate) fn get_or_call(
         &self,
         place: usize,
         predicate: &ActivePredicate,
         context: &Arc<Context>,
     ) -> Result<Arc<CachedVerdict>, Fault> {
-        match self.look_up(place, predicate, context) {
+        match self.find(place, predicate, context) {
             Lookup::Valid(cached) => Ok(cached),
-            Lookup::Missing(lineage) => self.evaluate(place, predicate, context, lineage),
+            Lookup::Missing(lineage) => self.call(place, predicate, context, lineage),
         }
     }
 
-    /// The cached verdict, if any. Stale rows are evaluated again; the predicate is never called for all rows.
-    pub(crate) fn cached(
+    /// The cached verdict, if any. The predicate is called about stale rows, and never about all rows.
+    pub(crate) fn lookup_or_patch(
         &self,
         place: usize,
         predicate: &ActivePredicate,
         context: &Arc<Context>,
     ) -> Option<Arc<CachedVerdict>> {
-        match self.look_up(place, predicate, context) {
+        match self.find(place, predicate, context) {
             Lookup::Valid(cached) => Some(cached),
             Lookup::Missing(_) => None,
         }
     }
 
     /// The cached verdict, if it has read none of these interfaces. If it has, no row is evaluated.
-    pub(crate) fn cached_without(
+    pub(crate) fn lookup_or_patch_without(
         &self,
         place: usize,
         predicate: &ActivePredicate,
@@ -139,13 +139,13 @@ impl Store {
         let slot = self.trees.get(place)?.read().find(context).map(Arc::clone)?;
         let newest = slot.verdicts().into_iter().flatten().next()?;
         // A patched verdict has read at least the same facts.
-        let cached = if newest.has_read(changed) { None } else { self.cached(place, predicate, context) };
+        let cached = if newest.has_read(changed) { None } else { self.lookup_or_patch(place, predicate, context) };
         cached.filter(|cached| !cached.has_read(changed))
     }
 
     /// The cached verdict, if it is valid for every row. No predicate is called. The caller counts it with
     /// [`Self::count_hits`].
-    pub(crate) fn valid(
+    pub(crate) fn lookup(
         &self,
         place: usize,
         predicate: &ActivePredicate,
@@ -160,13 +160,13 @@ impl Store {
         Some(cached)
     }
 
-    /// Counts verdicts that [`Self::valid`] has found.
+    /// Counts verdicts that [`Self::lookup`] has found.
     pub(crate) fn count_hits(&self, verdicts: usize) {
         self.metrics.kept.inc_by(u64::try_from(verdicts).unwrap_or(u64::MAX));
     }
 
     /// The cached conjunction of exactly these verdicts over `nodes` rows.
-    pub(crate) fn cached_conjunction(
+    pub(crate) fn lookup_conjunction(
         &self,
         lineages: &[Lineage],
         verdicts: &[Arc<CachedVerdict>],
@@ -183,7 +183,7 @@ impl Store {
     }
 
     /// The conjunction of the verdicts of these lineages over `nodes` rows: cached, patched, or new.
-    pub(crate) fn conjunction(
+    pub(crate) fn conjunction_or_combine(
         &self,
         lineages: &[Lineage],
         verdicts: Vec<PredicateVerdict>,
@@ -214,7 +214,7 @@ impl Store {
         conjunction
     }
 
-    fn look_up(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Lookup {
+    fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Lookup {
         let Some(tree) = self.trees.get(place) else { return Lookup::Missing(None) };
         let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Lookup::Missing(None) };
         slot.touch(self.now());
@@ -248,7 +248,7 @@ impl Store {
     /// # Errors
     ///
     /// The fault of the call.
-    pub(crate) fn recorded(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<CachedVerdict, Fault> {
+    pub(crate) fn call_uncached(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<CachedVerdict, Fault> {
         let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
         let verdict = predicate.filter(Arc::clone(&recorder) as _, context)?;
         let trace = recorder.take();
@@ -256,7 +256,7 @@ impl Store {
         Ok(CachedVerdict::new(lineage, verdict, context.rows() as usize, trace, context.snapshot().generation()))
     }
 
-    fn evaluate(
+    fn call(
         &self,
         place: usize,
         predicate: &ActivePredicate,

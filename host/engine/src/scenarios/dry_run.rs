@@ -19,12 +19,12 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Interface, Verdict};
 
 use super::overlay::changed_by;
-use crate::Subject;
 use crate::answer::{FaultEffect, FaultReport};
 use crate::evaluate::unsupported::Unsupported;
 use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Store};
+use crate::subject::Subject;
 
 /// The dry run of one pod against one snapshot.
 pub(super) struct PreemptionDryRun<'a> {
@@ -83,9 +83,9 @@ impl<'a> PreemptionDryRun<'a> {
         let allocating = all.filter(|(_, predicate)| {
             predicate.decides(Phase::Allocate) && !skip.iter().any(|name| *name == *predicate.name)
         });
-        let all_rows = Arc::new(subject.context(snapshot, Batch::All).until(deadline));
+        let all_rows = Arc::new(subject.context(snapshot, Batch::All).with_deadline(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
-        let unsupported = Unsupported::of(&all_rows).map(|unsupported| (unsupported, policy.settings.on_unsupported));
+        let unsupported = Unsupported::find(&all_rows).map(|unsupported| (unsupported, policy.settings.on_unsupported));
         let faults = unsupported.iter().map(|(unsupported, policy)| unsupported.report(*policy)).collect();
         Self { predicates, store, snapshot, subject, deadline, all_rows, unsupported, faults }
     }
@@ -104,7 +104,7 @@ impl<'a> PreemptionDryRun<'a> {
         }
         let gone: Vec<&PodRecord> = victims.iter().flatten().map(|pod| &**pod).collect();
         let changed = changed_by(&gone, &self.subject.facts, &self.snapshot);
-        let unchanged = NodeView::of(&self.snapshot, row);
+        let unchanged = NodeView::new(&self.snapshot, row);
         let nominated = self.with_nominated(row);
         let by_nominated = nominated.as_ref().map(|(_, changed)| changed.as_slice()).unwrap_or_default();
         let (constant, changing): (Vec<usize>, Vec<usize>) =
@@ -156,7 +156,7 @@ impl<'a> PreemptionDryRun<'a> {
                 continue;
             }
             let all_fit = overlays.iter().all(|overlay| {
-                let without = NodeView::of(&Arc::new(overlay.snapshot()), row);
+                let without = NodeView::new(&Arc::new(overlay.snapshot()), row);
                 row_by_row.iter().all(|at| self.fits(*at, &without))
             });
             if all_fit {
@@ -193,7 +193,7 @@ impl<'a> PreemptionDryRun<'a> {
     pub(super) fn look_up_unchanged_by(&mut self, at: usize, changed: &[Interface]) {
         let (Some(state), Some(store)) = (self.predicates.get_mut(at), self.store) else { return };
         if matches!(state.unchanged, UnchangedVerdict::NotLookedUp)
-            && let Some(cached) = store.cached_without(state.place, state.predicate, &self.all_rows, changed)
+            && let Some(cached) = store.lookup_or_patch_without(state.place, state.predicate, &self.all_rows, changed)
         {
             state.unchanged = UnchangedVerdict::Cached(cached);
         }
@@ -225,7 +225,7 @@ impl<'a> PreemptionDryRun<'a> {
         pods.iter().for_each(|pod| overlay.add(row, pod));
         let pods: Vec<&PodRecord> = pods.iter().map(|pod| &**pod).collect();
         let changed = changed_by(&pods, &self.subject.facts, &self.snapshot);
-        Some((NodeView::of(&Arc::new(overlay.snapshot()), row), changed))
+        Some((NodeView::new(&Arc::new(overlay.snapshot()), row), changed))
     }
 
     /// Per index from `start` on, whether all of these pointwise predicates fit the node without its first victims. One call
@@ -273,12 +273,12 @@ impl<'a> PreemptionDryRun<'a> {
             return;
         }
         let unchanged = match state.predicate.module.is_cluster_wide() {
-            true => match store.verdict(state.place, state.predicate, &self.all_rows) {
+            true => match store.get_or_call(state.place, state.predicate, &self.all_rows) {
                 Ok(cached) => UnchangedVerdict::Cached(cached),
-                Err(fault) => UnchangedVerdict::of(on_fault(&mut self.faults, state.predicate, fault)),
+                Err(fault) => UnchangedVerdict::from(on_fault(&mut self.faults, state.predicate, fault)),
             },
             false => store
-                .cached(state.place, state.predicate, &self.all_rows)
+                .lookup_or_patch(state.place, state.predicate, &self.all_rows)
                 .map_or(UnchangedVerdict::NotCached, UnchangedVerdict::Cached),
         };
         self.set_unchanged(at, unchanged);
@@ -300,7 +300,7 @@ impl<'a> PreemptionDryRun<'a> {
             UnchangedVerdict::Failed => false,
             UnchangedVerdict::NotLookedUp | UnchangedVerdict::NotCached if self.is_cluster_wide(at) => {
                 let context = Arc::clone(&self.all_rows);
-                let unchanged = UnchangedVerdict::of(self.call(at, &context));
+                let unchanged = UnchangedVerdict::from(self.call(at, &context));
                 self.set_unchanged(at, unchanged);
                 self.fits_unchanged(at, view)
             }
@@ -325,7 +325,7 @@ impl<'a> PreemptionDryRun<'a> {
 
     /// The facts about the pod and a batch of a snapshot.
     pub(super) fn context(&self, snapshot: &Arc<Snapshot>, batch: Batch) -> Arc<Context> {
-        Arc::new(self.subject.context(snapshot, batch).until(self.deadline))
+        Arc::new(self.subject.context(snapshot, batch).with_deadline(self.deadline))
     }
 
     fn call(&mut self, at: usize, context: &Arc<Context>) -> CallResult {
@@ -337,8 +337,8 @@ impl<'a> PreemptionDryRun<'a> {
     }
 }
 
-impl UnchangedVerdict {
-    fn of(verdict: CallResult) -> Self {
+impl From<CallResult> for UnchangedVerdict {
+    fn from(verdict: CallResult) -> Self {
         verdict.map_or(Self::Failed, |verdict| Self::Evaluated(Arc::new(verdict)))
     }
 }
@@ -352,7 +352,7 @@ struct NodeView {
 }
 
 impl NodeView {
-    fn of(snapshot: &Arc<Snapshot>, row: Row) -> Self {
+    fn new(snapshot: &Arc<Snapshot>, row: Row) -> Self {
         Self { snapshot: Arc::clone(snapshot), row, one_row: OnceCell::new(), all_rows: OnceCell::new() }
     }
 }

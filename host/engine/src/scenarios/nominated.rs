@@ -16,7 +16,6 @@ use nodesift_cache::{OverlayBuilder, Row, Snapshot};
 use nodesift_sandbox::{Failure, Verdict};
 
 use super::overlay::changed_by;
-use crate::Subject;
 use crate::evaluate::Stop;
 use crate::evaluate::conjunction::Rejection;
 use crate::evaluate::evaluation::Evaluation;
@@ -25,6 +24,7 @@ use crate::facts::{Batch, Context};
 use crate::limits::NOMINATED_ROWS;
 use crate::policy::ActivePredicate;
 use crate::query::Depth;
+use crate::subject::Subject;
 
 /// A nominated row: a row and its nominated pods that take precedence over the pod of the query.
 #[derive(Debug, Clone)]

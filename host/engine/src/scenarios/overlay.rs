@@ -1,6 +1,6 @@
 //! Overlays: queries about the cluster with hypothetical changes.
 //!
-//! [`Engine::overlay_snapshot`] makes a snapshot with the changes. [`Engine::answer_on`] answers from it as from any other.
+//! [`Engine::overlay_snapshot`] makes a snapshot with the changes. [`Engine::answer`] answers from it as from any other.
 
 use std::fmt;
 use std::sync::Arc;

@@ -63,23 +63,16 @@ pub struct PreemptionOutcome {
 }
 
 impl Engine {
-    /// Answers a preemption query from the newest snapshot, with all predicates of the allocate phase.
+    /// Answers a preemption query from a snapshot, with all predicates of the allocate phase. It is no [`Query`](crate::Query): each
+    /// candidate is another state of the cluster, and has a number of victims in place of a verdict.
     ///
     /// # Errors
     ///
     /// [`Error::UnknownPod`] or [`Error::UnknownNode`] where the pod or a node is not in the cache. [`OverlayError::Unsettled`]
     /// where the cache has a newer state of a victim than the newest snapshot: try again after the next publication.
-    /// [`Error::DeadlineExceeded`] where the query's deadline passes first.
-    pub fn preempt(&self, query: &Preemption) -> Result<PreemptionAnswer, Error> {
-        self.preempt_on(&self.snapshot(), query)
-    }
-
-    /// Answers from a given snapshot, so that a caller can look up nodes in the same one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::preempt`], and [`Error::PreemptionWithOverlay`] where the snapshot has an overlay.
-    pub fn preempt_on(&self, snapshot: &Arc<Snapshot>, query: &Preemption) -> Result<PreemptionAnswer, Error> {
+    /// [`Error::DeadlineExceeded`] where the query's deadline passes first, [`Error::PreemptionWithOverlay`] where the snapshot has an
+    /// overlay.
+    pub fn preempt(&self, query: &Preemption, snapshot: &Arc<Snapshot>) -> Result<PreemptionAnswer, Error> {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::PreemptionWithOverlay);
         }

@@ -2,7 +2,7 @@
 //! removed; where the pod then fits, they are given back one at a time, and each stays with which the pod still fits.
 //! Source: `SelectVictimsOnNode` in pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 //!
-//! Start with [`Engine::reprieve_on`]; `reprieve_run` evaluates the nodes. Each node is judged alone: victims of other nodes stay.
+//! Start with [`Engine::reprieve`]; `reprieve_run` evaluates the nodes. Each node is judged alone: victims of other nodes stay.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::answer::FaultReport;
 use crate::evaluate::Stop;
 use crate::query::PodRef;
 use crate::reuse::Store;
-use crate::{Engine, Error, Reuse, check_skipped};
+use crate::{Engine, Error, Reuse};
 
 /// One pod, and the victims that may be evicted for it.
 #[derive(Debug)]
@@ -73,12 +73,13 @@ pub enum ReprieveError {
 }
 
 impl Engine {
-    /// Answers from a snapshot, with all predicates of the allocate phase.
+    /// Answers from a snapshot, with all predicates of the allocate phase. Unlike [`Self::preempt`], it finds out which victims may stay,
+    /// whatever their order.
     ///
     /// # Errors
     ///
-    /// As for [`Self::preempt_on`], except that a node or victim that is not there is the outcome of that node.
-    pub fn reprieve_on(&self, snapshot: &Arc<Snapshot>, query: &Reprieve) -> Result<ReprieveAnswer, Error> {
+    /// As for [`Self::preempt`], except that a node or victim that is not there is the outcome of that node.
+    pub fn reprieve(&self, query: &Reprieve, snapshot: &Arc<Snapshot>) -> Result<ReprieveAnswer, Error> {
         if snapshot.overlaid_rows().is_some() {
             return Err(Error::PreemptionWithOverlay);
         }
@@ -86,7 +87,7 @@ impl Engine {
         if running.is_after(snapshot) {
             return Err(Error::OlderThanPolicy);
         }
-        check_skipped(&running.policy, &query.skip)?;
+        running.policy.check_names(&query.skip)?;
         let subject = self.subject(&query.pod, &running.policy)?;
         let nodes = query.nodes.iter().map(|node| self.tried(snapshot, node));
         let nodes: Vec<Result<Tried, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;

@@ -235,7 +235,7 @@ impl PreemptionDryRun<'_> {
             }
             let verdict = match method {
                 Method::Unchanged if !is_first => continue,
-                Method::Unchanged => OverRows::of(self.unchanged(at, &rows)?),
+                Method::Unchanged => OverRows::new(self.unchanged(at, &rows)?),
                 Method::AllRows => {
                     let context: &Arc<Context> = joint.get_or_init(|| {
                         self.context(&Arc::new(side.builder.snapshot_of_nodes()), Batch::Rows(Arc::clone(&rows)))
@@ -362,7 +362,7 @@ impl PreemptionDryRun<'_> {
         };
         match self.failed(predicate, context) {
             Some(verdict) => unread(verdict?),
-            None => match Store::recorded(predicate, context) {
+            None => match Store::call_uncached(predicate, context) {
                 Ok(verdict) => Ok(Arc::new(verdict)),
                 Err(fault) => unread(self.fail(predicate, fault, context)?),
             },
@@ -440,7 +440,7 @@ enum OverRows {
 }
 
 impl OverRows {
-    fn of((verdict, is_by_place): (Arc<Verdict>, bool)) -> Self {
+    fn new((verdict, is_by_place): (Arc<Verdict>, bool)) -> Self {
         if is_by_place { Self::ByPlace(verdict) } else { Self::ByRow(verdict) }
     }
 

@@ -13,13 +13,13 @@ use nodesift_sandbox::fault::Fault;
 
 use super::nominated::NominatedRow;
 use super::partial_verdict::PartialVerdict;
-use crate::PodEvaluation;
 use crate::answer::FaultReport;
 use crate::evaluate::Stop;
 use crate::evaluate::conjunction::Conjunction;
 use crate::evaluate::evaluation::{Evaluation, verdict_on_fault};
-use crate::evaluate::evaluator::{Evaluator, call, of_cached, of_predicate};
+use crate::evaluate::evaluator::{Evaluator, call};
 use crate::evaluate::predicate_verdict::{PredicateVerdict, Scope};
+use crate::evaluate::query_run::PodEvaluation;
 use crate::evaluate::row_set::RowSet;
 use crate::evaluate::unsupported::Unsupported;
 use crate::facts::{Batch, Context};
@@ -40,7 +40,7 @@ pub(crate) fn evaluate(
     nominated: &[NominatedRow],
     mut with_nominated: impl FnMut(Evaluation, &[NominatedRow]) -> Result<Evaluation, Stop>,
 ) -> Result<PodEvaluation, Stop> {
-    let order = Order::of(sample, context.snapshot().node_count());
+    let order = Order::new(sample, context.snapshot().node_count());
     let limit = sample.limit.get();
     if limit >= order.nodes {
         let evaluation = with_nominated(evaluator.evaluate(context)?, nominated)?;
@@ -75,7 +75,7 @@ struct Order {
 }
 
 impl Order {
-    fn of(sample: &Sample, nodes: usize) -> Self {
+    fn new(sample: &Sample, nodes: usize) -> Self {
         Self { start: if sample.start < nodes { sample.start } else { 0 }, nodes }
     }
 
@@ -148,7 +148,7 @@ impl<'a> SampledRun<'a> {
     fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Result<Self, Stop> {
         let predicates: Vec<_> = evaluator.predicates().collect();
         let progress = Vec::with_capacity(predicates.len());
-        let (unsupported, on_unsupported) = (Unsupported::of(context), evaluator.on_unsupported());
+        let (unsupported, on_unsupported) = (Unsupported::find(context), evaluator.on_unsupported());
         let faults = unsupported.iter().map(|unsupported| unsupported.report(on_unsupported)).collect();
         let rows = context.rows() as usize;
         let unsupported = unsupported.map(|unsupported| unsupported.verdict(on_unsupported, rows, Scope::AllRows));
@@ -182,16 +182,18 @@ impl<'a> SampledRun<'a> {
         if predicate.module.is_cluster_wide() {
             return self.over_all_rows(place, predicate);
         }
-        let cached = self.evaluator.store().and_then(|store| store.cached(place, predicate, &self.context));
-        Ok(cached.map_or_else(unknown, |cached| Progress::AllRows(of_cached(predicate, &cached), cached.lineage())))
+        let cached = self.evaluator.store().and_then(|store| store.lookup_or_patch(place, predicate, &self.context));
+        Ok(cached.map_or_else(unknown, |cached| {
+            Progress::AllRows(PredicateVerdict::from_cached(predicate, &cached), cached.lineage())
+        }))
     }
 
     /// Evaluates a predicate over every row.
     fn over_all_rows(&mut self, place: usize, predicate: &ActivePredicate) -> Result<Progress, Stop> {
         let evaluated = match self.evaluator.store() {
             Some(store) => {
-                let cached = store.verdict(place, predicate, &self.context);
-                cached.map(|cached| (of_cached(predicate, &cached), cached.lineage()))
+                let cached = store.get_or_call(place, predicate, &self.context);
+                cached.map(|cached| (PredicateVerdict::from_cached(predicate, &cached), cached.lineage()))
             }
             None => call(predicate, &self.context, &mut None).map(|verdict| (verdict, Lineage::NONE)),
         };
@@ -205,7 +207,7 @@ impl<'a> SampledRun<'a> {
     fn failed(&mut self, predicate: &ActivePredicate, fault: Fault) -> Result<Progress, Stop> {
         let (verdict, effect) = verdict_on_fault(predicate, &fault, self.context.rows() as usize)?;
         self.faults.push(FaultReport { predicate: Arc::clone(&predicate.name), fault, effect });
-        Ok(Progress::AllRows(of_predicate(predicate, verdict, Scope::AllRows), Lineage::NONE))
+        Ok(Progress::AllRows(PredicateVerdict::new(predicate, verdict, Scope::AllRows), Lineage::NONE))
     }
 
     /// The conjunction over every row; `None` where a verdict is not known for every row.
@@ -221,7 +223,7 @@ impl<'a> SampledRun<'a> {
             lineages.push(Lineage::NONE);
         }
         Some(match self.evaluator.store() {
-            Some(store) => store.conjunction(&lineages, verdicts, nodes),
+            Some(store) => store.conjunction_or_combine(&lineages, verdicts, nodes),
             None => Arc::new(Conjunction::new(verdicts, &Batch::All, nodes)),
         })
     }
@@ -288,7 +290,7 @@ impl<'a> SampledRun<'a> {
         let progress = std::mem::take(&mut self.progress).into_iter();
         let verdict = |(progress, (_, predicate)): (Progress, &(usize, &ActivePredicate))| match progress {
             Progress::AllRows(verdict, _) => verdict,
-            Progress::Partial(partial) => of_predicate(predicate, partial.into_verdict(places), Scope::Batch),
+            Progress::Partial(partial) => PredicateVerdict::new(predicate, partial.into_verdict(places), Scope::Batch),
         };
         progress.zip(&self.predicates).map(verdict).chain(self.unsupported.take()).collect()
     }

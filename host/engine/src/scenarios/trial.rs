@@ -13,6 +13,7 @@ use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::printable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::Engine;
 use crate::breaker::Blame;
 use crate::facts::{Batch, Context};
 use crate::limits::{
@@ -20,7 +21,7 @@ use crate::limits::{
     TRIAL_TIME, TRIAL_TRIES,
 };
 use crate::policy::{ActivePolicy, ActivePredicate};
-use crate::{Engine, Subject};
+use crate::subject::Subject;
 
 /// Extent and remarks of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,8 +87,9 @@ impl Engine {
         let mut records: Vec<TrialRecord> = predicates.iter().map(|_| TrialRecord::default()).collect();
         let sample = self.sampled_pods();
         'pods: for pod in &sample {
-            let subject = Subject::of_record(pod, policy, self.clock.now());
-            let context = Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).until(Some(until)));
+            let subject = Subject::from_record(pod, policy, self.clock.now());
+            let context =
+                Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).with_deadline(Some(until)));
             trial.pods += 1;
             for (predicate, record) in predicates.iter().zip(&mut records) {
                 match call(predicate, &context) {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::limits::{WARM_UP_PODS, WARM_UP_TIME};
 use crate::policy::{ActivePolicy, ActivePredicate, Mode, Phases};
-use crate::{Engine, Error, PodRef, Query};
+use crate::{Engine, Error, Options, PodRef, Query};
 
 /// Extent of a first evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,8 +31,8 @@ impl Engine {
         let (snapshot, active) = (self.snapshot(), self.policy());
         let alternative = self.alternative(beside(&active));
         let ask = |pod: PodRef, skip: &[String]| {
-            let query = Query { deadline: Some(until), skip: skip.to_vec(), ..Query::of(vec![pod]) };
-            self.answer_by(&alternative, &snapshot, &query)
+            let query = Query::new([pod]).with_deadline(until).with_skip(skip.to_vec());
+            self.answer(&query, Options::on(&snapshot).with_alternative(&alternative))
         };
         let (mut warm_up, mut faulty) = (WarmUp::default(), Vec::<String>::new());
         if let Some(pod) = ordinary() {
@@ -103,7 +103,7 @@ mod tests {
     fn an_ordinary_pod_is_evaluated_and_so_many_of_the_cluster_the_pending_ones_first() {
         let (mut writer, reader) = nodesift_cache::new();
         let own = ["default-scheduler".to_owned()];
-        let engine = Engine::new(reader, ActivePolicy::of(own.to_vec(), Vec::new()), Runtime::start(None).unwrap());
+        let engine = Engine::new(reader, ActivePolicy::new(own.to_vec(), Vec::new()), Runtime::start(None).unwrap());
         // An empty cluster: the ordinary pod alone.
         assert_eq!(engine.warm_up(), WarmUp { pods: 1, is_cut: false });
         let mut apply = |number: usize, node: &str| {

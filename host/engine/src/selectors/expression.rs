@@ -127,7 +127,7 @@ impl Expression {
     }
 
     /// Matches every device, but those for which every expression fails.
-    pub(super) fn of_faults() -> Self {
+    pub(super) fn for_faults() -> Self {
         Self { reads: OnceLock::from(Ok(Reads::Faults)), ..Self::new(Arc::from("true")) }
     }
 
@@ -158,7 +158,7 @@ impl Expression {
         }
     }
 
-    /// Outcome of the expression for each device, and whether anything was evaluated for it. `faults` is [`Self::of_faults`].
+    /// Outcome of the expression for each device, and whether anything was evaluated for it. `faults` is [`Self::for_faults`].
     ///
     /// # Errors
     ///
@@ -261,8 +261,8 @@ impl Expression {
             }
             key.clear();
             match reads {
-                Reads::Paths(paths) => key::of_paths(paths, device, &mut key),
-                Reads::Faults => key::of_faults(device, &mut key),
+                Reads::Paths(paths) => key::write_paths(paths, device, &mut key),
+                Reads::Faults => key::write_faults(device, &mut key),
                 Reads::Anything => {
                     found.push(Err(new.len()));
                     new.push(device);

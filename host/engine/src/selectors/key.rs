@@ -22,7 +22,7 @@ enum Tag {
 
 /// Writes what these paths name of a device, which has no fault. Values are compared as they are written: `1Gi` and `1024Mi` make
 /// two keys with one outcome. Of several values of one domain and name the first counts.
-pub(super) fn of_paths(paths: &[Path], device: &impl SelectorDevice, key: &mut Vec<u8>) {
+pub(super) fn write_paths(paths: &[Path], device: &impl SelectorDevice, key: &mut Vec<u8>) {
     let driver = device.driver();
     for path in paths {
         match path {
@@ -71,7 +71,7 @@ pub(super) fn read<'d>(paths: &[Path], device: &'d impl SelectorDevice) -> Selec
 
 /// Writes everything of a device that can make every expression fail, as the contract lists it: versions, values of unknown types
 /// and capacities with their names, in order, and how many values there are.
-pub(super) fn of_faults(device: &impl SelectorDevice, key: &mut Vec<u8>) {
+pub(super) fn write_faults(device: &impl SelectorDevice, key: &mut Vec<u8>) {
     let mut values = 0_u64;
     for (name, value) in device.attributes() {
         values += 1;

@@ -59,12 +59,12 @@ pub struct Selectors {
 impl Selectors {
     /// Creates selectors that the component evaluates, without any known outcomes.
     pub fn new(device_selector: DeviceSelector) -> Self {
-        Self::by(Box::new(device_selector))
+        Self::from_evaluator(Box::new(device_selector))
     }
 
     /// Creates selectors with any evaluator, such as a native one in tests.
-    pub fn by(evaluator: Box<dyn Evaluator>) -> Self {
-        Self { evaluator, kept: Kept::default(), faults: Expression::of_faults() }
+    pub fn from_evaluator(evaluator: Box<dyn Evaluator>) -> Self {
+        Self { evaluator, kept: Kept::default(), faults: Expression::for_faults() }
     }
 
     /// Whether a list of selectors matches each device, as [`Self::outcomes`] says it; `None` where that is not known of all of them

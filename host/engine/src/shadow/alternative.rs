@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_cache::Snapshot;
-
 use super::difference::{Nodes, PodDifference};
 use super::{Asked, Shadow};
-use crate::evaluate::evaluator::Evaluator;
+use crate::evaluate::query_run::QueryRun;
 use crate::facts::Batch;
 use crate::limits::{SHADOW_REUSE_BYTES, SHADOW_TIME};
 use crate::metrics::Metrics;
+use crate::policy::running::Running;
 use crate::policy::{ActivePolicy, Mode};
-use crate::query::{self, Depth, Query};
-use crate::scenarios::nominated::RowBudget;
-use crate::{Answer, Engine, Error, Reuse, Running, Unknown};
+use crate::{Engine, Query};
 
 /// A policy that could be active. Its calls are not counted, and none of its predicates is quarantined.
 #[derive(Debug)]
@@ -24,6 +21,11 @@ impl Alternative {
     /// Returns the alternative policy.
     pub fn policy(&self) -> &ActivePolicy {
         &self.0.policy
+    }
+
+    /// The policy with its own cached verdicts.
+    pub(crate) fn running(&self) -> &Running {
+        &self.0
     }
 }
 
@@ -51,39 +53,16 @@ impl Engine {
         Alternative(Running::new(Arc::new(policy), SHADOW_REUSE_BYTES, Metrics::default(), ownership))
     }
 
-    /// Answers from a given snapshot like [`Self::answer_on`], by an alternative in place of the active policy.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::answer_on`].
-    pub fn answer_by(
-        &self,
-        alternative: &Alternative,
-        snapshot: &Arc<Snapshot>,
-        query: &Query,
-    ) -> Result<Answer, Error> {
-        self.answer_running(&alternative.0, None, Unknown::Fails, snapshot, query)
-    }
-
     /// Evaluates all alternatives about an answer, and records how each would change it.
     pub fn compare(&self, shadow: &Shadow, asked: &Asked) {
         for comparison in &shadow.comparisons {
-            let query = Query {
-                pods: Vec::new(),
-                nodes: query::Nodes::All,
-                phase: asked.phase,
-                depth: Depth::FirstFailure,
-                deadline: Some(Instant::now() + SHADOW_TIME),
-                skip: Vec::new(),
-            };
-            let running = &comparison.alternative.0;
-            let may_reuse = self.reuse != Reuse::Off;
-            let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
-            let (subject, budget) = (asked.subject.clone(), &mut RowBudget::default());
-            match self.answer_pod(evaluator, &query, query.deadline, subject, &asked.snapshot, &Batch::All, budget) {
+            let query = Query::new([]).with_phase(asked.phase).with_deadline(Instant::now() + SHADOW_TIME);
+            let running = comparison.alternative.running();
+            let mut run = QueryRun::new(self, running, &query, &asked.snapshot, Batch::All);
+            match run.answer(asked.subject.clone(), query.deadline) {
                 Ok(after) => {
                     let name = asked.subject.name.clone();
-                    let difference = PodDifference::of(name, &asked.before, &Nodes::of(&after));
+                    let difference = PodDifference::new(name, &asked.before, &Nodes::new(&after));
                     comparison.add(&difference, after.faults.len(), &asked.snapshot);
                 }
                 Err(_) => comparison.fail(),

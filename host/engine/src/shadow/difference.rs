@@ -20,7 +20,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn of(answer: &PodAnswer) -> Self {
+    pub(crate) fn new(answer: &PodAnswer) -> Self {
         Self { feasible: Arc::clone(&answer.feasible), failures: Arc::clone(&answer.failures) }
     }
 }
@@ -54,11 +54,11 @@ pub struct Change {
 impl PodDifference {
     /// The difference between answers about the same pod and nodes by one policy and by another.
     pub fn between(before: &PodAnswer, after: &PodAnswer) -> Self {
-        Self::of(before.pod.clone(), &Nodes::of(before), &Nodes::of(after))
+        Self::new(before.pod.clone(), &Nodes::new(before), &Nodes::new(after))
     }
 
     /// Of the nodes in `before`; there may be others in `after`.
-    pub(crate) fn of(pod: String, before: &Nodes, after: &Nodes) -> Self {
+    pub(crate) fn new(pod: String, before: &Nodes, after: &Nodes) -> Self {
         let lost = changes(&after.failures, &before.feasible);
         let gained = changes(&before.failures, &after.feasible);
         let count = |changes: &[Change]| changes.iter().map(|change| change.rows.len()).sum::<usize>();
@@ -193,7 +193,7 @@ mod tests {
     fn answer(verdicts: &[Option<(usize, usize)>]) -> PodAnswer {
         let set = |is_in: &dyn Fn(Option<(usize, usize)>) -> bool| {
             let rows = verdicts.iter().zip(0..).filter(|(verdict, _)| is_in(**verdict)).map(|(_, row)| Row(row));
-            Arc::new(RowSet::of(rows.collect(), verdicts.len()))
+            Arc::new(RowSet::new(rows.collect(), verdicts.len()))
         };
         let group = |predicate: usize, reason: usize| FailureGroup {
             predicate: format!("P{predicate}").into(),

@@ -22,10 +22,10 @@ use std::time::SystemTime;
 
 use nodesift_cache::Snapshot;
 
-use crate::Subject;
 use crate::answer::PodAnswer;
 use crate::limits::SHADOW_WAITING;
 use crate::policy::Phase;
+use crate::subject::Subject;
 pub use alternative::Alternative;
 pub use difference::{Change, Differences, Effect, Extent, PodDifference};
 pub use record::{Comparison, Record, RecordedChange, RecordedDifference};
@@ -88,7 +88,7 @@ impl Shadow {
 
     /// Offers the answer about a pod.
     pub(crate) fn offer(&self, subject: Subject, phase: Phase, snapshot: &Arc<Snapshot>, answer: &PodAnswer) {
-        let asked = Asked { subject, phase, snapshot: Arc::clone(snapshot), before: difference::Nodes::of(answer) };
+        let asked = Asked { subject, phase, snapshot: Arc::clone(snapshot), before: difference::Nodes::new(answer) };
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.sender.try_send(asked).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);

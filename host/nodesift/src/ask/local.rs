@@ -14,7 +14,7 @@ use crate::report::Answers;
 use crate::terminal;
 use nodesift_api::{Age, response};
 use nodesift_cache::Writer;
-use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, PodRef, Query};
+use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query};
 use nodesift_source::files;
 
 /// Pods per call of the engine: few enough to show progress, enough that the number of calls does not matter.
@@ -68,7 +68,7 @@ impl Local {
 
     /// Fixes the engine's clock at one moment, in seconds since 1970, however long it takes to answer.
     pub fn at(self, now: i64) -> Self {
-        Self { engine: self.engine.timed_by(Clock::new(move || now)) }
+        Self { engine: self.engine.with_clock(Clock::new(move || now)) }
     }
 
     /// The engine that answers.
@@ -92,9 +92,8 @@ impl Local {
     /// [`Failure::Data`] if a named pod or node does not exist.
     pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &QuestionArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
-        let question =
-            Query { pods, nodes, phase: args.phase.into(), depth: A::DEPTH, deadline: None, skip: Vec::new() };
-        let answer = self.engine.answer(&question).map_err(|error| Failure::Data(error.into()))?;
+        let question = Query::new(pods).with_nodes(nodes).with_phase(args.phase.into()).with_depth(A::DEPTH);
+        let answer = self.engine.answer(&question, Options::default()).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }
 }

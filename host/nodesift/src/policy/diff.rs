@@ -16,7 +16,7 @@ use crate::terminal::{self, Paint, counted, escaped, render, table};
 use nodesift_api::differences::Summary;
 use nodesift_cache::Snapshot;
 use nodesift_engine::{
-    ActivePolicy, Alternative, Answer, Change, Depth, Differences, Engine, Error, Nodes, PodDifference, Query,
+    ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, Nodes, Options, PodDifference, Query,
 };
 
 /// Examples of each predicate and direction.
@@ -59,16 +59,9 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     let mut progress = Progress::new(pods.iter().map(Vec::len).sum(), "pods compared");
     for pods in pods {
         let count = pods.len();
-        let query = Query {
-            pods,
-            nodes: Nodes::All,
-            phase: args.phase.into(),
-            depth: Depth::FirstFailure,
-            deadline: None,
-            skip: Vec::new(),
-        };
+        let query = Query::new(pods).with_phase(args.phase.into());
         let data = |error: Error| Failure::Data(error.into());
-        let before = engine.answer_on(&out.snapshot, &query).map_err(data)?;
+        let before = engine.answer(&query, Options::on(&out.snapshot)).map_err(data)?;
         let after = other.answer(&engine, &out.snapshot, &query).map_err(data)?;
         for (before, after) in before.pods.iter().zip(&after.pods) {
             out.add(&PodDifference::between(before, after), before.faults.len() + after.faults.len())?;
@@ -90,8 +83,8 @@ enum Other {
 impl Other {
     fn answer(&self, engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
         match self {
-            Self::Alternative(alternative) => engine.answer_by(alternative, snapshot, query),
-            Self::Engine(other) => other.answer(query),
+            Self::Alternative(alternative) => engine.answer(query, Options::on(snapshot).with_alternative(alternative)),
+            Self::Engine(other) => other.answer(query, Options::default()),
         }
     }
 }

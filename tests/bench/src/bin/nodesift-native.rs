@@ -15,7 +15,7 @@ use nodesift_bench::native;
 use nodesift_cache as cache;
 use nodesift_dev::measure::claims::{self, ClaimBed};
 use nodesift_dev::measure::{NativeTimes, Testbed, Times, pods};
-use nodesift_engine::{Answer, Engine, Query, Reuse};
+use nodesift_engine::{Engine, Options, PodAnswer, Query, Reuse};
 use nodesift_fixtures::synthetic::Shape;
 use nodesift_fixtures::synthetic::devices::{DeviceShape, PENDING};
 
@@ -52,14 +52,14 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let (writer, reader) = cache::new();
-    let engine = cluster::engine(reader, &cluster::PolicyArgs::default())?.reusing(Reuse::Off);
+    let engine = cluster::engine(reader, &cluster::PolicyArgs::default())?.with_reuse(Reuse::Off);
     let policy = engine.policy();
     if let Some(devices_per_node) = args.devices_per_node {
         let shape = DeviceShape { nodes: args.nodes, devices_per_node, uuids: true, seed: args.seed };
         let _bed = ClaimBed::synthetic(writer, &policy, shape, || ())?;
         for pod in &PENDING {
             let query = claims::question(pod);
-            let feasible = engine.answer(&query)?.pods.first().map_or(0, |pod| pod.feasible.len());
+            let feasible = engine.answer(&query, Options::default())?.pods.first().map_or(0, |pod| pod.feasible.len());
             measure(&engine, pod.name, &query, feasible, args.rounds)?;
         }
         return Ok(());
@@ -81,12 +81,12 @@ fn main() -> anyhow::Result<()> {
 
 /// Measures one pod, and prints its line.
 fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: usize) -> anyhow::Result<()> {
-    let natively = || engine.answer_with(&native::judge, query);
-    check(&engine.answer(query)?, &natively()?).with_context(|| format!("pod {pod}"))?;
+    let natively = || native::answer(engine, query);
+    check(&engine.answer(query, Options::default())?.pods, &natively()?).with_context(|| format!("pod {pod}"))?;
     let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let started = Instant::now();
-        drop(black_box(engine.answer(query)?));
+        drop(black_box(engine.answer(query, Options::default())?));
         sandboxed_times.push(started.elapsed());
         let started = Instant::now();
         drop(black_box(natively()?));
@@ -100,8 +100,8 @@ fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: u
 }
 
 /// Checks that both answers are equal for every node.
-fn check(sandboxed: &Answer, native: &Answer) -> anyhow::Result<()> {
-    for (sandboxed, native) in sandboxed.pods.iter().zip(&native.pods) {
+fn check(sandboxed: &[PodAnswer], native: &[PodAnswer]) -> anyhow::Result<()> {
+    for (sandboxed, native) in sandboxed.iter().zip(native) {
         ensure!(sandboxed.faults.is_empty(), "a predicate failed in the sandbox: {:?}", sandboxed.faults);
         ensure!(native.faults.is_empty(), "a predicate failed natively: {:?}", native.faults);
         ensure!(sandboxed.feasible == native.feasible, "different nodes fit natively");

@@ -4,7 +4,7 @@
 //!
 //! An input is eight bytes of a seed, then two bytes for each load: what it is, and how large.
 
-use nodesift_engine::{Answer, Depth, Engine, Error, Nodes, Phase, PodRef, Query, RowsByName};
+use nodesift_engine::{Answer, Depth, Engine, Error, Options, PodRef, Query, RowsByName};
 use nodesift_fixtures::heavy::{Load, OBJECT_BYTES, Reach, Tenant, honest};
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::Event;
@@ -183,7 +183,7 @@ impl Unit {
 
     /// An answer about a heavy pod; none where it has faults, or is larger than one may be.
     fn own_answer(&self, load: &Load, query: &Query, faults: &mut Vec<&'static str>) -> Option<Answer> {
-        let answer = match self.engine.answer(query) {
+        let answer = match self.engine.answer(query, Options::default()) {
             Ok(answer) => answer,
             Err(Error::AnswerTooLarge { .. }) => {
                 faults.push("AnswerTooLarge");
@@ -220,7 +220,7 @@ impl Unit {
         self.asked += 1;
         let pod = honest::pod(&mut self.rng, self.asked);
         let whole = PodRef::Whole(Box::new(mirror::pod(&pod)));
-        let answer = self.engine.answer(&query(whole, depth, Vec::new()));
+        let answer = self.engine.answer(&query(whole, depth, Vec::new()), Options::default());
         let answer = answer.unwrap_or_else(|error| panic!("after {after}: an ordinary pod: {error}"));
         match answer.pods[0].faults.first() {
             None => Ok((pod, answer)),
@@ -264,7 +264,7 @@ fn is_cut(expected: &Explanation) -> bool {
 }
 
 fn query(pod: PodRef, depth: Depth, skip: Vec<String>) -> Query {
-    Query { pods: vec![pod], nodes: Nodes::All, phase: Phase::Allocate, depth, deadline: None, skip }
+    Query::new([pod]).with_depth(depth).with_skip(skip)
 }
 
 /// Names of the nodes that the pod of an answer fits.

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Engine, Nodes, Options, PodRef, Query};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::History;
 use nodesift_reference::{explain, filters};
@@ -94,9 +94,8 @@ impl Unit {
     }
 
     fn answer(engine: &Engine, pod: &Value, nodes: Nodes, depth: Depth) -> Answered {
-        let pods = vec![PodRef::Whole(Box::new(mirror::pod(pod)))];
-        let answer =
-            engine.answer(&Query { pods, nodes, phase: Phase::Allocate, depth, deadline: None, skip: Vec::new() });
+        let query = Query::new([PodRef::Whole(Box::new(mirror::pod(pod)))]).with_nodes(nodes).with_depth(depth);
+        let answer = engine.answer(&query, Options::default());
         Answered::new(&answer.unwrap_or_else(|error| panic!("{error}\n  pod {pod}")))
     }
 

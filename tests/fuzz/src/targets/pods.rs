@@ -7,7 +7,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::Pod as ApiPod;
-use nodesift_engine::{Depth, Nodes, Phase, PodRef, Query};
+use nodesift_engine::{Depth, Options, PodRef, Query};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::random::claims::DeviceCluster;
@@ -73,15 +73,8 @@ pub fn run(input: &[u8]) -> Behaviour {
     let names: Vec<String> = world.cluster.nodes().map(|node| json::name(node).to_owned()).collect();
     let mut seen = Vec::new();
     for depth in [Depth::Each, Depth::FirstFailure] {
-        let pods = vec![PodRef::Whole(decoded.clone())];
-        let answer = world.engine.answer(&Query {
-            pods,
-            nodes: Nodes::All,
-            phase: Phase::Allocate,
-            depth,
-            deadline: None,
-            skip: Vec::new(),
-        });
+        let answer =
+            world.engine.answer(&Query::new([PodRef::Whole(decoded.clone())]).with_depth(depth), Options::default());
         let answered = Answered::new(&answer.expect("an answer"));
         let differences = comparison::differences(&answered, &explanation, &names, depth);
         let shown: String = differences.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect();

@@ -54,7 +54,7 @@ pub(super) fn load(cluster: &Cluster, writer: &mut Writer) {
 
 /// An engine with the default policy, which compares every cached verdict with a fresh one.
 pub(super) fn engine(reader: Reader) -> Engine {
-    engine_of(reader, &default_policy()).reusing(Reuse::Verified)
+    engine_of(reader, &default_policy()).with_reuse(Reuse::Verified)
 }
 
 /// An engine with a policy.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nodesift_engine::{Answer, Depth, FaultReport, Phases};
+use nodesift_engine::{Answer, Depth, FaultReport, Options, Phases};
 use nodesift_policy::{ModuleSource, Policy, PredicateSpec, SpecLimits};
 use serde_json::{Value, json};
 
@@ -90,7 +90,9 @@ fn row_sets_reject_what_columns_reject() {
                 let mut query = world.question();
                 query.depth = Depth::Each;
                 let place = || format!("seed {seed}, event {}, {rules}", world.events);
-                let answer = engine.answer(&query).unwrap_or_else(|error| panic!("{}: {error}\n  {query:?}", place()));
+                let answer = engine
+                    .answer(&query, Options::default())
+                    .unwrap_or_else(|error| panic!("{}: {error}\n  {query:?}", place()));
                 let of_rules = |fault: &FaultReport| fault.predicate.starts_with("By");
                 let faults: Vec<_> =
                     answer.pods.iter().flat_map(|pod| &pod.faults).filter(|fault| of_rules(fault)).collect();

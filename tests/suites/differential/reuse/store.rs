@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use nodesift_engine::Query;
+use nodesift_engine::{Options, Query};
 
 use super::world::{Counted, World, policy};
 use crate::from_environment;
@@ -41,7 +41,7 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
                 world.advance();
                 for _ in 0..ASKED {
                     let query = world.question();
-                    if let Err(error) = engine.answer(&query) {
+                    if let Err(error) = engine.answer(&query, Options::default()) {
                         panic!("limit {limit}, seed {seed}, event {}: {error}\n  {query:?}", world.events);
                     }
                     // Bytes that a query adds are counted at once, and evictions happen before the answer.
@@ -82,7 +82,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
                             queries = more;
                         }
                         let query = &queries[random.usize(0..queries.len())];
-                        match engine.answer(query) {
+                        match engine.answer(query, Options::default()) {
                             Ok(_) => count += 1,
                             // The snapshot changed before the query ran.
                             Err(
@@ -123,12 +123,5 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
 
 /// A copy of a query.
 fn again(query: &Query) -> Query {
-    Query {
-        pods: query.pods.clone(),
-        nodes: query.nodes.clone(),
-        phase: query.phase,
-        depth: query.depth,
-        deadline: None,
-        skip: Vec::new(),
-    }
+    Query::new(query.pods.clone()).with_nodes(query.nodes.clone()).with_phase(query.phase).with_depth(query.depth)
 }

@@ -84,11 +84,11 @@ impl World {
         let mut registry = Registry::default();
         let runtime = runtime();
         let active = nodesift_policy::activate(policy, 1, &runtime).expect("the default policy can be loaded");
-        let engine = Engine::new(self.mirror.reader(), active, runtime).reusing(Reuse::Verified);
-        let engine = engine.counting(Metrics::register(&mut registry));
+        let engine = Engine::new(self.mirror.reader(), active, runtime).with_reuse(Reuse::Verified);
+        let engine = engine.with_metrics(Metrics::register(&mut registry));
         (
             match bytes {
-                Some(bytes) => engine.keeping_at_most(bytes),
+                Some(bytes) => engine.with_store_bytes(bytes),
                 None => engine,
             },
             registry,
@@ -226,7 +226,7 @@ impl World {
             }
             None => (PodRef::Whole(Box::new(mirror::pod(whole))), whole.clone()),
         };
-        (Query { pods: vec![pod], nodes, phase, depth, deadline: None, skip: Vec::new() }, object)
+        (Query::new([pod]).with_nodes(nodes).with_phase(phase).with_depth(depth), object)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use nodesift_cache::{Identity, ObjectRecord, Record, metadata};
-use nodesift_engine::{Clock, Nodes, PodAnswer, PodRef, Query, Reuse, RowsByName};
+use nodesift_engine::{Clock, Nodes, Options, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_object::Kind;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use nodesift_tests::machine::beside_others;
@@ -352,7 +352,7 @@ fn verdicts_that_have_read_time_config_maps_and_the_pod_are_kept_exactly_as_long
         // With `Verified` every answer is evaluated twice; without it, cached answers are given as the sidecar gives them.
         let reuse = if round % 2 == 0 { Reuse::Verified } else { Reuse::On };
         let mut world = World::new(&guest(&questions));
-        world.engine = world.engine.timed_by(Clock::new(move || clock.load(Ordering::Relaxed))).reusing(reuse);
+        world.engine = world.engine.with_clock(Clock::new(move || clock.load(Ordering::Relaxed))).with_reuse(reuse);
         let mut state = State { now: MOMENTS[0] - 10, ..State::default() };
         (0..NODES).for_each(|number| world.node(number, ""));
         let pods: Vec<Value> = (0..6).map(|_| pod(&mut random)).collect();
@@ -364,14 +364,17 @@ fn verdicts_that_have_read_time_config_maps_and_the_pod_are_kept_exactly_as_long
             time.store(state.now, Ordering::Relaxed);
             let pod = &pods[random.usize(..pods.len())];
             let expected = state.fits(&questions, pod);
-            let query = Query::of(vec![PodRef::Whole(Box::new(object(pod.clone())))]);
+            let query = Query::new([PodRef::Whole(Box::new(object(pod.clone())))]);
             let snapshot = world.engine.snapshot();
-            if let Some(cached) = world.engine.answer_cached(&snapshot, &query) {
+            if let Some(cached) = world.engine.answer_cached(&query, &snapshot) {
                 assert_eq!(names(&world, &cached.pods[0]), expected, "cached, {questions:?}, {pod}, at {}", state.now);
             }
             let nodes = if random.u8(..4) == 0 { vec!["n1".to_owned(), "n4".to_owned()] } else { Vec::new() };
-            let query = if nodes.is_empty() { query } else { Query { nodes: Nodes::Named(nodes.clone()), ..query } };
-            let answer = world.engine.answer(&query).unwrap_or_else(|error| panic!("{error}: {questions:?}"));
+            let query = if nodes.is_empty() { query } else { query.with_nodes(Nodes::Named(nodes.clone())) };
+            let answer = world
+                .engine
+                .answer(&query, Options::default())
+                .unwrap_or_else(|error| panic!("{error}: {questions:?}"));
             let expected: Vec<String> =
                 expected.into_iter().filter(|name| nodes.is_empty() || nodes.contains(name)).collect();
             assert_eq!(names(&world, &answer.pods[0]), expected, "{questions:?}, {pod}, at {}", state.now);
@@ -397,13 +400,13 @@ fn a_cached_verdict_expires_at_the_first_moment_that_it_was_told_has_not_passed(
     let guest =
         Guest::healthy().imports(questions[0].code().0).definitions(FOLD).filter(format!("{asks} (call $fits_all)"));
     let mut world = World::of_silver(&guest);
-    world.engine = world.engine.timed_by(Clock::new(move || clock.load(Ordering::Relaxed))).reusing(Reuse::On);
-    let query = Query::of(vec![super::world::pending()]);
+    world.engine = world.engine.with_clock(Clock::new(move || clock.load(Ordering::Relaxed))).with_reuse(Reuse::On);
+    let query = Query::new([super::world::pending()]);
     let evaluated_at = |now: i64| {
         time.store(now, Ordering::Relaxed);
         let before = world.evaluated();
-        let cached = world.engine.answer_cached(&world.engine.snapshot(), &query).is_some();
-        world.engine.answer(&query).unwrap();
+        let cached = world.engine.answer_cached(&query, &world.engine.snapshot()).is_some();
+        world.engine.answer(&query, Options::default()).unwrap();
         let evaluated = world.evaluated() > before;
         assert_ne!(cached, evaluated, "at {now}");
         evaluated

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_engine::{ActivePolicy, ActivePredicate, OnError, Phases, PolicySettings};
-use nodesift_engine::{Depth, Engine, Metrics, Nodes, Phase, PodAnswer, PodRef, Query, Reuse, RowsByName};
+use nodesift_engine::{Engine, Metrics, Nodes, Options, PodAnswer, PodRef, Query, Reuse, RowsByName};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::guest::{Guest, SCRATCH};
 use prometheus_client::encoding::text::encode;
@@ -119,9 +119,7 @@ impl World {
     }
 
     pub(super) fn ask_about(&self, nodes: Nodes) -> PodAnswer {
-        let (phase, depth) = (Phase::Allocate, Depth::FirstFailure);
-        let answer =
-            self.engine.answer(&Query { pods: vec![pending()], nodes, phase, depth, deadline: None, skip: Vec::new() });
+        let answer = self.engine.answer(&Query::new([pending()]).with_nodes(nodes), Options::default());
         answer.unwrap_or_else(|error| panic!("{error}")).pods.remove(0)
     }
 
@@ -169,9 +167,9 @@ pub(super) fn engine(guest: &Guest, reader: Reader, registry: &mut Registry) -> 
             config_maps: [CONFIG_MAP.to_owned()].into(),
             ..PolicySettings::default()
         }),
-        ..ActivePolicy::of(Vec::new(), vec![predicate])
+        ..ActivePolicy::new(Vec::new(), vec![predicate])
     };
-    Engine::new(reader, policy, runtime).reusing(Reuse::Verified).counting(Metrics::register(registry))
+    Engine::new(reader, policy, runtime).with_reuse(Reuse::Verified).with_metrics(Metrics::register(registry))
 }
 
 pub(super) fn annotation_keys() -> Vec<String> {

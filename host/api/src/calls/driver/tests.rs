@@ -33,7 +33,7 @@ fn service() -> (Service, SharedWriter) {
     writer.apply(metadata::pod_record(&serde_json::from_value(pod).unwrap(), &schedulers));
     writer.publish();
     let writer = SharedWriter::new(writer.into());
-    let policy = ActivePolicy::of(schedulers, Vec::new());
+    let policy = ActivePolicy::new(schedulers, Vec::new());
     let engine = Arc::new(Engine::new(reader, policy, Runtime::start(None).unwrap()));
     (Service::new(engine, Arc::clone(&writer), Readiness::default(), Settings::default()), writer)
 }
@@ -142,10 +142,8 @@ impl Call for Overtaken {
             publish(&request.writer, "late");
             drop(engine.replace_policy((*engine.policy()).clone()));
         }
-        let (pods, nodes) = (vec![engine::PodRef::Uid("u".to_owned())], engine::Nodes::All);
-        let (phase, depth) = (engine::Phase::Allocate, engine::Depth::FirstFailure);
-        let query = engine::Query { pods, nodes, phase, depth, deadline: None, skip: Vec::new() };
-        let answer = engine.answer_on(&snapshot, &query)?;
+        let query = engine::Query::new([engine::PodRef::Uid("u".to_owned())]);
+        let answer = engine.answer(&query, engine::Options::on(&snapshot))?;
         Ok((request.tries, answer.snapshot.node_count()))
     }
 }

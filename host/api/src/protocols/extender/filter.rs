@@ -31,9 +31,7 @@ use crate::transport::body_buffer;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
 use nodesift_cache::NodeNames;
-use nodesift_engine::{
-    Code, Depth, Engine, FailureGroup, FaultEffect, FaultReport, Nodes, Phase, PodAnswer, PodRef, Query,
-};
+use nodesift_engine::{Code, Engine, FailureGroup, FaultEffect, FaultReport, Nodes, Options, PodAnswer, PodRef, Query};
 
 /// The reason for a node that is not in the cache.
 const UNKNOWN_NODE: &str = "predicates were not run because node was not found in cache";
@@ -153,15 +151,9 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Document
     let snapshot = engine.snapshot();
     let (known, unknown): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) =
         candidates(&args, &names).partition(|candidate| snapshot.node_row(candidate.name).is_some());
-    let question = Query {
-        pods: vec![PodRef::Whole(Box::new(pod))],
-        nodes: Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect()),
-        phase: Phase::Allocate,
-        depth: Depth::FirstFailure,
-        deadline: Some(deadline.for_engine()),
-        skip: Vec::new(),
-    };
-    let answer = engine.answer_on(&snapshot, &question)?;
+    let nodes = Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect());
+    let question = Query::new([PodRef::Whole(Box::new(pod))]).with_nodes(nodes).with_deadline(deadline.for_engine());
+    let answer = engine.answer(&question, Options::on(&snapshot))?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;
     reply(pod, &snapshot.node_names(), args.form(), &known, &unknown)
 }

@@ -85,7 +85,7 @@ impl Call for Preempt {
         parsed.query.deadline = Some(deadline.for_engine());
         let snapshot = engine.snapshot();
         parsed.query.candidates.retain(|candidate| snapshot.node_row(&candidate.node).is_some());
-        encode(parsed, &engine.preempt_on(&snapshot, &parsed.query)?)
+        encode(parsed, &engine.preempt(&parsed.query, &snapshot)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kinds of devices: what devices have in common apart from use and attributes, and which lists of expressions match them.
 //!
-//! Start at [`Kinds::of`].
+//! Start at [`Kinds::new`].
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) struct Kinds<'a> {
 
 impl<'a> Kinds<'a> {
     /// Evaluates the query's expressions on devices.
-    pub(super) fn of(context: &Context, query: &Query, gathered: &Gathered) -> Self {
+    pub(super) fn new(context: &Context, query: &Query, gathered: &Gathered) -> Self {
         let answers: Vec<_> =
             query.selector_lists.iter().map(|list| gathered.answers(context.selectors(), list)).collect();
         let matches = combined(&answers, gathered.device_count());
@@ -56,7 +56,7 @@ impl<'a> Kinds<'a> {
     }
 
     /// The number of the kind of a device at a place.
-    pub(super) fn of_device(&mut self, place: usize, seen: &'a SeenDevice) -> u32 {
+    pub(super) fn number(&mut self, place: usize, seen: &'a SeenDevice) -> u32 {
         let matches = self.matches.get(place).copied().unwrap_or(0);
         let plain = (seen.traits_number(), matches);
         match self.last {

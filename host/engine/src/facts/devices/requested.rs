@@ -50,7 +50,7 @@ impl Context {
     fn requested(&self, claim: &ClaimRecord, request: String, fields: &DeviceFields) -> RequestedDevices {
         let gathered = self.gathered();
         let wanted = if fields.allocation_mode == "All" { 0 } else { u64::try_from(fields.count).unwrap_or(0) };
-        let asked = Asked::of(self, gathered, fields);
+        let asked = Asked::new(self, gathered, fields);
         let [match_attributes, distinct_attributes] = attributes(&claim.spec.constraints, &request);
         let mut counted = RequestedDevices {
             claim: claim.key(),
@@ -168,7 +168,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(context: &Context, gathered: &Gathered, fields: &'a DeviceFields) -> Self {
+    fn new(context: &Context, gathered: &Gathered, fields: &'a DeviceFields) -> Self {
         let class = context.snapshot().claims().class(&fields.device_class_name);
         let class: Option<Vec<String>> =
             class.map(|class| class.selectors.iter().map(|it| it.clone().unwrap_or_default()).collect());

@@ -183,7 +183,7 @@ fn hold(writer: &mut Writer, random: &mut Rng) {
 type Written = String;
 
 /// Devices that a row sees, as text and values, read from the columns.
-fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Written>, Vec<u32>) {
+fn from_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Written>, Vec<u32>) {
     let count =
         |situation: &wire::Situation| if let wire::Situation::Pools(count) = situation { *count as usize } else { 0 };
     let code = columns.codes[row] as usize;
@@ -216,7 +216,7 @@ fn of_columns(columns: &wire::Devices, query: &Query, row: usize) -> (Vec<Writte
 }
 
 /// Devices that a row sees, as text and values, read from the cache.
-fn of_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>) {
+fn from_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u32>) {
     let (mut written, mut values) = (Vec::new(), Vec::new());
     let pools = context.snapshot().devices().seen_by(row).unwrap();
     let mut met: Vec<Vec<AttributeRef<'_>>> = vec![Vec::new(); query.attributes.len()];
@@ -300,7 +300,7 @@ fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation(
         for node in 0..NODES {
             writer.apply(metadata::node(&read(&json!({"metadata": {"name": format!("n{node}")}}))));
         }
-        let selectors = Arc::new(Selectors::by(Box::new(ByName)));
+        let selectors = Arc::new(Selectors::from_evaluator(Box::new(ByName)));
         let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
         let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
         for round in 0..ROUNDS {
@@ -311,14 +311,18 @@ fn columns_say_what_each_row_sees_and_rows_that_see_the_same_have_one_situation(
             writer.publish();
             let query = query(&mut random);
             let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All);
-            let context = context.selecting(Some(Arc::clone(&selectors)));
+            let context = context.with_selectors(Some(Arc::clone(&selectors)));
             let columns = context.devices_for(&query);
             let mut rows: Vec<Row> = Vec::new();
             context.for_each_row(|_, row| rows.push(row));
             let mut codes: BTreeMap<(Vec<Written>, Vec<u32>), u32> = BTreeMap::new();
             for (place, row) in rows.iter().enumerate() {
-                let found = of_columns(&columns, &query, place);
-                assert_eq!(found, of_row(&context, &query, *row), "seed {seed}, round {round}, row {place}, {query:?}");
+                let found = from_columns(&columns, &query, place);
+                assert_eq!(
+                    found,
+                    from_row(&context, &query, *row),
+                    "seed {seed}, round {round}, row {place}, {query:?}"
+                );
                 let code = *codes.entry(found).or_insert(columns.codes[place]);
                 assert_eq!(code, columns.codes[place], "seed {seed}, round {round}, row {place}: one situation");
             }
@@ -344,15 +348,15 @@ fn nothing_is_said_of_devices_before_all_expressions_are_evaluated() {
         writer.apply(SliceRecord::compile(&read(&json!({"metadata": {"name": "s"}, "spec": spec}))));
         writer.publish();
         let slow = Arc::new(Slow::default());
-        let selectors = Arc::new(Selectors::by(Box::new(Arc::clone(&slow))));
+        let selectors = Arc::new(Selectors::from_evaluator(Box::new(Arc::clone(&slow))));
         let pod = read(&json!({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}));
         let pod = Arc::new(metadata::pod_selecting(&pod, &Selection::default()));
         let query =
             Query { selector_lists: (0..lists).map(|list| vec![list.to_string()]).collect(), ..Query::default() };
         let throttle = Arc::default();
         let asked_of = |query: &Query| {
-            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All).throttled_by(&throttle);
-            context.selecting(Some(Arc::clone(&selectors))).devices_in_time(query)
+            let context = Context::new(reader.snapshot(), Arc::clone(&pod), None, Batch::All).with_throttle(&throttle);
+            context.with_selectors(Some(Arc::clone(&selectors))).devices_in_time(query)
         };
         let asked = || asked_of(&query);
         assert_eq!(asked().err(), Some(NoValue::Deadline));
@@ -377,7 +381,7 @@ fn long_calls_that_fail_or_are_about_large_pods_are_debts_and_throttled_pods_hav
         let labels: BTreeMap<_, _> = (0..labels).map(|label| (format!("key-{label}"), "value")).collect();
         let pod = json!({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"nodeSelector": labels}});
         let pod = Arc::new(metadata::pod_selecting(&read(&pod), &Selection::default()));
-        Context::new(reader.snapshot(), pod, None, Batch::All).throttled_by(throttle)
+        Context::new(reader.snapshot(), pod, None, Batch::All).with_throttle(throttle)
     };
     let debts_after = |labels: usize, has_failed: bool, takes: Duration| {
         let throttle = Arc::<Throttle>::default();

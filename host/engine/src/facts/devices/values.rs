@@ -36,7 +36,7 @@ impl<'a> Values<'a> {
     }
 
     /// Adds, per device of a situation's pools and attribute: 0 where it has none, else the number of its value, by first appearance.
-    pub(super) fn of_situation(&mut self, pools: impl Iterator<Item = &'a SeenPool>, values: &mut Vec<u32>) {
+    pub(super) fn push_situation(&mut self, pools: impl Iterator<Item = &'a SeenPool>, values: &mut Vec<u32>) {
         if self.attributes.is_empty() {
             return;
         }
@@ -46,7 +46,7 @@ impl<'a> Values<'a> {
             let places = self.places.get(list).into_iter().flatten();
             for (place, numbers) in places.zip(&mut self.numbers) {
                 let value = place.and_then(|place| seen.device.attribute_at(place));
-                values.push(value.map_or(0, |value| numbers.of(value)));
+                values.push(value.map_or(0, |value| numbers.number(value)));
             }
         }
     }
@@ -76,7 +76,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// The number of a value.
-    fn of(&mut self, value: AttributeRef<'a>) -> u32 {
+    fn number(&mut self, value: AttributeRef<'a>) -> u32 {
         if let Some((_, known)) = self.few.iter().find(|(known, _)| *known == value) {
             return *known;
         }

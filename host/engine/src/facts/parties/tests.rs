@@ -67,7 +67,7 @@ impl World {
         let facts = metadata::pod_selecting(&serde_json::from_value(pod).unwrap(), &selection);
         let context = Context::new(self.reader.snapshot(), Arc::new(facts), None, Batch::All);
         let settings = PolicySettings { parties: self.parties.clone().into(), ..PolicySettings::default() };
-        context.named(uid.into(), uid.into()).with_settings(Arc::new(settings))
+        context.with_owner(uid.into(), uid.into()).with_settings(Arc::new(settings))
     }
 
     fn seats(&mut self, uid: &str, claims: &[&str]) -> Vec<(String, Subject)> {
@@ -173,7 +173,7 @@ fn columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach() {
         [r#"p [2, 1] [1, 0] ["", "full"] true"#, r#"only [2, 0] [1, 0] ["", "outside its nodeSelector"] false"#]
     );
     // Candidates of a negotiation have yet to be asked about.
-    let candidates = world.context("a", &[]).negotiated(true);
+    let candidates = world.context("a", &[]).with_negotiated(true);
     assert!(candidates.party_columns().iter().all(|column| column.unknown_fits));
     // Another pod, and other rows.
     assert!(world.context("b", &[]).party_columns()[0].states.iter().all(|state| *state == 0));

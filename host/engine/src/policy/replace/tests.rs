@@ -8,10 +8,10 @@ use nodesift_cache as cache;
 use nodesift_sandbox::Runtime;
 
 use super::*;
-use crate::{PodRef, Query};
+use crate::{Options, PodRef, Query};
 
 fn policy(scheduler: &str) -> ActivePolicy {
-    ActivePolicy::of(vec![scheduler.to_owned()], Vec::new())
+    ActivePolicy::new(vec![scheduler.to_owned()], Vec::new())
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
     let (mut writer, reader) = cache::new();
     let engine = Engine::new(reader, policy("s0"), Runtime::start(None).unwrap());
     let pod = serde_json::from_value(serde_json::json!({"metadata": {"name": "p"}})).unwrap();
-    let query = Query::of(vec![PodRef::Whole(Box::new(pod))]);
+    let query = Query::new([PodRef::Whole(Box::new(pod))]);
     let (is_over, met) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 4]);
     std::thread::scope(|scope| {
         let readers: Vec<_> = met
@@ -35,7 +35,7 @@ fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
                         let snapshot = engine.snapshot();
                         // Some requests wait between their snapshot and their turn.
                         (0..random.u32(0..3)).for_each(|_| std::thread::yield_now());
-                        let answer = engine.answer_on(&snapshot, query).unwrap();
+                        let answer = engine.answer(query, Options::on(&snapshot)).unwrap();
                         // The first policy has generation 1, and each recount is a generation.
                         assert_eq!(answer.policy_generation, snapshot.ownership() + 1);
                         met.fetch_add(1, Ordering::Relaxed);

@@ -63,7 +63,7 @@ impl Native {
     /// Selectors that it evaluates.
     pub(super) fn selectors() -> (Arc<Self>, Selectors) {
         let native = Arc::new(Self::default());
-        (Arc::clone(&native), Selectors::by(Box::new(native)))
+        (Arc::clone(&native), Selectors::from_evaluator(Box::new(native)))
     }
 
     /// How many devices an expression was evaluated for.

@@ -99,7 +99,7 @@ impl World {
             ..PolicySettings::default()
         };
         let context = context.with_settings(Arc::new(settings));
-        Arc::new(context.named(pod.metadata.name.into(), pod.metadata.uid.into()).at(self.now))
+        Arc::new(context.with_owner(pod.metadata.name.into(), pod.metadata.uid.into()).with_now(self.now))
     }
 }
 
