@@ -209,9 +209,14 @@ pub enum Error {
         limits::LOCKED_CHECK_TIME.as_millis()
     )]
     CheckInterrupted,
-    /// The negotiation refuses the request.
-    #[error(transparent)]
-    Negotiation(#[from] nodesift_negotiation::Refusal),
+    /// A rule of negotiation with parties refuses the request.
+    #[error("{reason}")]
+    Refused {
+        /// Code of the kind of refusal; the status of HTTP follows from it.
+        code: tonic::Code,
+        /// Rule that the request breaks, and what to do instead.
+        reason: String,
+    },
     /// The client has not read the responses that it has on this connection.
     #[error("the responses that this connection has not read take too much memory: read them first")]
     Unread,
@@ -288,7 +293,7 @@ impl Error {
             | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
                 (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
             }
-            Self::Negotiation(refusal) => status_of_refusal(refusal),
+            Self::Refused { code, .. } => (*code, http_status(*code)),
             Self::Engine(error) => status_of(error),
             Self::Field { error, .. } => status_of(error),
             Self::Internal => (Code::Internal, StatusCode::INTERNAL_SERVER_ERROR),
@@ -303,7 +308,7 @@ impl Error {
     }
 
     /// A field that has a value which the call does not take.
-    pub(crate) fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::InvalidField { field: field.into(), reason: reason.into() }
     }
 
@@ -346,20 +351,15 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
     }
 }
 
-/// The gRPC code and the HTTP status of what negotiation refuses.
-fn status_of_refusal(refusal: &nodesift_negotiation::Refusal) -> (tonic::Code, StatusCode) {
-    use nodesift_negotiation::Refusal;
+/// The HTTP status of a refusal by its gRPC code, for codes of refusals.
+fn http_status(code: tonic::Code) -> StatusCode {
     use tonic::Code;
-    match refusal {
-        Refusal::AlreadyExists(_) | Refusal::AlreadyExistsUnnamed | Refusal::Attended(_) => {
-            (Code::AlreadyExists, StatusCode::CONFLICT)
-        }
-        Refusal::Unknown(_) | Refusal::UnknownParty(_) | Refusal::NotInCache => (Code::NotFound, StatusCode::NOT_FOUND),
-        Refusal::Full(_) => (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS),
-        Refusal::OutOfRange(_) => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
-        Refusal::NotViable(_) | Refusal::NotOptimistic(_) | Refusal::Selected(_) => {
-            (Code::FailedPrecondition, StatusCode::CONFLICT)
-        }
+    match code {
+        Code::InvalidArgument => StatusCode::BAD_REQUEST,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::AlreadyExists | Code::FailedPrecondition => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -368,7 +368,7 @@ fn status_of_refusal(refusal: &nodesift_negotiation::Refusal) -> (tonic::Code, S
 /// # Errors
 ///
 /// [`Error::TooMuch`].
-pub(crate) fn at_most(what: &'static str, count: usize, limit: usize) -> Result<(), Error> {
+pub fn at_most(what: &'static str, count: usize, limit: usize) -> Result<(), Error> {
     if count > limit { Err(Error::TooMuch { what, count, limit }) } else { Ok(()) }
 }
 

@@ -5,7 +5,7 @@
 //! routes      the table of calls: name, class, paths and handlers of each
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
-//! negotiation nodes agreed on with external parties: cores and parties with their streams, the broker between them
+//! parties     the seam to whoever negotiates with external parties: a trait, and what a `Service` does for it
 //! admin       dumps, event streams, metrics
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
@@ -29,7 +29,7 @@ mod error;
 pub mod failpoint;
 pub mod limits;
 mod middleware;
-mod negotiation;
+pub mod parties;
 mod paths;
 mod protocols;
 mod request_log;
@@ -42,6 +42,7 @@ pub use admin::time::rfc3339;
 pub use admin::{differences, exposition, version};
 pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};
+pub use admission::scope::RequestScope;
 pub use admission::staleness::{Age, Staleness};
 pub use calls::{assume, response};
 pub use error::Error;

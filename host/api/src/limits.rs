@@ -439,20 +439,7 @@ pub const ASSUME_CATCH_UP: Duration = Duration::from_secs(5);
 /// Least time between two warnings about the assumptions that one silence keeps.
 pub const ASSUME_WARN_PERIOD: Duration = Duration::from_secs(60);
 
-// Negotiation with parties. Those of its rules are in `nodesift_negotiation::limits`.
-
-/// Messages to the broker that wait: with more, whoever sends waits. Each is handled in microseconds.
-pub const NEGOTIATION_COMMANDS: usize = 1_024;
-
-/// Interval at which the broker looks for pods and claims that have changed, and for another policy: cores and parties wait
-/// milliseconds for each other anyway.
-pub const NEGOTIATION_TICK: Duration = Duration::from_millis(50);
-
-/// Time after which candidates are evaluated again where that failed, for example for want of a slot.
-pub const NEGOTIATION_RETRY: Duration = Duration::from_millis(50);
-
-/// Nodes of an order up to which cached verdicts are looked through on an I/O thread: some 50 µs.
-pub const NEGOTIATION_AT_ONCE_NODES: usize = 1_000;
+// Streams of negotiation with parties. Other limits of it are in `nodesift-parties`, those of its rules in `nodesift-negotiation`.
 
 /// Bytes of events of one negotiation that its core has not read: one with 256 names of the greatest length, and some more.
 pub const NEGOTIATION_UNREAD_BYTES: usize = 128 << 10;
@@ -461,43 +448,10 @@ pub const NEGOTIATION_UNREAD_BYTES: usize = 128 << 10;
 pub const PARTY_UNREAD_BYTES: usize = 8 << 20;
 
 /// Bytes of one message of a party: an answer of 256 KiB of texts, and what protobuf adds to them.
-pub const PARTY_MESSAGE_BYTES: usize = nodesift_negotiation::limits::ANSWER_BYTES * 5 / 4;
+pub const PARTY_MESSAGE_BYTES: usize = (256 << 10) * 5 / 4;
 
-/// Messages of one party that wait for the broker: with more, its stream waits. It takes one of each party in turn.
-pub const PARTY_HEARD: usize = 64;
-
-/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject. After some seconds
-/// without any it is twice this number, because what its time has earned is counted once the first are spent.
-pub const PARTY_MESSAGES: u32 = 1_024;
-
-/// Messages that a party may send per second in the long run without having been called.
-pub const PARTY_MESSAGES_PER_SECOND: u32 = 256;
-
-/// Messages for each call of a party: an answer in parts may name each node that was asked about alone.
-/// Twice [`CANDIDATES_MOST`](nodesift_negotiation::limits::CANDIDATES_MOST).
-pub const PARTY_MESSAGES_PER_CALL: u32 = 512;
-const _: () = assert!(PARTY_MESSAGES_PER_CALL as usize == 2 * nodesift_negotiation::limits::CANDIDATES_MOST);
-
-/// Questions of operators and explanations to the broker that wait. It takes turns between them and everybody else.
-pub const NEGOTIATION_LOOKS: usize = 64;
-
-/// Time for which an explanation waits for what parties have said: it says the rest without.
-pub const STANCES_TIME: Duration = Duration::from_millis(500);
-
-/// Streams of parties of one class of listeners: each party of a policy, and the stream that takes its place.
-pub const PARTY_STREAMS: usize = 2 * nodesift_negotiation::limits::PARTIES;
-
-/// Bytes of the name of a party, as a policy takes them.
-pub const PARTY_NAME_BYTES: usize = 63;
-
-/// Bytes of the name of a node that is not in the cache: what Kubernetes takes for one.
-pub const NODE_NAME_BYTES: usize = 253;
-
-/// Evaluations of candidates at once for clients of one class of listeners: half of the slots, so that `Filter` finds others where only one
-/// class negotiates.
-pub fn negotiation_evaluations() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
-}
+/// Streams of parties of one class of listeners: each of the 16 parties of a policy, and the stream that takes its place.
+pub const PARTY_STREAMS: usize = 2 * 16;
 
 // Admin: dumps and streams.
 

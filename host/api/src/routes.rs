@@ -8,7 +8,7 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 
 use crate::Service;
-use crate::admin::{events, metrics, negotiations, policy, probes, shadow, state, version};
+use crate::admin::{events, metrics, parties, policy, probes, shadow, state, version};
 use crate::calls::decision::{Assume, Decision, Forget, Release};
 use crate::calls::driver;
 use crate::calls::filter::Filter;
@@ -46,7 +46,7 @@ pub(crate) static ROUTES: &[Route] = &[
     call("Attend", Class::Attend).grpc_stream(PARTIES, grpc::attend),
     call("State", Class::Operate).get("/v1/state", || get(state::state)),
     call("Events", Class::Operate).get("/v1/events", || get(events::events)),
-    call("Negotiations", Class::Operate).get("/v1/negotiations", || get(negotiations::negotiations)),
+    call("Negotiations", Class::Operate).get("/v1/negotiations", || get(parties::overview)),
     call("Policy", Class::Operate).get("/v1/policy", || get(policy::policy)),
     call("PolicyShadow", Class::Operate).get("/v1/policy/shadow", || get(shadow::shadow)),
     call("ExtenderFilter", Class::Read).post("/extender/filter", || post(extender::filter::filter)),

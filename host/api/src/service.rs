@@ -21,7 +21,7 @@ use crate::admission::slots::{Size, Slots};
 use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
 use crate::calls::locked_time::LockedTime;
-use crate::negotiation::Negotiating;
+use crate::parties::Parties;
 use crate::transport::arrivals::RequestRoom;
 use crate::transport::budget::ListenerClass;
 use crate::transport::places::{Activity, Place, Places};
@@ -108,7 +108,8 @@ struct Shared {
     version_waiters: VersionWaiters,
     locked_time: Arc<LockedTime>,
     policy_note: PolicyNote,
-    negotiating: Negotiating,
+    /// Whoever negotiates with external parties; none where nobody does.
+    negotiator: Option<Arc<dyn Parties>>,
     /// Runtime in which the service was made; none where it was made outside of one.
     background: Option<Handle>,
 }
@@ -131,7 +132,7 @@ impl Service {
             tcp: ClassPlaces::new(),
             locked_time: Arc::default(),
             policy_note: PolicyNote::default(),
-            negotiating: Negotiating::default(),
+            negotiator: None,
             background: Handle::try_current().ok(),
         }))
     }
@@ -150,20 +151,29 @@ impl Service {
         self
     }
 
-    /// Returns a copy for the broker of negotiations, from which that broker cannot be reached.
-    pub(crate) fn without_negotiation(mut self) -> Self {
-        Arc::make_mut(&mut self.0).negotiating = Negotiating::default();
+    /// Has calls about parties answered by `parties`. It is made from a clone of this service, and ends with the last service that has it.
+    #[must_use]
+    pub fn with_parties(mut self, parties: Arc<dyn Parties>) -> Self {
+        Arc::make_mut(&mut self.0).negotiator = Some(parties);
         self
     }
 
     /// Returns the runtime of tasks that go on after the connection that needs them first, and of blocking work: it has one pool of threads
     /// for all connections.
-    pub(crate) fn background(&self) -> Handle {
+    pub fn background(&self) -> Handle {
         self.0.background.clone().unwrap_or_else(Handle::current)
     }
 
-    pub(crate) fn negotiating(&self) -> &Negotiating {
-        &self.0.negotiating
+    /// Whoever negotiates with external parties.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] where nobody does.
+    pub(crate) fn parties(&self) -> Result<&dyn Parties, Error> {
+        self.0.negotiator.as_deref().ok_or_else(|| Error::Refused {
+            code: tonic::Code::FailedPrecondition,
+            reason: "this process negotiates with no parties".to_owned(),
+        })
     }
 
     pub(crate) fn policy_note(&self) -> Option<String> {
@@ -174,7 +184,8 @@ impl Service {
         &self.0.metrics
     }
 
-    pub(crate) fn readiness(&self) -> &Readiness {
+    /// Returns whether calls are answered, and whether the process drains.
+    pub fn readiness(&self) -> &Readiness {
         &self.0.readiness
     }
 
@@ -182,19 +193,23 @@ impl Service {
         &self.0.settings
     }
 
-    pub(crate) fn staleness(&self) -> &Staleness {
+    /// Returns how long the source of the cache has been silent.
+    pub fn staleness(&self) -> &Staleness {
         &self.0.settings.staleness
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
+    /// Returns the engine that answers about the cache.
+    pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
 
-    pub(crate) fn reader(&self) -> &Reader {
+    /// Returns the reader of the cache's snapshots.
+    pub fn reader(&self) -> &Reader {
         &self.0.reader
     }
 
-    pub(crate) fn writer(&self) -> &SharedWriter {
+    /// Returns the writer of the cache, whose lock is not for an I/O thread.
+    pub fn writer(&self) -> &SharedWriter {
         &self.0.writer
     }
 
@@ -251,7 +266,11 @@ impl Service {
     }
 
     /// Refuses before readiness, and a stale cache where it is configured so.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReady`], [`Error::Stale`].
+    pub fn check(&self) -> Result<(), Error> {
         #[cfg(debug_assertions)]
         crate::failpoint::step();
         self.0.readiness.check()?;
@@ -261,7 +280,11 @@ impl Service {
     /// Runs work of microseconds on the I/O thread, inside a free slot; none where no slot is free or the work returns none.
     ///
     /// It needs a free slot, so that cached answers do not overtake queued evaluations.
-    pub(crate) fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] where the work panics.
+    pub fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
         let Some(_slot) = self.0.slots.try_acquire() else { return Ok(None) };
         self.at_once(work)
     }

@@ -127,8 +127,8 @@ impl ActiveAccounting {
         let keys = self.component.needs().annotations.iter().map(ToString::to_string);
         Selection {
             annotation_keys: keys.collect(),
-            account_owners: reads(ObjectInterface::Owners),
-            account_containers: reads(ObjectInterface::Requests),
+            object_owners: reads(ObjectInterface::Owners),
+            object_containers: reads(ObjectInterface::Requests),
             ..Selection::default()
         }
     }

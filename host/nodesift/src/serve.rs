@@ -53,6 +53,7 @@ use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume,
 use nodesift_cache as cache;
 use nodesift_engine::{self as engine, Reuse};
 use nodesift_object::Kind;
+use nodesift_parties::BrokeredParties;
 use nodesift_policy::Reach;
 use nodesift_policy::reload::Source;
 use nodesift_source::audit::{self, Audit};
@@ -216,6 +217,7 @@ async fn serve(
     let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
     let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
     let counting = api::Metrics::register(&mut registry);
+    let negotiated = nodesift_parties::Metrics::register(&mut registry, &counting);
     banner.log(&engine, &source, args);
     let first_evaluation = warm_up::start(&engine, &readiness);
     if !is_live {
@@ -226,6 +228,8 @@ async fn serve(
     if let Some(followed) = &followed {
         service = service.noting_policy(followed.trouble());
     }
+    let parties = BrokeredParties::new(service.clone(), negotiated);
+    let service = service.with_parties(Arc::new(parties));
     let exposition = Exposition::new(registry);
     let access = args.access.checks(args.listen);
     let probes_router = router::probes(service.clone(), exposition.clone());

@@ -125,7 +125,7 @@ fn empty(nodes: u64, accounting: Option<&Arc<ActiveAccounting>>) -> (cache::Writ
     let (mut writer, _) = cache::new();
     writer.set_accountant(accounting.map(|accounting| Arc::clone(accounting) as Arc<dyn Accountant>));
     let selection =
-        Selection { account_owners: true, account_containers: true, ..Selection::annotations(&["k".to_owned()]) };
+        Selection { object_owners: true, object_containers: true, ..Selection::annotations(&["k".to_owned()]) };
     let compiler = Compiler::new(&["default-scheduler".to_owned()]).selecting(&selection);
     let compiler = compiler.accounting_by(writer.accountant());
     for number in 0..nodes {

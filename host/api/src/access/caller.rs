@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use nodesift_negotiation::{Class, Owner};
-
 use super::Identity;
 use crate::ListenerClass;
 
@@ -35,17 +33,18 @@ impl Caller {
     /// A client over TCP that has shown no certificate.
     pub const ANONYMOUS: Self = Self::Tcp { identity: None };
 
-    /// Who it is, for what is kept beyond a request: over the socket the user, over TCP the names of the certificate.
-    pub(crate) fn owner(&self) -> Owner {
-        let (class, identity) = match self {
-            Self::Socket { peer } => (Class::Local, peer.map(|peer| format!("uid:{}", peer.uid))),
-            Self::Tcp { identity } => (Class::Remote, identity.as_ref().map(ToString::to_string)),
+    /// Returns who it is, for what is kept beyond a request: over the socket the user, over TCP the names of the certificate; empty where
+    /// that is not known.
+    pub fn name(&self) -> String {
+        let name = match self {
+            Self::Socket { peer } => peer.map(|peer| format!("uid:{}", peer.uid)),
+            Self::Tcp { identity } => identity.as_ref().map(ToString::to_string),
         };
-        Owner { class, identity: identity.unwrap_or_default().into() }
+        name.unwrap_or_default()
     }
 
     /// Whether a stream of another connection is surely of the same peer: of the same process, or of the same certificate.
-    pub(crate) fn is_same_peer(&self, other: &Self) -> bool {
+    pub fn is_same_peer(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Socket { peer: Some(own) }, Self::Socket { peer: Some(other) }) => own.pid.is_some() && own == other,
             (Self::Tcp { identity: Some(own) }, Self::Tcp { identity: Some(other) }) => own == other,
@@ -53,8 +52,8 @@ impl Caller {
         }
     }
 
-    /// The class of its listener.
-    pub(crate) fn listener(&self) -> ListenerClass {
+    /// Returns the class of the listener that it has connected to.
+    pub fn listener(&self) -> ListenerClass {
         match self {
             Self::Socket { .. } => ListenerClass::Unix,
             Self::Tcp { .. } => ListenerClass::Tcp,

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::Method;
-use nodesift_negotiation::Owner;
 
 use crate::Error;
 use crate::paths::{self, Class};
@@ -83,7 +82,7 @@ impl Access {
 
 /// Who makes a request: for rights that depend on what it asks for, and not on its path alone.
 #[derive(Debug, Clone)]
-pub(crate) struct CallerRights {
+pub struct CallerRights {
     access: Arc<Access>,
     caller: Caller,
 }
@@ -93,14 +92,9 @@ impl CallerRights {
         Self { access, caller }
     }
 
-    /// The caller, to compare with others.
-    pub(crate) fn caller(&self) -> &Caller {
+    /// Returns the caller, to compare it with others.
+    pub fn caller(&self) -> &Caller {
         &self.caller
-    }
-
-    /// Who the caller is.
-    pub(crate) fn owner(&self) -> Owner {
-        self.caller.owner()
     }
 
     /// Refuses a caller that may not make calls of a class.
@@ -120,7 +114,7 @@ impl CallerRights {
     /// # Errors
     ///
     /// [`Error::Denied`].
-    pub(crate) fn check_party(&self, party: &str) -> Result<(), Error> {
+    pub fn check_party(&self, party: &str) -> Result<(), Error> {
         match &self.caller {
             Caller::Socket { peer } => self.access.rights.check_user(party, peer.map(|peer| peer.uid)),
             Caller::Tcp { identity } => self.access.rights.check_party(Some(party), identity.as_deref()),

@@ -5,7 +5,7 @@
 //! partition   the totals in it
 //! devices     pools of devices in it, each counted
 //! events      GET /v1/events: allocations as they change, as JSON lines
-//! negotiations  GET /v1/negotiations: negotiations with parties that have not ended
+//! parties       GET /v1/negotiations: negotiations with parties that have not ended
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! accounting  the accounting component in it
@@ -26,7 +26,7 @@ pub mod differences;
 pub(crate) mod events;
 pub mod exposition;
 pub(crate) mod metrics;
-pub(crate) mod negotiations;
+pub(crate) mod parties;
 mod partition;
 pub(crate) mod policy;
 pub(crate) mod probes;

@@ -4,7 +4,6 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::negotiations::Negotiations;
 use super::requests::Requests;
 use crate::transport::intake::IntakeMetrics;
 
@@ -21,8 +20,6 @@ pub struct Metrics {
     pub(super) refused: Counter,
     /// Requests that have ended.
     pub(crate) requests: Requests,
-    /// Counters of negotiations with parties.
-    pub(crate) negotiations: Negotiations,
     /// Memory that requests hold.
     pub(crate) intake: IntakeMetrics,
 }
@@ -31,8 +28,7 @@ impl Metrics {
     /// Metrics that a registry exposes.
     pub fn register(registry: &mut Registry) -> Self {
         let intake = IntakeMetrics::register(registry);
-        let negotiations = Negotiations::default().holding(&intake);
-        let metrics = Self { intake, negotiations, ..Self::default() };
+        let metrics = Self { intake, ..Self::default() };
         let help = "Requests in flight, the scrape of this metric included";
         registry.register("nodesift_api_requests_in_flight", help, metrics.in_flight.clone());
         registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());
@@ -41,8 +37,12 @@ impl Metrics {
         let help = "Requests refused because no evaluation slot would have become free in time";
         registry.register("nodesift_api_requests_refused", help, metrics.refused.clone());
         metrics.requests.register(registry);
-        metrics.negotiations.register(registry);
         metrics
+    }
+
+    /// Returns gauges of bytes that `holder` keeps for clients of the Unix socket and of TCP, beside those of requests.
+    pub fn held_by(&self, holder: &'static str) -> [Gauge; 2] {
+        ["unix", "tcp"].map(|listener| self.intake.of(listener, holder).held)
     }
 }
 

@@ -9,7 +9,6 @@
 //! scope        what travels with a request: deadline, room, peer
 //! slots        one evaluation slot per core, the queue for them, and its backpressure
 //! requests     requests that have ended, counted and timed by call and code
-//! negotiations  negotiations with parties, counted by their ends
 //! metrics      what all of this counts
 //! ```
 //!
@@ -18,7 +17,6 @@
 pub(crate) mod consistency;
 pub(crate) mod deadline;
 pub(crate) mod metrics;
-pub(crate) mod negotiations;
 pub(crate) mod readiness;
 pub(crate) mod requests;
 pub(crate) mod scope;

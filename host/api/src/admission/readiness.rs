@@ -136,7 +136,7 @@ impl Readiness {
     }
 
     /// Ends with the start of a drain: for streams that would otherwise go on for ever.
-    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
         self.drain.clone().cancelled_owned()
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
-use crate::access::CallerRights;
+use crate::access::{Caller, CallerRights};
 use crate::error::at_most;
 use crate::transport::arrivals::{RequestRoom, taker};
 use crate::transport::budget::{ListenerClass, Taker};
@@ -21,7 +21,7 @@ use crate::{Error, limits};
 
 /// Context of one request, from the middleware to the response.
 #[derive(Debug, Clone)]
-pub(crate) struct RequestScope {
+pub struct RequestScope {
     pub(crate) deadline: Deadline,
     pub(crate) room: RequestRoom,
     pub(crate) budgets: Arc<ClassBudgets>,
@@ -33,6 +33,16 @@ pub(crate) struct RequestScope {
 }
 
 impl RequestScope {
+    /// Returns the connection that the request came over.
+    pub fn caller(&self) -> &Caller {
+        self.rights.caller()
+    }
+
+    /// Returns the class of the listener that the request came over.
+    pub fn listener(&self) -> ListenerClass {
+        self.class
+    }
+
     /// Moves the room of a whole request to the pending ones: it queues for a slot, or is worked on.
     ///
     /// # Errors
@@ -92,7 +102,6 @@ impl RequestScope {
     /// One that no listener has made.
     #[cfg(test)]
     pub(crate) fn detached() -> Self {
-        use crate::access::Caller;
         use crate::transport::intake::{Intake, IntakeMetrics};
         let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).of(ListenerClass::Unix).clone();
         Self {

@@ -33,7 +33,7 @@ impl Staleness {
     }
 
     /// The age of a response made now.
-    pub(crate) fn age(&self) -> Age {
+    pub fn age(&self) -> Age {
         let silence = (self.silence)();
         Age { silence, stale: silence.is_some_and(|silence| silence > self.bound) }
     }

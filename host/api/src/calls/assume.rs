@@ -85,7 +85,7 @@ impl Service {
         Ok(v1::AssumeResponse { allocations, ..assumed(&plan, placed, Some(version)) })
     }
 
-    /// Assumes a pod on a node that a negotiation has selected if it fits there, and holds claims whose devices others allocate: no
+    /// Assumes a pod on a node that was agreed on with parties if it fits there, and holds claims whose devices others allocate: no
     /// other pod gets them meanwhile. The pod is the record, or, where the cache has known it before, whatever the cache has by
     /// now.
     pub(crate) fn assume_holding(
@@ -104,7 +104,7 @@ impl Service {
             if_generation: None,
             check: true,
             allocate: false,
-            is_negotiated: true,
+            is_agreed: true,
         };
         let until = Instant::now() + request.ttl;
         let is_held = self.uid(&request.pod).is_some_and(|uid| self.writer().lock().held_for_pod(&uid).is_some());

@@ -41,8 +41,8 @@ struct Needs {
     fit: bool,
     /// Whether to allocate devices for the pod's claims.
     devices: bool,
-    /// Whether the node was agreed on in a negotiation, as in [`AssumePlan::is_negotiated`].
-    is_negotiated: bool,
+    /// Whether the node was agreed on with parties, as in [`AssumePlan::is_agreed`].
+    is_agreed: bool,
 }
 
 impl Needs {
@@ -51,7 +51,7 @@ impl Needs {
             fit: request.check && takes_room(plan),
             // The claims of a bound pod are allocated.
             devices: request.allocate && plan.placed != Placed::AlreadyBound,
-            is_negotiated: request.is_negotiated,
+            is_agreed: request.is_agreed,
         }
     }
 
@@ -214,7 +214,7 @@ impl Service {
     ) -> Result<u64, Error> {
         let query =
             Query::new([pod.clone()]).with_nodes(Nodes::Named(vec![plan.node.to_string()])).with_deadline(deadline);
-        let answer = match needs.is_negotiated {
+        let answer = match needs.is_agreed {
             true => self.engine().answer(&query, Options::on(snapshot).for_candidates())?,
             false => self.engine().answer(&query, Options::on(snapshot))?,
         };

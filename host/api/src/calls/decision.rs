@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::admission::scope::RequestScope;
-use crate::{Error, Service, negotiation};
+use crate::{Error, Service};
 
 /// A call that is carried out once, whatever becomes of its client.
 pub(crate) trait Decision: 'static {
@@ -73,6 +73,7 @@ impl Decision for Release {
         scope: &RequestScope,
         request: v1::ReleaseRequest,
     ) -> Result<v1::ReleaseResponse, Error> {
-        negotiation::release(service, scope, request).await
+        service.parties()?.release(scope.rights.caller(), request).await?;
+        Ok(v1::ReleaseResponse {})
     }
 }

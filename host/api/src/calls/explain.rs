@@ -117,7 +117,11 @@ pub(crate) async fn run<E: Send + 'static>(
     let mut explanation = driver::run(service, scope.clone(), stage, Ok).await?;
     for pod in &explanation.answer.pods {
         explanation.parties.push(match &pod.parties {
-            Some(parties) => service.negotiating().stances(service, parties).await,
+            Some(parties) => match service.parties() {
+                Ok(negotiator) => negotiator.stances(parties).await,
+                // Nobody is there to have said anything.
+                Err(_) => Vec::new(),
+            },
             None => Vec::new(),
         });
     }

@@ -27,7 +27,7 @@ pub(super) struct AssumePlan {
     /// Whether its claims get devices; then `check` is set too.
     pub(super) allocate: bool,
     /// Whether the node was agreed on: one fits of which a party says nothing any more.
-    pub(super) is_negotiated: bool,
+    pub(super) is_agreed: bool,
 }
 
 impl Service {
@@ -44,7 +44,7 @@ impl Service {
             PodRef::Whole(pod) => Some(self.record(place, pod, &node)?),
             PodRef::Uid(_) | PodRef::Name { .. } | PodRef::Version { .. } | PodRef::Known(_) => None,
         };
-        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate, is_negotiated: false })
+        Ok(AssumePlan { pod, whole, node, ttl, if_generation, check, allocate, is_agreed: false })
     }
 
     /// Plans the change that the request would make, where its `if_generation` holds.

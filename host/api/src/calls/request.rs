@@ -209,7 +209,7 @@ fn phase(phase: i32) -> Result<Phase, Error> {
 }
 
 /// A pod to evaluate: by UID or by name, then perhaps in one version, or whole; `place` is the path of the field in errors.
-pub(crate) fn evaluated_pod(place: &str, mut pod: v1::Pod) -> Result<PodRef, Error> {
+pub fn evaluated_pod(place: &str, mut pod: v1::Pod) -> Result<PodRef, Error> {
     let resource_version = std::mem::take(&mut pod.resource_version);
     let pod = pod_ref(place, pod)?;
     match pod {

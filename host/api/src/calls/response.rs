@@ -143,7 +143,7 @@ pub(crate) fn predicate_without_nodes(alone: &PredicateAnswer) -> v1::PredicateA
 }
 
 /// The versions that an answer was computed from, and its staleness.
-pub(crate) fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> v1::Version {
+pub fn version(snapshot: &Snapshot, policy_generation: u64, age: Age) -> v1::Version {
     v1::Version {
         generation: snapshot.generation().0,
         policy_generation,

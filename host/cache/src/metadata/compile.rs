@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    AccountedFacts, Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
+    Conditions, HostPort, NodeFacts, ObjectFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;
@@ -86,18 +86,18 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
         claims: if selection.pod_claims { pod_claims::of_pod(pod).map(Arc::new) } else { None },
-        accounted: accounted(pod, selection),
+        object: object(pod, selection),
     }
 }
 
-/// Compiles the facts of a pod that only an accounting component reads; none where none is selected, or there is nothing.
-fn accounted(pod: &Pod, selection: &Selection) -> Option<Arc<AccountedFacts>> {
-    let owners = owners(pod).iter().filter(|_| selection.account_owners);
-    let facts = AccountedFacts {
+/// Compiles the facts of a pod that predicates do not read; none where none is selected, or there is nothing.
+fn object(pod: &Pod, selection: &Selection) -> Option<Arc<ObjectFacts>> {
+    let owners = owners(pod).iter().filter(|_| selection.object_owners);
+    let facts = ObjectFacts {
         owners: owners.map(|owner| (owner_facts(owner), owner.controller)).collect(),
-        containers: if selection.account_containers { amounts(&requests::of_containers(pod)) } else { Vec::new() },
+        containers: if selection.object_containers { amounts(&requests::of_containers(pod)) } else { Vec::new() },
     };
-    (facts != AccountedFacts::default()).then(|| Arc::new(facts))
+    (facts != ObjectFacts::default()).then(|| Arc::new(facts))
 }
 
 /// All owners of a pod, in order.

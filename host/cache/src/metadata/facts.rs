@@ -174,6 +174,11 @@ impl PodRecord {
         }
     }
 
+    /// Whether both take the same of their nodes, as far as facts do not say it.
+    pub(crate) fn takes_the_same(&self, other: &Self) -> bool {
+        self.account == other.account
+    }
+
     /// Returns the pod with another account.
     #[must_use]
     pub fn accounted(&self, account: Option<Arc<Account>>) -> Self {
@@ -265,13 +270,13 @@ pub struct PodFacts {
     pub owner: Option<Arc<OwnerFacts>>,
     /// Claims and extended resources as `pod-claims` shows them; none where the pod asks for neither, or they are not selected.
     pub claims: Option<Arc<PodClaims>>,
-    /// Facts that only an accounting component reads; none where it is not selected, or there is nothing.
-    pub accounted: Option<Arc<AccountedFacts>>,
+    /// Facts that predicates do not read; none where they are not selected, or there is nothing.
+    pub object: Option<Arc<ObjectFacts>>,
 }
 
-/// Facts of a pod that an accounting component reads beyond those that predicates read.
+/// Facts of a pod beyond those that predicates read, for components that see objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct AccountedFacts {
+pub struct ObjectFacts {
     /// `metadata.ownerReferences`, in order, each with whether it is the controller. Empty where they are not selected.
     pub owners: Vec<(OwnerFacts, bool)>,
     /// The sums of `resources.requests` over `spec.containers`; units as in [`Amounts`]. Empty where they are not selected.

@@ -51,9 +51,7 @@ pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord,
 };
-pub use facts::{
-    AccountedFacts, Conditions, HostPort, NodeFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts,
-};
+pub use facts::{Conditions, HostPort, NodeFacts, ObjectFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};

@@ -20,11 +20,11 @@ pub struct Selection {
     pub node_info: bool,
     /// Whether what `node-images` shows is compiled.
     pub node_images: bool,
-    /// Whether all owners of pods are compiled, for an accounting component. With it, pods of different owners have no facts in
+    /// Whether all owners of pods are compiled, which predicates do not read. With it, pods of different owners have no facts in
     /// common.
-    pub account_owners: bool,
-    /// Whether the sums of pods' containers are compiled, for an accounting component.
-    pub account_containers: bool,
+    pub object_owners: bool,
+    /// Whether the sums of pods' containers are compiled, which predicates do not read.
+    pub object_containers: bool,
 }
 
 impl Selection {
@@ -42,8 +42,8 @@ impl Selection {
             && (self.pod_claims || !other.pod_claims)
             && (self.node_info || !other.node_info)
             && (self.node_images || !other.node_images)
-            && (self.account_owners || !other.account_owners)
-            && (self.account_containers || !other.account_containers)
+            && (self.object_owners || !other.object_owners)
+            && (self.object_containers || !other.object_containers)
     }
 
     /// Returns the union of both selections.
@@ -57,8 +57,8 @@ impl Selection {
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
             node_images: self.node_images || other.node_images,
-            account_owners: self.account_owners || other.account_owners,
-            account_containers: self.account_containers || other.account_containers,
+            object_owners: self.object_owners || other.object_owners,
+            object_containers: self.object_containers || other.object_containers,
         }
     }
 
@@ -82,8 +82,8 @@ impl Selection {
             (self.pod_claims, "pod-claims"),
             (self.node_info, "node-info"),
             (self.node_images, "node-images"),
-            (self.account_owners, "object-owners"),
-            (self.account_containers, "object-requests"),
+            (self.object_owners, "object-owners"),
+            (self.object_containers, "object-requests"),
         ];
         all.into_iter().filter(|(is_selected, _)| *is_selected).map(|(_, interface)| interface)
     }
@@ -117,8 +117,8 @@ mod tests {
         let second = Selection {
             pod_owner: true,
             pod_claims: true,
-            account_owners: true,
-            account_containers: true,
+            object_owners: true,
+            object_containers: true,
             ..Selection::annotations(&["b".to_owned()])
         };
         let both = first.with(&second);

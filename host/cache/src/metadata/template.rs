@@ -65,14 +65,14 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         u8::from(selection.pod_spec)
             | u8::from(selection.pod_owner) << 1
             | u8::from(selection.pod_claims) << 2
-            | u8::from(selection.account_owners) << 3
-            | u8::from(selection.account_containers) << 4,
+            | u8::from(selection.object_owners) << 3
+            | u8::from(selection.object_containers) << 4,
     );
     (namespace, labels, compile::controller(pod)).hash(&mut content);
     if selection.pod_owner {
         compile::controlling(pod).hash(&mut content);
     }
-    if selection.account_owners {
+    if selection.object_owners {
         write_all(compile::owners(pod), |owner, content| owner.hash(content), &mut content);
     }
     if selection.pod_claims {

@@ -6,7 +6,7 @@
 //! | `node_index` | which node is in which row |
 //! | `encoded_names` | all names as responses carry them |
 //! | `resources` | allocatable, free and foreign amounts per advertised resource |
-//! | `named_sums` | sums of an accounting component |
+//! | `named_sums` | sums under names that a policy chooses |
 //! | `unadvertised` | pods that use resources which no node advertises |
 //! | `pod_slots` | numbers of pods per node, and how many fit |
 //! | `ports` | host ports in use |

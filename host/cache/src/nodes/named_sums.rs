@@ -1,7 +1,7 @@
-//! Named sums: what nodes and the pods on them add under names that an accounting component chooses. Start at
+//! Named sums: what nodes and the pods on them add under names that a policy chooses. Start at
 //! [`NamedSums::declare`].
 //!
-//! The names are those that the policy's component declares, so that no pod makes a column. What is added under any other name
+//! The names are those that the policy declares, so that no pod makes a column. What is added under any other name
 //! is kept with the pod or the node, and counts once the name is declared. Sums wrap, so that the order does not matter.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::metadata::{PodRecord, Sums};
-use crate::pods::account_change::AccountChange;
+use crate::pods::amounts_change::AmountsChange;
 
 /// A column for each declared name, and what nodes add themselves.
 #[derive(Debug, Clone, Default)]
@@ -80,10 +80,10 @@ impl NamedSums {
         self.add(row, pod.sums(), delta);
     }
 
-    /// Pods of a row add what their accounts say now.
-    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+    /// Pods of a row add something else than before.
+    pub(crate) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
         let mut more: BTreeMap<&Arc<str>, i64> = BTreeMap::new();
-        for (pod, delta) in changes.iter().flat_map(AccountChange::states) {
+        for (pod, delta) in changes.iter().flat_map(AmountsChange::states) {
             for (name, amount) in pod.sums() {
                 let sum = more.entry(name).or_default();
                 *sum = sum.wrapping_add(amount.wrapping_mul(delta.sign()));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::unadvertised::Unadvertised;
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::metadata::{Amounts, PodRecord, amount_of};
-use crate::pods::account_change::AccountChange;
+use crate::pods::amounts_change::AmountsChange;
 pub(crate) use strip::ResourcesStrip;
 
 /// One resource as columns with one entry per row. What is requested is `allocatable - free`; arithmetic wraps, as Go's
@@ -156,12 +156,12 @@ impl Resources {
         }
     }
 
-    /// Changes the usage of pods of a row to that of their present accounts.
-    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
+    /// Changes the usage of pods of a row to what they take now.
+    pub(crate) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
         let changes = || changes.iter().filter(|change| change.changes_usage());
         // How much more of each resource, by all and by foreign pods.
         let mut more: BTreeMap<&Arc<str>, (i64, i64)> = BTreeMap::new();
-        for (pod, delta) in changes().flat_map(AccountChange::states) {
+        for (pod, delta) in changes().flat_map(AmountsChange::states) {
             let is_foreign = pod.ownership.is_foreign();
             for (name, amount) in pod.usage().iter().filter(|(_, amount)| *amount != 0) {
                 let amount = amount.wrapping_mul(delta.sign());
@@ -183,7 +183,7 @@ impl Resources {
             }
         }
         if uses_unadvertised {
-            for (pod, delta) in changes().flat_map(AccountChange::states) {
+            for (pod, delta) in changes().flat_map(AmountsChange::states) {
                 if self.uses_unadvertised(pod) {
                     self.unadvertised.apply(delta, row, pod);
                 }
@@ -348,7 +348,7 @@ impl Resources {
     fn repair_unadvertised(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
         let counted: Vec<&Arc<PodRecord>> = pods.iter().filter(|pod| self.uses_unadvertised(pod)).collect();
         let what = || "pods with unadvertised resources".to_owned();
-        // With what they use: a change of accounts that was interrupted leaves the same pods.
+        // With what they use: a change of amounts that was interrupted leaves the same pods.
         if report.differs(what, &usages_of(self.unadvertised.of_row(row)), &usages_of(counted.iter().copied())) {
             let counted = counted.into_iter().cloned().collect();
             self.unadvertised.set(row, counted);

@@ -24,7 +24,7 @@ use crate::columns::{Column, Delta, Generation, Row};
 use crate::devices::{DeviceTable, Devices, NodeRows};
 use crate::metadata::{Amounts, Conditions, Labels, Moment, Moments, NodeFacts, PodRecord, Sums};
 use crate::objects::volumes::PodVolumes;
-use crate::pods::account_change::AccountChange;
+use crate::pods::amounts_change::AmountsChange;
 use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
 use crate::pods::controllers::Controllers;
@@ -196,7 +196,7 @@ impl NodeTable {
         self.resources.get(name)
     }
 
-    /// Sums of an accounting component.
+    /// Sums under names that the policy chooses.
     pub(crate) fn named_sums(&self) -> &NamedSums {
         &self.named_sums
     }
@@ -455,15 +455,15 @@ impl NodeTable {
         self.controllers.apply(delta, row, pod);
     }
 
-    /// Changes the amounts of pods of a row to those of their present accounts, with the same result as removing and adding each by
-    /// [`Self::apply`]. Columns that do not depend on accounts stay as they are.
-    pub(crate) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
-        self.resources.change_accounts(row, changes);
-        self.named_sums.change_accounts(row, changes);
+    /// Changes the amounts of pods of a row to those that they take now, with the same result as removing and adding each by
+    /// [`Self::apply`]. Columns that do not depend on amounts stay as they are.
+    pub(crate) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
+        self.resources.change_amounts(row, changes);
+        self.named_sums.change_amounts(row, changes);
     }
 
-    /// Changes the usage of pods of a row in the class counts, like [`Self::change_accounts`] in the columns.
-    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AccountChange], counts: &mut Counts) {
+    /// Changes the usage of pods of a row in the class counts, like [`Self::change_amounts`] in the columns.
+    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AmountsChange], counts: &mut Counts) {
         counts.change_usages(row, changes, &mut self.population);
     }
 

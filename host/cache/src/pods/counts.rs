@@ -12,14 +12,14 @@
 
 use std::sync::Arc;
 
-use super::account_change::AccountChange;
+use super::amounts_change::AmountsChange;
 use super::classes::{Namespaces, PodClass, PodCode, Population};
 use super::measure::{CountKey, Measure, SumKey};
 use super::tally::{Tally, TallyView};
 use crate::columns::sets::Sets;
 use crate::columns::{Column, Delta, DriftReport, Row};
 use crate::limits::COUNTS_PER_PUBLICATION;
-use crate::metadata::{Account, Amounts, PodFacts, PodRecord};
+use crate::metadata::{Amounts, PodRecord};
 
 /// The counts of one state of the pods, as a snapshot shows them.
 #[derive(Debug, Default)]
@@ -45,18 +45,13 @@ pub(crate) struct PodChange {
     delta: Delta,
     row: Row,
     class: PodClass,
-    facts: Arc<PodFacts>,
-    account: Option<Arc<Account>>,
+    pod: Arc<PodRecord>,
 }
 
 impl PodChange {
     /// The change of a pod that comes to a row, or leaves it.
-    pub(crate) fn new(delta: Delta, row: Row, pod: &PodRecord) -> Self {
-        Self { delta, row, class: PodClass::of(pod), facts: Arc::clone(&pod.facts), account: pod.account.clone() }
-    }
-
-    fn usage(&self) -> &Amounts {
-        self.account.as_ref().map_or(&self.facts.usage, |account| &account.usage)
+    pub(crate) fn new(delta: Delta, row: Row, pod: &Arc<PodRecord>) -> Self {
+        Self { delta, row, class: PodClass::of(pod), pod: Arc::clone(pod) }
     }
 }
 
@@ -78,7 +73,7 @@ impl Overlaid {
                 return None;
             }
             if key.pods().matches(&change.class, namespaces) {
-                totals.update(change.row, |total| key.change(change.delta, total, change.usage()));
+                totals.update(change.row, |total| key.change(change.delta, total, change.pod.usage()));
             }
         }
         Some(totals)
@@ -214,9 +209,9 @@ impl Counts {
         }
     }
 
-    /// Pods of a row use what their accounts say now. How many pods there are of a class stays the same.
-    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AccountChange], population: &mut Population) {
-        for AccountChange { earlier, pod } in changes.iter().filter(|change| change.changes_usage()) {
+    /// Pods of a row use something else than before. How many pods there are of a class stays the same.
+    pub(crate) fn change_usages(&mut self, row: Row, changes: &[AmountsChange], population: &mut Population) {
+        for AmountsChange { earlier, pod } in changes.iter().filter(|change| change.changes_usage()) {
             let (class, usage) = (self.classes.code(&PodClass::of(pod)), self.usages.code(earlier.usage()));
             let (Some(class), Some(usage)) = (class, usage) else { continue };
             let next = PodCode { class, usage: self.usages.acquire_clone(pod.usage()) };

@@ -189,7 +189,7 @@ impl PodIndex {
 /// Whether two states of a pod are the same to columns: usage, labels, node, and what else is counted.
 fn counts_the_same(earlier: &PodRecord, pod: &PodRecord) -> bool {
     earlier.facts == pod.facts
-        && earlier.account == pod.account
+        && earlier.takes_the_same(pod)
         && earlier.node_name == pod.node_name
         && earlier.ownership == pod.ownership
         && earlier.terminating == pod.terminating

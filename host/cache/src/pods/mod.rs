@@ -9,10 +9,10 @@
 //! | `measure` | what is added up for these |
 //! | `tally` | totals that are maintained, and those that readers build |
 //! | `controllers` | pods on nodes by their controller |
-//! | `account_change` | a pod that takes something else than before |
+//! | `amounts_change` | a pod that takes something else than before |
 //! | `anti_affinity` | required anti-affinity terms of pods on nodes |
 
-pub(crate) mod account_change;
+pub(crate) mod amounts_change;
 pub(crate) mod anti_affinity;
 pub(crate) mod classes;
 pub(crate) mod controllers;

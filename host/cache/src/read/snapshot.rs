@@ -218,7 +218,7 @@ impl Snapshot {
         self.published.nodes.resources().names()
     }
 
-    /// Per row what its node and the pods on it add to a named sum; `None` where no accounting component has declared it.
+    /// Per row what its node and the pods on it add to a named sum; `None` where the policy has not declared it.
     pub fn named_sum(&self, name: &str) -> Option<&Column<i64>> {
         self.published.nodes.named_sums().get(name)
     }

@@ -103,13 +103,8 @@ impl Accounts {
         said.map_err(|text| (earlier.filter(|_| accountant.keeps_last()).cloned().unwrap_or_default(), text))
     }
 
-    /// Removes a pod from those with unknown accounts.
-    pub(super) fn forget_pod(&mut self, uid: &str) {
-        self.unknown.pods.remove(uid);
-    }
-
     /// Removes a node from those with unknown sums.
-    pub(super) fn forget_node(&mut self, name: &str) {
+    fn forget_node(&mut self, name: &str) {
         self.unknown.nodes.remove(name);
     }
 }
@@ -146,8 +141,8 @@ impl Writer {
 
 /// Accounts of single pods.
 impl Writer {
-    /// Returns a pod with the account that the accountant gives it.
-    pub(super) fn accounted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
+    /// Returns a pod as it counts: with what the accountant says that it takes.
+    pub(super) fn as_counted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
         self.accounts.of(pod, || self.pods.by_uid(&pod.uid))
     }
 
@@ -183,7 +178,7 @@ impl Writer {
     /// Applies the account that the accountant gives a pod now.
     pub fn account_again(&mut self, uid: &str) {
         if let Some(pod) = self.pods.by_uid(uid) {
-            let next = self.accounted(&pod).into_owned();
+            let next = self.as_counted(&pod).into_owned();
             self.put_pod(&next);
             self.account_for_shown(Some(uid));
         }
@@ -267,6 +262,21 @@ impl Writer {
 
 /// Objects whose accounts are not known.
 impl Writer {
+    /// Nodes of which it is not known what they add to sums, each with the reason.
+    pub(super) fn unknown_sums(&self) -> &BTreeMap<Arc<str>, Arc<str>> {
+        &self.accounts.unknown.nodes
+    }
+
+    /// Notes that a pod counts no more.
+    pub(super) fn note_removed_pod(&mut self, uid: &str) {
+        self.accounts.unknown.pods.remove(uid);
+    }
+
+    /// Notes that a node counts no more.
+    pub(super) fn note_removed_node(&mut self, name: &str) {
+        self.accounts.forget_node(name);
+    }
+
     /// How many objects there are of which no account is known.
     pub fn unknown_account_count(&self) -> usize {
         self.accounts.unknown.pods.len() + self.accounts.unknown.nodes.len()

@@ -331,7 +331,7 @@ impl Writer {
 
     /// Plans for a pod; `shown` says that the watch has shown it.
     fn plan_pod(&self, pod: &Arc<PodRecord>, shown: bool, node: &str) -> Result<Plan, AssumeError> {
-        let pod = &*self.accounted(pod);
+        let pod = &*self.as_counted(pod);
         let (placed, shown) = match (self.assumption(&pod.uid), &pod.node_name) {
             (Some(assumption), _) if *assumption.node == *node => (Placed::Renewed, assumption.shown.clone()),
             (Some(assumption), _) => (Placed::Moved, assumption.shown.clone()),

@@ -26,7 +26,7 @@ impl Writer {
             &owned
         };
         let pod = Arc::new(pod.clone());
-        let pod = self.accounted(&pod);
+        let pod = self.as_counted(&pod);
         match self.assumption(&pod.uid) {
             Some(assumption) => assumption.shows(&pod),
             None => held == *pod,

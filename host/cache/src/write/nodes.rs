@@ -45,7 +45,7 @@ impl Writer {
         self.repair_nodes(self.placement.unfinished());
         self.placement.take_unfinished();
         let Some(row) = self.nodes.row(name) else { return };
-        self.accounts.forget_node(name);
+        self.note_removed_node(name);
         let name: &Arc<str> = &Arc::from(name);
         let begun = self.placement.begin([name]);
         self.devices.node_changed(name);

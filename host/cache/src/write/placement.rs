@@ -125,7 +125,7 @@ impl Writer {
     /// another UID is removed. An assumption about the pod ends where the pod is bound, and stays where it is not.
     pub(super) fn apply_pod(&mut self, pod: Arc<PodRecord>) {
         let pod = self.with_first_ownership(pod);
-        let pod = self.accounted(&pod).into_owned();
+        let pod = self.as_counted(&pod).into_owned();
         let pod = self.reconcile(pod);
         self.gone.revive(&pod.uid);
         self.put_pod(&pod);
@@ -180,7 +180,7 @@ impl Writer {
             if self.was_shown(&namesake) {
                 self.gone.note(&namesake.uid);
             }
-            self.accounts.forget_pod(&namesake.uid);
+            self.note_removed_pod(&namesake.uid);
             self.assumed.end(&namesake.uid, End::Conflict);
             self.advance_generation();
             self.place(Delta::Remove, &namesake);
@@ -203,7 +203,7 @@ impl Writer {
     /// Removes a pod from everything that counts it.
     pub(super) fn take_pod(&mut self, uid: &str) {
         let Some(pod) = self.pods.by_uid(uid) else { return };
-        self.accounts.forget_pod(uid);
+        self.note_removed_pod(uid);
         self.release_pod(uid);
         // As in `put_pod`.
         let since = self.generation.next();

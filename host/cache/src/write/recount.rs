@@ -7,7 +7,7 @@ use super::Writer;
 use super::failpoint::step;
 use crate::columns::Row;
 use crate::metadata::Accountant;
-use crate::pods::account_change::AccountChange;
+use crate::pods::amounts_change::AmountsChange;
 
 impl Writer {
     /// Accounts for every pod and node anew, by the accountant of another policy. Returns how many pods have another account. All of it
@@ -22,7 +22,7 @@ impl Writer {
         let nodes: Vec<Arc<str>> = self.placement.nodes().cloned().collect();
         let mut changed: usize = nodes.iter().map(|node| self.recount_accounts_on(node)).sum();
         for pod in self.pods.pending() {
-            let next = self.accounted(&pod).into_owned();
+            let next = self.as_counted(&pod).into_owned();
             if next.account == pod.account {
                 self.note_pod(&next);
             } else {
@@ -41,11 +41,11 @@ impl Writer {
     fn recount_accounts_on(&mut self, node: &Arc<str>) -> usize {
         let mut pods = self.placement.on(node).to_vec();
         let accounts = self.accounts.of_counted(&pods);
-        let mut changes: Vec<AccountChange> = Vec::new();
+        let mut changes: Vec<AmountsChange> = Vec::new();
         for (pod, account) in pods.iter_mut().zip(accounts) {
             if account != pod.account {
                 let next = Arc::new(pod.accounted(account));
-                changes.push(AccountChange { earlier: std::mem::replace(pod, Arc::clone(&next)), pod: next });
+                changes.push(AmountsChange { earlier: std::mem::replace(pod, Arc::clone(&next)), pod: next });
             }
             self.note_pod(pod);
         }
@@ -63,7 +63,7 @@ impl Writer {
         self.placement.set(node, pods);
         step();
         match self.nodes.row(node) {
-            Some(row) => self.change_accounts(row, &changes),
+            Some(row) => self.change_amounts(row, &changes),
             None => self.advance_generation(),
         }
         self.placement.end(begun);

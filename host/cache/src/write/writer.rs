@@ -29,7 +29,7 @@ use crate::objects::Objects;
 use crate::objects::device_classes::DeviceClasses;
 use crate::parties::PartyTable;
 use crate::pods::PodIndex;
-use crate::pods::account_change::AccountChange;
+use crate::pods::amounts_change::AmountsChange;
 use crate::pods::counts::Counts;
 use crate::read::snapshot::Publication;
 use crate::read::{Reader, Snapshot, State};
@@ -184,7 +184,7 @@ impl Writer {
         self.published.send_replace(self.generation);
     }
 
-    /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns, but for [`Self::change_accounts`].
+    /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns, but for [`Self::change_amounts`].
     pub(super) fn apply_to_row(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
         let event = match delta {
             Delta::Add => AllocationChange::Added,
@@ -205,12 +205,12 @@ impl Writer {
         self.nodes.apply_class(delta, row, pod, &mut self.counts);
     }
 
-    /// Pods on a row have other accounts: as removing each as it was and adding it as it is, with one change of each column.
-    pub(super) fn change_accounts(&mut self, row: Row, changes: &[AccountChange]) {
-        for AccountChange { pod, .. } in changes {
+    /// Pods on a row take other amounts: as removing each as it was and adding it as it is, with one change of each column.
+    pub(super) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
+        for AmountsChange { pod, .. } in changes {
             self.allocations.record(AllocationChange::Updated, pod, self.assumed.contains(&pod.uid));
         }
-        self.nodes.change_accounts(row, changes);
+        self.nodes.change_amounts(row, changes);
         step();
         self.record(NodeInterface::Resources, row);
         step();
@@ -270,7 +270,7 @@ impl Writer {
     /// Publishes, and collects every node and pod. The writer is locked only while references are collected.
     pub fn state(&mut self) -> State {
         self.publish();
-        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_accounts().nodes.clone());
+        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_sums().clone());
         State { snapshot: self.latest.load_full(), pods: self.pods.all(), assumed, unknown_sums }
     }
 
@@ -281,7 +281,7 @@ impl Writer {
         snapshot.node_row(node)?;
         let nominated = snapshot.nominated(node).iter().cloned();
         let pods = self.placement.on(node).iter().cloned().chain(nominated).collect();
-        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_accounts().nodes.clone());
+        let (assumed, unknown_sums) = (self.assumed.deadlines(), self.unknown_sums().clone());
         Some(State { snapshot, pods, assumed, unknown_sums })
     }
 

@@ -17,7 +17,7 @@ impl AccountedObject for PodObject {
     }
 
     fn owners(&self) -> Vec<ObjectOwner> {
-        let owners = self.0.accounted.iter().flat_map(|accounted| &accounted.owners);
+        let owners = self.0.object.iter().flat_map(|object| &object.owners);
         let owner = |(owner, controller): &(nodesift_cache::metadata::OwnerFacts, bool)| ObjectOwner {
             api_version: Arc::clone(&owner.api_version),
             kind: Arc::clone(&owner.kind),
@@ -37,7 +37,7 @@ impl AccountedObject for PodObject {
     }
 
     fn containers(&self) -> Vec<Amount> {
-        self.0.accounted.as_ref().map(|accounted| amounts(&accounted.containers)).unwrap_or_default()
+        self.0.object.as_ref().map(|object| amounts(&object.containers)).unwrap_or_default()
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AccountedFacts, AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort,
-    LabelRequirement, OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, ObjectFacts,
+    OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_negotiation::Subject;
@@ -286,9 +286,9 @@ records! {
     PodFacts {
         namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
         affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
-        volumes, spec, owner, claims, accounted,
+        volumes, spec, owner, claims, object,
     }
-    AccountedFacts { owners, containers }
+    ObjectFacts { owners, containers }
     SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images }
     PodClaims { named, resources, containers }
     PodClaim { name, claim }

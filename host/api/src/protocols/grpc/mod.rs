@@ -3,7 +3,8 @@
 //! ```text
 //! grpc       handlers of the calls; this file
 //!   filter_stream  the call with a stream of requests
-//!   negotiation    calls with a stream of events, and the streams of parties
+//!   parties        calls with a stream of events, and the streams of parties
+//!     outbox       messages that wait for the reader of such a stream
 //!   message  responses → bytes of messages
 //!   frame    bytes of messages ↔ bodies over HTTP/2
 //!   split    a stream of requests → its messages
@@ -14,7 +15,8 @@
 mod filter_stream;
 mod frame;
 pub(crate) mod message;
-mod negotiation;
+mod outbox;
+mod parties;
 mod split;
 
 use std::future::Future;
@@ -36,7 +38,8 @@ use crate::protocols::answers::Encode;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 pub(crate) use filter_stream::filter_stream;
-pub(crate) use negotiation::{attend, negotiate, select};
+pub use outbox::Outbox;
+pub(crate) use parties::{attend, negotiate, select};
 
 /// A call that the [`driver`] answers.
 pub(crate) fn answered<C>(max_message_bytes: usize) -> MethodRouter<Service>

@@ -50,7 +50,7 @@ impl NodeTable {
     }
 
     /// The class of a pod that comes to a row, or leaves it.
-    pub(crate) fn pod_change(delta: Delta, row: Row, pod: &PodRecord) -> PodChange {
+    pub(crate) fn pod_change(delta: Delta, row: Row, pod: &Arc<PodRecord>) -> PodChange {
         PodChange::new(delta, row, pod)
     }
 }

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use nodesift_api::limits::PARTY_STREAMS;
 use nodesift_negotiation::Owner;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::limits::{PARTY_MESSAGES, PARTY_MESSAGES_PER_CALL, PARTY_MESSAGES_PER_SECOND, PARTY_STREAMS};
+use crate::limits::{PARTY_MESSAGES, PARTY_MESSAGES_PER_CALL, PARTY_MESSAGES_PER_SECOND};
 
 /// Messages by which a party may answer the calls that it was sent; clones share them.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use nodesift_negotiation::{ClaimState, OnSilence};
-
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::{ClaimRecord, ClaimReference, PodRecord};
 use nodesift_engine::ActivePolicy;
+use nodesift_negotiation::{ClaimState, OnSilence};
 
 /// A claim of a pod, by which its changes are found again.
 #[derive(Debug, Clone, PartialEq, Eq)]

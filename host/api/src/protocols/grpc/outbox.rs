@@ -11,9 +11,9 @@ use tonic::Status;
 
 use crate::transport::unsent::{Ending, Held, Unsent};
 
-/// The side that writes. It never waits.
+/// Writing side of a stream whose reader may be slow. It never waits; clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Outbox(Arc<Shared>);
+pub struct Outbox(Arc<Shared>);
 
 /// The side that reads.
 #[derive(Debug)]
@@ -69,9 +69,14 @@ pub(crate) fn channel(most: usize, unsent: Option<Unsent>) -> (Outbox, Inbox) {
 }
 
 impl Outbox {
+    /// One whose reader has left: nothing that is sent is read.
+    pub fn closed() -> Self {
+        channel(0, None).0
+    }
+
     /// Sends a message. False where the stream has ended, or ends now, since its reader is too slow; then nothing more is read of it but
     /// that.
-    pub(crate) fn push(&self, message: &impl Message) -> bool {
+    pub fn push(&self, message: &impl Message) -> bool {
         let message = message.encode_to_vec();
         let mut queue = self.0.queue.lock();
         if queue.is_ended {
@@ -104,7 +109,7 @@ impl Outbox {
     }
 
     /// Ends the stream once everything is read. Only the first end counts.
-    pub(crate) fn end(&self, status: Status) {
+    pub fn end(&self, status: Status) {
         let mut queue = self.0.queue.lock();
         if !queue.is_ended {
             (queue.end, queue.is_ended) = (Some(status), true);

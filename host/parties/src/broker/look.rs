@@ -8,11 +8,11 @@ use nodesift_engine::ExplainedParties;
 use nodesift_negotiation::{Event, NegotiationId, Party, Refusal};
 use nodesift_proto::v1;
 
-use super::super::view::{self, Counts, NegotiationState, Overview, PartyState};
-use super::super::watch::{self, Fate, Watched};
-use super::super::works::Done;
 use super::{Broker, Follower};
-use crate::Error;
+use crate::refusal::refused;
+use crate::view::{self, Counts, NegotiationState, Overview, PartyState};
+use crate::watch::{self, Fate, Watched};
+use crate::works::Done;
 
 impl Broker {
     /// Takes the parties of the policy, where it is another one.
@@ -27,7 +27,7 @@ impl Broker {
         for name in gone {
             if let Some(attending) = self.attending.remove(&name) {
                 let refusal = Refusal::UnknownParty(Arc::clone(&name));
-                attending.calls.end(Error::from(refusal).into());
+                attending.calls.end(refused(refusal).into());
                 self.followers.push_back(Follower::Event(Event::Left { party: name, session: attending.session }));
             }
         }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use nodesift_api::Service;
+use nodesift_cache::{Generation, PodIndex, Snapshot, Writer};
 use nodesift_negotiation::{ClaimState, ClaimUid, NegotiationId};
 
-use super::rules::{self, ClaimName};
-use crate::Service;
-use nodesift_cache::{Generation, PodIndex, Snapshot, Writer};
+use crate::rules::{self, ClaimName};
 
 /// End of a pod's wait for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, pod};
 
 use super::sidecar::{Sidecar, names, party, request};
-use crate::negotiation::{Command, view};
+use crate::{Command, view};
 
 /// Party, what it has said and why, and of how many nodes.
 type Told = (String, String, String, u32);
@@ -80,7 +80,7 @@ async fn parties_are_explained_before_while_and_after_they_are_asked() {
 async fn questions_about_negotiations_do_not_wait_behind_commands() {
     const COMMANDS: usize = 20_000;
     let sidecar = Sidecar::start(1, 1, vec![party("licences", OnSilence::Wait)]).await;
-    let broker = sidecar.service.negotiating().broker(&sidecar.service);
+    let broker = sidecar.parties.broker();
     let done = Arc::new(AtomicUsize::new(0));
     for number in 0..COMMANDS {
         let (broker, done) = (broker.clone(), Arc::clone(&done));
@@ -97,7 +97,7 @@ async fn questions_about_negotiations_do_not_wait_behind_commands() {
     }
     let parties = ExplainedParties { pod: Arc::from("p0"), seats: [].into() };
     let began = done.load(Ordering::Relaxed);
-    sidecar.service.negotiating().stances(&sidecar.service, &parties).await;
+    sidecar.parties.ask_for_stances(&parties).await;
     sidecar.overview().await;
     let ended = done.load(Ordering::Relaxed);
     assert!(

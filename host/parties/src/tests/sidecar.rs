@@ -1,16 +1,29 @@
 //! A sidecar in this process, and its clients: a core, and parties that a test scripts.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
+use nodesift_api::access::Access;
+use nodesift_api::exposition::Exposition;
+use nodesift_api::listen::{self, SocketFile};
+use nodesift_api::router::router;
+use nodesift_api::server::Server;
+use nodesift_api::{BodyLimit, Readiness, Service, Settings, limits};
+use nodesift_cache::metadata::{self, Labels, PodSelector};
+use nodesift_cache::{self as cache, SharedWriter};
+use nodesift_engine::{ActivePolicy, Engine, OnError, PolicyParty, PolicySettings};
 use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
+use nodesift_policy::Policy;
 use nodesift_proto::v1::negotiation_client::NegotiationClient;
 use nodesift_proto::v1::negotiation_event::{Ended, Event};
 use nodesift_proto::v1::parties_client::PartiesClient;
 use nodesift_proto::v1::party_call::Call;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, pod};
+use nodesift_sandbox::Runtime;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -18,26 +31,29 @@ use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 
-use crate::access::Access;
-use crate::admin::exposition::Exposition;
-use crate::calls::testing;
-use crate::listen::{self, SocketFile};
-use crate::router::router;
-use crate::server::Server;
-use crate::{BodyLimit, Readiness, Service, Settings, limits};
-use nodesift_cache::metadata::{self, Labels, PodSelector};
-use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::{Engine, OnError, PolicyParty, PolicySettings};
+use crate::{BrokeredParties, Metrics};
 
 /// For anything that should happen. A busy machine is slow.
 pub(super) const TIME: Duration = Duration::from_secs(30);
 
 pub(super) struct Sidecar {
     pub(super) service: Service,
+    pub(super) parties: BrokeredParties,
+    pub(super) metrics: Metrics,
     _server: Server,
     tcp: std::net::SocketAddr,
     _file: SocketFile,
     folder: tempfile::TempDir,
+}
+
+/// These predicates of the default policy, with time enough for a busy machine.
+fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
+    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
+    let mut policy = policy.select(predicates).unwrap();
+    policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(TIME));
+    let runtime = Runtime::start(None).unwrap();
+    (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
 }
 
 /// A party for all pods.
@@ -79,16 +95,19 @@ impl Sidecar {
             writer.apply(metadata::pod_record(&decoded(&pod_object(&format!("p{number}"))), &schedulers()));
         }
         writer.publish();
-        let (mut active, runtime) = testing::active(&["NodeName", "NodeResourcesFit"]);
+        let (mut active, runtime) = active(&["NodeName", "NodeResourcesFit"]);
         // No predicate here looks at claims: parties do.
-        active.settings = std::sync::Arc::new(PolicySettings {
+        active.settings = Arc::new(PolicySettings {
             parties: parties.into(),
             on_unsupported: OnError::Ignore,
             ..PolicySettings::default()
         });
-        let engine = std::sync::Arc::new(Engine::new(reader, active, runtime));
+        let engine = Arc::new(Engine::new(reader, active, runtime));
         let (readiness, writer) = (Readiness::default(), SharedWriter::new(writer.into()));
         let service = Service::new(engine, writer, readiness.clone(), Settings::default());
+        let metrics = Metrics::default();
+        let parties = BrokeredParties::new(service.clone(), metrics.clone());
+        let service = service.with_parties(Arc::new(parties.clone()));
         let exposition = Exposition::new(Registry::default());
         let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
         let (listener, file) = listen::bind_unix(&folder.path().join("n.sock")).await.unwrap();
@@ -97,14 +116,14 @@ impl Sidecar {
         let listener = listen::bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let tcp = listener.local_addr().unwrap();
         server.listen_tcp(listener, None);
-        Self { service, _server: server, tcp, _file: file, folder }
+        Self { service, parties, metrics, _server: server, tcp, _file: file, folder }
     }
 
     /// Another sidecar at the same address, which knows nothing of this one.
     pub(super) async fn restart(self, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
-        let Self { service, _server: server, tcp: _, _file: file, folder } = self;
+        let Self { service, parties, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
         server.drain().await;
-        drop((service, file));
+        drop((service, parties, file));
         Self::start_in(folder, nodes, pods, parties).await
     }
 
@@ -151,7 +170,7 @@ impl Sidecar {
     }
 
     pub(super) async fn overview(&self) -> Value {
-        serde_json::to_value(self.service.negotiating().overview().await).unwrap()
+        serde_json::to_value(self.parties.ask_for_overview().await).unwrap()
     }
 
     /// Waits until an overview is as wanted.

@@ -1,30 +1,35 @@
-//! Negotiation: nodes that external parties agree on, between cores and parties that hold streams.
+//! Negotiation: nodes that external parties agree on, between cores and parties that hold streams. It implements
+//! [`nodesift_api::parties`], whose calls reach it decoded.
 //!
 //! ```text
-//! rules        what negotiation knows of a pod and its claims beyond what the engine says
-//! selector     label selectors as text
-//! pace         how often a party may speak
-//! outbox       what waits for the reader of a stream, bounded
-//! message      messages ↔ what the state machine says and hears
-//! candidates   the nodes of a round, from an answer of the engine
-//! watch        pods and claims that change while they are negotiated
-//! works        what is done beside the broker: evaluations, assumptions, the column of answers
-//! view         what operators see
+//! calls        Negotiate, Select, Release, Attend
 //! broker       the task that owns the state machine, and carries out its effects
 //!   look       what it sees without being told
-//! calls        Negotiate, Select, Release, Attend
+//! works        what is done beside the broker: evaluations, assumptions, the column of answers
+//! watch        pods and claims that change while they are negotiated
+//! candidates   the nodes of a round, from an answer of the engine
+//! view         what operators see
+//! message      messages ↔ what the state machine says and hears
+//! refusal      its refusals as errors of calls; callers as it knows them
+//! pace         how often a party may speak
+//! selector     label selectors as text
+//! rules        what negotiation knows of a pod and its claims beyond what the engine says
+//! metrics      negotiations and parties, counted
+//! limits       every limit with its unit and reason
 //! ```
 //!
 //! The rules of negotiation are in `nodesift-negotiation`. Nothing here evaluates on an I/O thread or waits with the state
 //! machine in hand, and `Filter` never waits for any of it: what parties have said is a column of the cache. Start at
-//! [`Negotiating`].
+//! [`BrokeredParties`].
 
 mod broker;
 mod calls;
 mod candidates;
+mod limits;
 mod message;
-mod outbox;
+mod metrics;
 mod pace;
+mod refusal;
 mod rules;
 mod selector;
 mod view;
@@ -38,6 +43,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nodesift_api::parties::Outbox;
+use nodesift_api::{Error, RequestScope, Service};
+use nodesift_cache::{Row, Snapshot};
 use nodesift_engine::ExplainedParties;
 use nodesift_negotiation::limits::ORDER_NODES;
 use nodesift_negotiation::{NegotiationId, Node, Owner, Request, Select};
@@ -46,21 +54,18 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::admission::scope::RequestScope;
-use crate::transport::unsent::Unsent;
-use crate::{Error, Service, limits};
-pub(crate) use calls::{Attendance, Events, attend, negotiate, release, select};
-use nodesift_cache::{Row, Snapshot};
-use outbox::Inbox;
+pub use metrics::Metrics;
 use rules::ClaimName;
-pub(crate) use view::Overview;
+use view::Overview;
 
-/// The way to the broker, which starts with the first call. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct Negotiating(Arc<Shared>);
+/// Negotiation by a broker, which starts with the first call. Clones share it.
+#[derive(Clone)]
+pub struct BrokeredParties(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
+    /// The service whose cache is negotiated about. It cannot reach the broker: one that held the way to itself would never end.
+    service: Service,
+    metrics: Metrics,
     broker: Mutex<Option<Handle>>,
     /// Numbers of streams of parties.
     sessions: AtomicU64,
@@ -83,8 +88,8 @@ type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
 /// Command to the broker, which may change its state.
 enum Command {
-    Negotiate(Box<Opening>, Reply<(NegotiationId, Inbox)>),
-    Select(Select, Owner, Option<Unsent>, Reply<Inbox>),
+    Negotiate(Box<Opening>, Reply<NegotiationId>),
+    Select(Select, Owner, Outbox, Reply<()>),
     Release(NegotiationId, Owner, Reply<()>),
     Attend {
         party: Arc<str>,
@@ -115,15 +120,27 @@ struct Opening {
     claims: Vec<ClaimName>,
     scope: RequestScope,
     version: v1::Version,
+    /// Where the core reads what comes of it.
+    events: Outbox,
 }
 
-impl fmt::Debug for Negotiating {
+impl fmt::Debug for BrokeredParties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Negotiating").finish_non_exhaustive()
+        f.debug_struct("BrokeredParties").finish_non_exhaustive()
     }
 }
 
-impl Negotiating {
+impl BrokeredParties {
+    /// Negotiates about the cache of a service, which is to be given the result by [`Service::with_parties`] once it is complete.
+    pub fn new(service: Service, metrics: Metrics) -> Self {
+        let (broker, sessions, by_row) = Default::default();
+        Self(Arc::new(Shared { service, metrics, broker, sessions, by_row }))
+    }
+
+    fn service(&self) -> &Service {
+        &self.0.service
+    }
+
     /// The nodes of a snapshot by row, as many as an order may have, and whether an earlier request had the same order: most have, and
     /// 5,000 nodes take 80 kB.
     fn order(&self, snapshot: &Snapshot) -> (Arc<[Node]>, bool) {
@@ -139,7 +156,7 @@ impl Negotiating {
     }
 
     /// The broker, started where it does not run. It ends with the last clone of the service.
-    fn broker(&self, service: &Service) -> Handle {
+    fn broker(&self) -> Handle {
         let mut broker = self.0.broker.lock();
         if let Some(handle) = broker.as_ref().filter(|handle| !handle.commands.is_closed()) {
             return handle.clone();
@@ -148,18 +165,17 @@ impl Negotiating {
         let (departures, departed) = mpsc::unbounded_channel();
         let (looks, looked) = mpsc::channel(limits::NEGOTIATION_LOOKS);
         let handle = Handle { commands, looks, departures };
-        // One that would hold the way to itself would never end.
-        let service = service.clone().without_negotiation();
-        let broker_task = broker::Broker::new(service.clone(), handle.commands.downgrade());
+        let service = self.service();
+        let broker_task = broker::Broker::new(service.clone(), self.0.metrics.clone(), handle.commands.downgrade());
         drop(service.background().spawn(broker_task.run(received, looked, departed)));
         *broker = Some(handle.clone());
         handle
     }
 
     /// Returns the stances of the parties of a pod, for explanations; empty where the process drains, or the broker is too busy.
-    pub(crate) async fn stances(&self, service: &Service, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
+    async fn ask_for_stances(&self, parties: &ExplainedParties) -> Vec<v1::PartyStance> {
         let (reply, stances) = oneshot::channel();
-        let looks = self.broker(service).looks;
+        let looks = self.broker().looks;
         let asked = async {
             looks.send(Look::Stances(parties.clone(), reply)).await.ok()?;
             stances.await.ok()
@@ -172,7 +188,7 @@ impl Negotiating {
     }
 
     /// Returns all negotiations and parties for operators; empty where nobody has ever negotiated.
-    pub(crate) async fn overview(&self) -> Overview {
+    async fn ask_for_overview(&self) -> Overview {
         let Some(broker) = self.0.broker.lock().clone() else { return Overview::default() };
         let (reply, overview) = oneshot::channel();
         if broker.looks.send(Look::Overview(reply)).await.is_err() {

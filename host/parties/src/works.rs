@@ -7,25 +7,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use nodesift_api::limits::WRITES;
+use nodesift_api::{Age, Error, ListenerClass, RequestScope, Service, response};
+use nodesift_cache::Reader;
+use nodesift_cache::metadata::PodRecord;
+use nodesift_engine::{self as engine, Answer, Engine, Options, PodRef, Query};
 use nodesift_negotiation::{ClaimUid, Evaluate, Evaluated, NegotiationId, Node, Subject as AnswerSubject, Suitability};
-use nodesift_proto::v1::{self, pod};
+use nodesift_proto::v1;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::rules::candidates_are_filtered;
-use super::{Command, candidates};
-use crate::admission::deadline::Deadline;
-use crate::admission::scope::RequestScope;
-use crate::admission::slots::Size;
-use crate::calls::response;
-use crate::transport::budget::ListenerClass;
-use crate::{Age, Error, Service, limits};
-use nodesift_cache::Reader;
-use nodesift_cache::metadata::PodRecord;
-use nodesift_engine::{self as engine, Answer, Engine, Options, PodRef, Query};
+use crate::rules::candidates_are_filtered;
+use crate::{Command, candidates, limits};
 
 /// The pod of a negotiation.
 #[derive(Debug, Clone)]
@@ -105,7 +101,7 @@ impl Works {
             service,
             reports,
             evaluations: Evaluations::new(limits::negotiation_evaluations()),
-            writes: Arc::new(Semaphore::new(limits::WRITES)),
+            writes: Arc::new(Semaphore::new(WRITES)),
             rows: Arc::default(),
             jobs: FxHashMap::default(),
         }
@@ -118,7 +114,7 @@ impl Works {
 
     /// Evaluates candidates, again and again while that fails, until it is aborted.
     pub(super) fn evaluate(&self, subject: Subject, asked: Evaluate, scope: &RequestScope) -> AbortHandle {
-        let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.of(scope.class)));
+        let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.of(scope.listener())));
         let (scope, rows) = (scope.clone(), Arc::clone(&self.rows));
         // In a box: the handle keeps the memory of its task until the negotiation ends, and that of the work goes when it is done.
         self.spawn(Box::pin(async move {
@@ -211,11 +207,7 @@ impl Works {
                     Done::Assumed { pod, negotiation, outcome: assume(&service, *placement).await }
                 }
                 Job::Forget => {
-                    let request = v1::ForgetRequest { pod: Some(v1::Pod::from(pod::Pod::Uid(pod.to_string()))) };
-                    // After this time the assumption ends by itself.
-                    let deadline = Deadline::after(Instant::now(), limits::ASSUME_TTL_MAX);
-                    let forgotten = spawn_blocking(move || service.forget_by(request, deadline)).await;
-                    if !matches!(forgotten, Ok(Ok(_))) {
+                    if service.forget_candidate(&pod).await.is_err() {
                         tracing::error!(pod = &*pod, "a pod that was negotiated is not forgotten");
                     }
                     Done::Forgotten { pod }
@@ -260,9 +252,8 @@ impl Evaluation {
                 return Ok(evaluated);
             }
         }
-        let scope = scope.renewed(service.settings().request_time);
-        let (work, deadline, reader) = (Arc::clone(self), scope.deadline.for_engine(), service.reader().clone());
-        let evaluated = service.evaluate(&scope, Size::Large, move |engine| {
+        let (work, reader) = (Arc::clone(self), service.reader().clone());
+        let evaluated = service.evaluate_candidates(scope, move |engine, deadline| {
             let answer = engine.answer(&work.query(&reader, Some(deadline))?, Options::default().for_candidates())?;
             Ok(work.picked(engine, &answer, age))
         });
@@ -292,12 +283,8 @@ impl Evaluation {
 /// Assumes a pod in an evaluation slot.
 async fn assume(service: &Service, placement: Placement) -> Result<(), Arc<str>> {
     let Placement { negotiation: _, subject, node, claims, scope } = placement;
-    let scope = scope.renewed(service.settings().request_time);
-    let work = service.clone();
-    let assumed = service.evaluate_to_end(&scope, Size::Small, move |_| {
-        work.assume_holding(&subject.record, subject.is_known, &node, &claims)
-    });
-    assumed.await.map(drop).map_err(|error| error.text().into())
+    let assumed = service.assume_candidate(&scope, subject.record, subject.is_known, node, claims);
+    assumed.await.map_err(|error| error.text().into())
 }
 
 /// Brings what parties have said into the cache. Where it returns, everything is there that was said before.

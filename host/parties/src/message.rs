@@ -6,6 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nodesift_api::Error;
+use nodesift_cache::Snapshot;
+use nodesift_cache::metadata::PodRecord;
 use nodesift_negotiation as negotiation;
 use nodesift_negotiation::limits::ALTERNATIVES;
 use nodesift_negotiation::{
@@ -13,10 +16,7 @@ use nodesift_negotiation::{
 };
 use nodesift_proto::v1::{self, negotiation_event, party_call, party_message};
 
-use super::rules::ClaimName;
-use crate::Error;
-use nodesift_cache::Snapshot;
-use nodesift_cache::metadata::PodRecord;
+use crate::rules::ClaimName;
 
 /// Converts the progress of a negotiation to an event for the cores that wait for it.
 pub(super) fn event(id: u64, round: u32, version: v1::Version, progress: Progress) -> v1::NegotiationEvent {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use nodesift_cache::{Row, Snapshot};
+use nodesift_engine::{PolicyParty, RowSet};
 use nodesift_negotiation::{Evaluate, Evaluated, Node};
 use rustc_hash::FxHashSet;
 
-use super::selector::LabelSelector;
-use nodesift_cache::{Row, Snapshot};
-use nodesift_engine::{PolicyParty, RowSet};
+use crate::selector::LabelSelector;
 
 /// The first nodes that are wanted. `feasible` are the rows that predicates allow, `parties` those that decide.
 pub(super) fn pick(snapshot: &Snapshot, feasible: &RowSet, parties: &[&PolicyParty], asked: &Evaluate) -> Evaluated {

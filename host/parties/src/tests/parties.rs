@@ -73,7 +73,7 @@ async fn an_answer_about_nodes_that_were_not_asked_about_counts_for_nothing() {
     liar.send(Message::Answer(v1::Answer { id: ask.id, nodes, ..Default::default() }));
     let ended = events.end().await;
     assert_eq!((ended.end(), ended.parties), (End::TimedOut, vec!["liar".to_owned()]));
-    assert_eq!(sidecar.service.metrics().negotiations.malformed("liar"), 1);
+    assert_eq!(sidecar.metrics.malformed("liar"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
+use nodesift_api::access::Caller;
+use nodesift_api::parties::Outbox;
+use nodesift_api::{Error, RequestScope, Service};
 use nodesift_negotiation::{
     Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, Select,
 };
@@ -21,17 +24,14 @@ use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
-use super::outbox::{self, Inbox, Outbox};
 use super::pace::{Called, Pace, Paces};
 use super::rules::ClaimName;
 use super::watch::Watch;
 use super::works::{Done, Subject, Works};
 use super::{Command, Departure, Look, Opening, message};
-use crate::access::Caller;
-use crate::admission::negotiations::Negotiations as Metrics;
-use crate::admission::scope::RequestScope;
-use crate::transport::unsent::Unsent;
-use crate::{Error, Service, limits};
+use crate::limits;
+use crate::metrics::Metrics;
+use crate::refusal::{owner, refused};
 
 /// The task, with all that belongs to it.
 pub(super) struct Broker {
@@ -102,8 +102,7 @@ fn next_heard<'a>(
 }
 
 impl Broker {
-    pub(super) fn new(service: Service, reports: mpsc::WeakSender<Command>) -> Self {
-        let metrics = service.metrics().negotiations.clone();
+    pub(super) fn new(service: Service, metrics: Metrics, reports: mpsc::WeakSender<Command>) -> Self {
         // Ids of two starts differ.
         let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
         Self {
@@ -175,11 +174,11 @@ impl Broker {
                 // A reply that nobody waits for is that of a client that has left: its stream is dropped, and says so.
                 let _left = reply.send(self.negotiate(*opening));
             }
-            Command::Select(select, owner, unsent, reply) => {
-                let _left = reply.send(self.select(select, &owner, unsent));
+            Command::Select(select, owner, events, reply) => {
+                let _left = reply.send(self.select(select, &owner, events));
             }
             Command::Release(id, owner, reply) => {
-                let released = self.core.release(id, &owner, Instant::now()).map_err(Error::from);
+                let released = self.core.release(id, &owner, Instant::now()).map_err(refused);
                 let _left = reply.send(released.map(|effects| self.carry_out(effects)));
             }
             Command::Attend { party, attending, reply } => {
@@ -205,12 +204,11 @@ impl Broker {
         }
     }
 
-    fn negotiate(&mut self, opening: Opening) -> Result<(NegotiationId, Inbox), Error> {
+    fn negotiate(&mut self, opening: Opening) -> Result<NegotiationId, Error> {
         self.follow_policy();
-        let Opening { request, subject, claims, mut scope, version } = opening;
+        let Opening { request, subject, claims, scope, version, events } = opening;
         let owner = request.owner.clone();
-        let (id, effects) = self.core.negotiate(request, Instant::now())?;
-        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, scope.unsent.take());
+        let (id, effects) = self.core.negotiate(request, Instant::now()).map_err(refused)?;
         let live = Live {
             owner,
             subject,
@@ -218,7 +216,7 @@ impl Broker {
             scope,
             version,
             began: Instant::now(),
-            negotiate: Some(outbox),
+            negotiate: Some(events),
             select: None,
             evaluating: None,
             is_assumed: false,
@@ -228,18 +226,17 @@ impl Broker {
         self.live.insert(id, live);
         self.metrics.begun.inc();
         self.carry_out(effects);
-        Ok((id, inbox))
+        Ok(id)
     }
 
-    fn select(&mut self, select: Select, owner: &Owner, unsent: Option<Unsent>) -> Result<Inbox, Error> {
+    fn select(&mut self, select: Select, owner: &Owner, events: Outbox) -> Result<(), Error> {
         let id = select.negotiation;
-        let effects = self.core.select(select, owner, Instant::now())?;
-        let (outbox, inbox) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, unsent);
+        let effects = self.core.select(select, owner, Instant::now()).map_err(refused)?;
         if let Some(live) = self.live.get_mut(&id) {
-            live.select = Some(outbox);
+            live.select = Some(events);
         }
         self.carry_out(effects);
-        Ok(inbox)
+        Ok(())
     }
 
     /// A party attends. Returns how often it may speak; to attend counts as well.
@@ -247,18 +244,18 @@ impl Broker {
         self.follow_policy();
         // A stream that has ended is not here any more; over TCP one may seem to go on, and gives way to the same certificate.
         if self.attending.get(party).is_some_and(|before| !before.peer.is_same_peer(&attending.peer)) {
-            return Err(Refusal::Attended(Arc::clone(party)).into());
+            return Err(refused(Refusal::Attended(Arc::clone(party))));
         }
         if !self.core.has_party(party) {
-            return Err(Refusal::UnknownParty(Arc::clone(party)).into());
+            return Err(refused(Refusal::UnknownParty(Arc::clone(party))));
         }
-        let peer = attending.peer.owner();
+        let peer = owner(&attending.peer);
         let pace = self.paces.of(party, peer.clone(), attending.called.clone());
         if !pace.speak(false) {
             return Err(Error::Flood);
         }
         let session = attending.session;
-        let effects = self.core.attend(party, session, &peer, Instant::now())?;
+        let effects = self.core.attend(party, session, &peer, Instant::now()).map_err(refused)?;
         tracing::info!(party = &**party, session, "party attends");
         let before = self.attending.insert(Arc::clone(party), attending);
         if let Some(before) = before {
@@ -468,7 +465,7 @@ mod tests {
             for session in 0..3 {
                 assert!(say.try_send(Event::Left { party: Arc::from(name), session }).is_ok());
             }
-            let (calls, _) = outbox::channel(limits::NEGOTIATION_UNREAD_BYTES, None);
+            let calls = Outbox::closed();
             let of = Attending { session: 0, peer: Caller::ANONYMOUS, calls, called: Called::default(), heard };
             attending.insert(Arc::from(name), of);
         }

@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::response::Response;
 
 use crate::protocols::document::Encoded;
-use crate::protocols::json::codec;
 use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 
@@ -14,12 +13,11 @@ use crate::{Error, Service};
 /// # Errors
 ///
 /// [`Error::Unread`], [`Error::Overloaded`]: ten thousand negotiations take some megabytes.
-pub(crate) async fn negotiations(
+pub(crate) async fn overview(
     State(service): State<Service>,
     unsent: Option<Extension<Unsent>>,
 ) -> Result<Response, Error> {
     let unsent = unsent.as_deref();
     unsent::until_read(unsent).await?;
-    let overview = service.negotiating().overview().await;
-    Encoded::of(codec::encode(&overview)?).respond(unsent)
+    Encoded::of(service.parties()?.overview().await?).respond(unsent)
 }

@@ -1,10 +1,11 @@
-//! Negotiations with parties, counted: begun, ended, questions and silences by party. Start at [`Negotiations`].
+//! Negotiations with parties, counted: begun, ended, questions and silences by party. Start at [`Metrics`].
 //!
 //! Names of parties are those of policies, of which each has a few.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use nodesift_api as api;
 use nodesift_negotiation::{Defect, End, Progress, Usage};
 use nodesift_proto::v1::{PartyCall, party_call};
 use prometheus_client::encoding::EncodeLabelSet;
@@ -14,11 +15,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::transport::intake::IntakeMetrics;
-
 /// Counters of negotiations; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Negotiations {
+pub struct Metrics {
     /// Negotiations that have begun.
     pub(crate) begun: Counter,
     live: Gauge,
@@ -51,7 +50,7 @@ struct DefectLabels {
     defect: &'static str,
 }
 
-impl Default for Negotiations {
+impl Default for Metrics {
     fn default() -> Self {
         Self {
             begun: Counter::default(),
@@ -70,32 +69,29 @@ impl Default for Negotiations {
     }
 }
 
-impl Negotiations {
-    /// Its bytes among those of requests.
-    pub(super) fn holding(self, intake: &IntakeMetrics) -> Self {
-        let held = ["unix", "tcp"].map(|listener| intake.of(listener, "negotiations").held);
-        Self { held, ..self }
-    }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
+impl Metrics {
+    /// Returns metrics that a registry exposes, with bytes of negotiations among those of requests.
+    pub fn register(registry: &mut Registry, requests: &api::Metrics) -> Self {
+        let metrics = Self { held: requests.held_by("negotiations"), ..Self::default() };
         let help = "Negotiations with parties that have begun";
-        registry.register("nodesift_negotiations_begun", help, self.begun.clone());
+        registry.register("nodesift_negotiations_begun", help, metrics.begun.clone());
         let help = "Negotiations that have not ended, those with an agreement or an allocation included";
-        registry.register("nodesift_negotiations", help, self.live.clone());
+        registry.register("nodesift_negotiations", help, metrics.live.clone());
         let help = "Deallocations that parties have not confirmed";
-        registry.register("nodesift_negotiation_deallocations", help, self.deallocations.clone());
+        registry.register("nodesift_negotiation_deallocations", help, metrics.deallocations.clone());
         let help = "Nodes of which an answer of a party is kept, over all parties and subjects";
-        registry.register("nodesift_negotiation_answers", help, self.kept_nodes.clone());
+        registry.register("nodesift_negotiation_answers", help, metrics.kept_nodes.clone());
         let help = "Bytes that these answers take, with each reason once for its party";
-        registry.register("nodesift_negotiation_answers_bytes", help, self.kept_bytes.clone());
-        registry.register("nodesift_parties_attending", "Parties that have a stream", self.attending.clone());
+        registry.register("nodesift_negotiation_answers_bytes", help, metrics.kept_bytes.clone());
+        registry.register("nodesift_parties_attending", "Parties that have a stream", metrics.attending.clone());
         let help = "Ends of negotiations and of allocations; viable is an agreement";
-        registry.register("nodesift_negotiation_ends", help, self.ended.clone());
+        registry.register("nodesift_negotiation_ends", help, metrics.ended.clone());
         let help = "Time from the request to the agreement";
-        registry.register_with_unit("nodesift_negotiation_duration", help, Unit::Seconds, self.duration.clone());
-        registry.register("nodesift_party_calls", "Calls of parties", self.calls.clone());
+        registry.register_with_unit("nodesift_negotiation_duration", help, Unit::Seconds, metrics.duration.clone());
+        registry.register("nodesift_party_calls", "Calls of parties", metrics.calls.clone());
         let help = "Answers of parties that did not come in time, or that count for nothing";
-        registry.register("nodesift_party_defects", help, self.defects.clone());
+        registry.register("nodesift_party_defects", help, metrics.defects.clone());
+        metrics
     }
 
     /// How often a party has said what counts for nothing.

@@ -1,0 +1,56 @@
+//! Limits of the broker, with unit and reason. Those of the rules of negotiation are in [`nodesift_negotiation::limits`], those of streams
+//! in [`nodesift_api::limits`].
+
+use std::time::Duration;
+
+use nodesift_api::limits::{PARTY_MESSAGE_BYTES, PARTY_STREAMS};
+use nodesift_negotiation::limits::{ANSWER_BYTES, CANDIDATES_MOST, PARTIES};
+
+// The largest answer fits into a message, and each party of a policy may attend while the stream before it ends.
+const _: () = assert!(PARTY_MESSAGE_BYTES == ANSWER_BYTES * 5 / 4 && PARTY_STREAMS == 2 * PARTIES);
+
+/// Messages to the broker that wait: with more, whoever sends waits. Each is handled in microseconds.
+pub(crate) const NEGOTIATION_COMMANDS: usize = 1_024;
+
+/// Interval at which the broker looks for pods and claims that have changed, and for another policy: cores and parties wait
+/// milliseconds for each other anyway.
+pub(crate) const NEGOTIATION_TICK: Duration = Duration::from_millis(50);
+
+/// Time after which candidates are evaluated again where that failed, for example for want of a slot.
+pub(crate) const NEGOTIATION_RETRY: Duration = Duration::from_millis(50);
+
+/// Nodes of an order up to which cached verdicts are looked through on an I/O thread: some 50 µs.
+pub(crate) const NEGOTIATION_AT_ONCE_NODES: usize = 1_000;
+
+/// Messages of one party that wait for the broker: with more, its stream waits. It takes one of each party in turn.
+pub(crate) const PARTY_HEARD: usize = 64;
+
+/// Messages that a party may send at once without having been called: it takes back what it knows no more, by subject. After some seconds
+/// without any it is twice this number, because what its time has earned is counted once the first are spent.
+pub(crate) const PARTY_MESSAGES: u32 = 1_024;
+
+/// Messages that a party may send per second in the long run without having been called.
+pub(crate) const PARTY_MESSAGES_PER_SECOND: u32 = 256;
+
+/// Messages for each call of a party: an answer in parts may name each node that was asked about alone.
+/// Twice [`CANDIDATES_MOST`].
+pub(crate) const PARTY_MESSAGES_PER_CALL: u32 = 512;
+const _: () = assert!(PARTY_MESSAGES_PER_CALL as usize == 2 * CANDIDATES_MOST);
+
+/// Questions of operators and explanations to the broker that wait. It takes turns between them and everybody else.
+pub(crate) const NEGOTIATION_LOOKS: usize = 64;
+
+/// Time for which an explanation waits for what parties have said: it says the rest without.
+pub(crate) const STANCES_TIME: Duration = Duration::from_millis(500);
+
+/// Bytes of the name of a party, as a policy takes them.
+pub(crate) const PARTY_NAME_BYTES: usize = 63;
+
+/// Bytes of the name of a node that is not in the cache: what Kubernetes takes for one.
+pub(crate) const NODE_NAME_BYTES: usize = 253;
+
+/// Evaluations of candidates at once for clients of one class of listeners: half of the slots, so that `Filter` finds others where only one
+/// class negotiates.
+pub(crate) fn negotiation_evaluations() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
+}
