@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! checks         what is checked before anything is bound
+//! app            the sidecar in four steps: listeners, cluster, policy, API
 //! live           follows a live cluster; what readiness waits for
 //! policy_object  the policy as an object of the watched cluster, and its status
 //! reload         follows the policy's files, or its object
@@ -16,6 +17,7 @@
 //! Errors in arguments, cluster files or policy are reported before any address is bound. The API itself is in
 //! `nodesift-api`. Start at [`run`].
 
+mod app;
 mod banner;
 mod checks;
 #[cfg(debug_assertions)]
@@ -30,39 +32,25 @@ mod watchdog;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
-use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
-use crate::cluster::{self, Opened};
-use crate::exit::{self, Failure, collect};
+use crate::cluster;
+use crate::exit::{self, collect};
 use crate::limits;
-use banner::ClusterSource;
+use app::App;
 use checks::Checked;
 pub(crate) use checks::socket_path;
-use nodesift_api::BodyLimit;
-use nodesift_api::exposition::{self as metrics, Exposition};
-use nodesift_api::listen::{SocketFile, TcpListener, UnixListener};
+use nodesift_api::listen::{self, SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
 use nodesift_api::tls::Tls;
-use nodesift_api::{self as api, Readiness, Service, Settings, Staleness, assume, listen, router};
-use nodesift_cache as cache;
-use nodesift_engine::{self as engine, Reuse};
-use nodesift_object::Kind;
-use nodesift_parties::BrokeredParties;
 use nodesift_policy::Reach;
 use nodesift_policy::reload::Source;
-use nodesift_source::audit::{self, Audit};
-use nodesift_source::feed::{self, Feed};
-use nodesift_source::freshness::Freshness;
-use nodesift_source::kube::connection::Connection;
-use nodesift_source::kube::{self, Health};
+use nodesift_source::audit::Audit;
 use policy_object::Followed;
-use watchdog::Watchdog;
 
 /// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
 ///
@@ -84,10 +72,9 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
         }
         (outcome, _) => outcome?,
     };
-    let Checked { tls, socket, connection, opened } = checked;
-    cluster::note_summary(&opened.summary);
+    cluster::note_summary(&checked.opened.summary);
 
-    let outcome = runtime.block_on(serve((args, &reach), hangups, tls, &socket, opened, connection, followed));
+    let outcome = runtime.block_on(serve((args, &reach), hangups, checked, followed));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
@@ -125,125 +112,31 @@ impl Listeners {
     }
 }
 
+/// Serves what the checks have opened, in the four steps of an [`App`].
 async fn serve(
     (args, reach): (&ServeArgs, &Reach),
     hangups: Signal,
-    tls: Option<Tls>,
-    socket: &Path,
-    opened: Opened,
-    connection: Option<Connection>,
+    checked: Checked,
     followed: Option<Followed>,
 ) -> anyhow::Result<()> {
-    let mut registry = Registry::default();
-    let writer = opened.writer;
-    let reuse = if args.verify_reuse { Reuse::Verified } else { Reuse::On };
-    let engine = opened.engine.with_store_bytes(args.verdict_cache_bytes);
-    let engine = engine.with_metrics(engine::Metrics::register(&mut registry)).with_reuse(reuse);
-    let engine = Arc::new(engine);
-    let mut signals = Signals::new().context("cannot listen for signals")?;
-    let Listeners { unix, socket_file, tcp, probes } = Listeners::bind(args, socket).await?;
+    let Checked { tls, socket, connection, opened } = checked;
+    let signals = Signals::new().context("cannot listen for signals")?;
+    let mut app = App::new(args, opened, followed.as_ref());
+    let listening = app.listen(&socket, tls.clone(), connection.as_ref()).await?;
+    let sourced = app.follow_cluster(connection.as_ref())?;
+    let governed = app.follow_policy(reach, sourced)?;
+    tokio::spawn(reload_certificates(hangups, tls));
+    let serving = app.serve(listening, governed).await?;
+    serving.banner.print()?;
+    drain(serving.server, signals).await?;
+    if let Some(followed) = followed {
+        followed.end().await;
+    }
+    Ok(())
+}
 
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let bound = match &tcp {
-        Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("cannot read the bound address")?)),
-        None => None,
-    };
-    let probes_bound = match &probes {
-        Some(probes) => Some(probes.local_addr().context("cannot read the bound address")?.to_string()),
-        None => None,
-    };
-    let source = match &connection {
-        Some(connection) => ClusterSource::Live(&connection.address),
-        None if args.sample => ClusterSource::Sample,
-        None => ClusterSource::Files(&args.cluster.cluster),
-    };
-    let banner = banner::Banner::new(bound, socket_file.path(), probes_bound, &source, &engine);
-
-    let readiness = Readiness::default();
-    // It stays empty without a live cluster: files never become stale.
-    let freshness = Freshness::default();
-    metrics::build(&mut registry);
-    metrics::process(&mut registry);
-    engine::predicate_metrics::register(&engine, &mut registry);
-    engine::accounting::metrics::register(&engine, &mut registry);
-    engine::shadow::metrics::register(&engine, &mut registry);
-    writer.lock().set_metrics(cache::Metrics::register(&mut registry));
-    cache::MemoryStats::register(&writer, &mut registry);
-    let feed =
-        Feed::start(Arc::clone(&writer), feed::Metrics::register(&mut registry)).context("cannot start threads")?;
-    feed.register(&mut registry);
-    // Files have been loaded without the feed, which asks again about what is not known.
-    let unknown = writer.lock().unknown_accounts().any();
-    unknown.iter().for_each(|(kind, id)| feed.requeue(*kind, id));
-    let (clock, pulse) = (Arc::clone(engine.pulse()), Arc::clone(feed.pulse()));
-    #[cfg(debug_assertions)]
-    tokio::spawn(failpoints::follow(Arc::clone(&clock), Arc::clone(&pulse), Arc::clone(&writer)));
-    let _watchdog = Watchdog::start(clock, pulse, readiness.clone()).context("cannot start threads")?;
-    let (retried, counted) = (feed.clone(), feed.clone());
-    readiness.remark_naming(move || retried.remark(), move || counted.counts());
-    let (health, requests) = match &followed {
-        Some(followed) => (followed.health.clone(), followed.metrics.clone()),
-        None => (Health::default(), kube::Metrics::default()),
-    };
-    let requests = requests.registered(&mut registry, &freshness);
-    match &followed {
-        Some(followed) => followed.remark(&readiness),
-        None => {
-            let (failing, counted) = (health.clone(), health.clone());
-            readiness.remark_naming(move || failing.report(), move || counted.counts());
-        }
-    }
-    // Readiness must wait for every kind before the server accepts requests.
-    let watching = match &connection {
-        Some(connection) => {
-            live::follow(connection, (&engine, &writer), &feed, &readiness, (&freshness, &health, &requests))
-        }
-        None => live::nothing(),
-    };
-    let live::Followed { live, first, kinds, list } = watching;
-    let is_live = live.is_some();
-    let files =
-        reload::Files { policy: policy_source(args, reach, followed.as_ref()), state: args.state_folder.as_deref() };
-    let reloading = reload::follow(files, (&engine, &writer), (live, first), &readiness, &mut registry);
-    let _reloading = reloading.context("cannot start threads")?;
-    let second = (args.shadow_policy.as_deref(), args.reach.reach(false)?, args.state_folder.as_deref());
-    reload::shadow(second, &engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
-    let audit = Audit::new(Arc::clone(&writer), feed, kinds, list, audit::Metrics::register(&mut registry));
-    let audit = audit.after(health.over());
-    tokio::spawn(self_check(audit)?);
-    let pods = freshness.clone();
-    tokio::spawn(assume::expire(Arc::downgrade(&writer), move || pods.staleness_of(Kind::Pod)));
-    tokio::spawn(reload_certificates(hangups, tls.clone()));
-    let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
-    let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
-    let counting = api::Metrics::register(&mut registry);
-    let negotiated = nodesift_parties::Metrics::register(&mut registry, &counting);
-    banner.log(&engine, &source, args);
-    let first_evaluation = warm_up::start(&engine, &readiness);
-    if !is_live {
-        // Whoever connects to a sidecar on files is answered and not told to try again. It ends soon, whatever predicates do.
-        let _ended = first_evaluation.await;
-    }
-    let mut service = Service::new(engine, writer, readiness.clone(), settings).counting(counting);
-    if let Some(followed) = &followed {
-        service = service.noting_policy(followed.trouble());
-    }
-    let parties = BrokeredParties::new(service.clone(), negotiated);
-    let service = service.with_parties(Arc::new(parties));
-    let exposition = Exposition::new(registry);
-    let access = args.access.checks(args.listen);
-    let probes_router = router::probes(service.clone(), exposition.clone());
-    let mut server =
-        Server::new(router::router(service, access, BodyLimit(args.max_body_bytes), exposition), readiness);
-    server.listen_unix(unix).context("cannot start threads")?;
-    if let Some(tcp) = tcp {
-        server.listen_tcp(tcp, tls);
-    }
-    if let Some(probes) = probes {
-        server.listen_probes(probes, probes_router);
-    }
-    banner.print()?;
-
+/// Waits for a signal, and then until no request is open.
+async fn drain(server: Server, mut signals: Signals) -> anyhow::Result<()> {
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
     tokio::select! {
@@ -251,9 +144,6 @@ async fn serve(
             tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests cut off: drain timeout reached");
         },
         second = signals.next() => anyhow::bail!("received a second signal ({second}) while draining"),
-    }
-    if let Some(followed) = followed {
-        followed.end().await;
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Minor {
     }
 
     /// The one of a full version, where this host serves it.
-    pub(super) fn of(version: &str) -> Option<Self> {
+    pub(super) fn from_version(version: &str) -> Option<Self> {
         let minor = |version: &str| version.rsplit_once('.').map(|(minor, _)| minor.to_owned());
         let wanted = minor(version)?;
         Self::ALL.into_iter().find(|served| minor(served.version()).as_deref() == Some(wanted.as_str()))
@@ -68,8 +68,8 @@ mod tests {
             ("0.2", None),
             ("", None),
         ] {
-            assert_eq!(Minor::of(version), minor, "{version}");
+            assert_eq!(Minor::from_version(version), minor, "{version}");
         }
-        assert_eq!(Minor::of(VERSION), Minor::ALL.last().copied());
+        assert_eq!(Minor::from_version(VERSION), Minor::ALL.last().copied());
     }
 }

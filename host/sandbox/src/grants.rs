@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::interface::Interface;
-use crate::limits::{FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
+use crate::limits::{
+    FAILURE_REASONS, FILTER_TIME_MIN, FILTER_TIME_MOST, FILTER_TIME_PER_10_000_ROWS, FILTER_TIME_WEIGHT,
+    GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES,
+};
 
 /// Whether instances are reused between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,5 +65,35 @@ impl Default for Grants {
             lifetime: Lifetime::PerCall,
             reasons: FAILURE_REASONS,
         }
+    }
+}
+
+impl Grants {
+    /// The processor time of a call over so many rows about a pod of this [`weight`](crate::Facts::weight).
+    pub(super) fn call_time(&self, rows: u32, weight: usize) -> Duration {
+        self.time_per_call.unwrap_or_else(|| usual_time(rows, weight))
+    }
+}
+
+/// The budget of a call whose module names none: it grows with the rows, and with the pod.
+fn usual_time(rows: u32, weight: usize) -> Duration {
+    let least = (FILTER_TIME_PER_10_000_ROWS * rows.div_ceil(10_000)).max(FILTER_TIME_MIN);
+    let times = u32::try_from(1 + weight / FILTER_TIME_WEIGHT).unwrap_or(u32::MAX);
+    least.max(least.saturating_mul(times).min(FILTER_TIME_MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_call_grows_with_rows_and_with_the_pod_up_to_a_limit() {
+        let milliseconds = |rows, weight| usual_time(rows, weight).as_millis();
+        assert_eq!([milliseconds(0, 0), milliseconds(20_000, 0), milliseconds(100_000, 0)], [10, 10, 50]);
+        // A pod of 1 MB has 500 ms, and on 100,000 nodes one of 24 kB four times as much as a small one.
+        let weights = [0, 8 << 10, 24 << 10, 100 << 10, 1 << 20, usize::MAX];
+        assert_eq!(weights.map(|weight| milliseconds(1_500, weight)), [10, 20, 40, 130, 500, 500]);
+        assert_eq!(milliseconds(100_000, 24 << 10), 200);
+        assert_eq!(milliseconds(2_000_000, 1 << 20), 1_000, "rows alone make it longer");
     }
 }

@@ -28,13 +28,15 @@ use wasmtime::{StoreContextMut, Trap};
 
 use crate::contract::{self, Minor, PACKAGE};
 use crate::deadline::{HostWork, Meter};
-use crate::instance::Frame;
-use crate::limited::Limited;
+use crate::instance;
 use crate::no_facts;
+use crate::predicate::PredicateWorld;
 use crate::rows::Rows;
 use crate::wire;
 use crate::wire::devices::Query;
 use crate::wire::{DiskKind, InfoField, PodSelector};
+
+type Frame = instance::Frame<PredicateWorld>;
 
 /// Why a fact function has no value. The guest's call ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -306,7 +308,7 @@ impl Interface {
     /// The interface with an import's full name, if this host serves the version in it and the interface is of that version.
     pub(crate) fn from_import(import: &str) -> Option<Self> {
         let (name, version) = contract::split(import)?;
-        let minor = Minor::of(version)?;
+        let minor = Minor::from_version(version)?;
         Self::from_name(name).filter(|interface| interface.since() <= minor)
     }
 

@@ -5,19 +5,19 @@
 //! runtime     engines, pools of instances, the epoch clock; bytes → Module
 //!   compile · code_cache          bytes → compiled component, within limits; the folder of compiled code
 //! manifest    what a component imports and exports, read before it is compiled
-//! module      one loaded predicate: linked, described, configured
-//!   grants                        what a policy gives it, and what one call has beyond that
-//!   load_error                    why it is not loaded
-//! instances   its instances: made for a call, or taken from those that wait
+//! component   a loaded component of any world: linked, called on an instance that waits or is new, kept or dropped
 //!   spares                        the thread that makes instances beside the requests
-//! inspect     what a component is, without a policy
+//!   slots                         how many instances exist at once
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   backtrace                     where a guest was when its call ended
-//!   slots                         how many instances exist at once
-//!   limited                       a store with the limits of every guest
 //!   deadline · clock · memory     the limits of a call
-//! device_selector               the component that evaluates CEL about devices, by a contract of its own
-//! accounting                    components that say what a pod takes of its node, by a contract of their own
+//! world       what differs between the kinds of components, of which there are three:
+//!   module · predicate            a loaded predicate: described, configured, called about a batch of rows
+//!   accounting                    components that say what a pod takes of its node, by a contract of their own
+//!   device_selector               the component that evaluates CEL about devices, by a contract of its own
+//! grants      what a policy gives a predicate, and what one call has beyond that
+//! load_error  why a component is not loaded
+//! inspect     what a component is, without a policy
 //! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
 //!   no_facts                      these two
@@ -42,6 +42,7 @@ mod clock;
 mod code_cache;
 mod codes;
 mod compile;
+mod component;
 mod contract;
 mod deadline;
 pub mod device_selector;
@@ -49,9 +50,7 @@ pub mod fault;
 mod grants;
 mod inspect;
 mod instance;
-mod instances;
 mod interface;
-mod limited;
 pub mod limits;
 mod load_error;
 mod log;
@@ -59,6 +58,7 @@ mod manifest;
 mod memory;
 mod module;
 mod no_facts;
+mod predicate;
 mod row_sets;
 mod rows;
 mod runtime;
@@ -67,6 +67,7 @@ mod spares;
 mod text;
 mod verdict;
 pub mod wire;
+mod world;
 
 // For the fuzz target: guests can return anything, and only the check stands between that and the host.
 #[doc(hidden)]

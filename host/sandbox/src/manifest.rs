@@ -72,7 +72,9 @@ impl Surface {
             }
             match validator.payload(&payload).map_err(invalid)? {
                 ValidPayload::Parser(_) => depth += 1,
-                ValidPayload::End(types) if depth == 0 => return Ok(Self::of(types.as_ref(), &imports, &exports)),
+                ValidPayload::End(types) if depth == 0 => {
+                    return Ok(Self::from_types(types.as_ref(), &imports, &exports));
+                }
                 ValidPayload::End(_) => depth -= 1,
                 ValidPayload::Ok | ValidPayload::Func(..) => {}
             }
@@ -80,7 +82,7 @@ impl Surface {
         Err(LoadError::Compile("the component has no end".to_owned()))
     }
 
-    fn of(types: TypesRef<'_>, imports: &[&str], exports: &[&str]) -> Self {
+    fn from_types(types: TypesRef<'_>, imports: &[&str], exports: &[&str]) -> Self {
         let has_functions = |name: &&&str| match types.component_item_for_import(name).map(|item| item.ty) {
             Some(ComponentEntityType::Instance(instance)) => {
                 types[instance].exports.values().any(|item| matches!(item.ty, ComponentEntityType::Func(_)))
@@ -179,7 +181,7 @@ impl Declared {
 fn predicate_of(exports: &[String]) -> Result<Option<Predicate>, LoadError> {
     let predicate = |export: &String| match contract::split(export) {
         Some(("predicate", version)) => {
-            let minor = Minor::of(version);
+            let minor = Minor::from_version(version);
             // 0.1 has no such interface.
             let allocator = (minor >= Some(Minor::V0_2)).then(|| format!("{PACKAGE}/allocator@{version}"));
             let allocator = allocator.filter(|name| exports.contains(name));

@@ -19,6 +19,11 @@ impl MemoryBudget {
         Self { limit_bytes, used_bytes: 0, refused: false }
     }
 
+    /// The limit on the memory of the instance.
+    pub(super) fn limit_bytes(&self) -> usize {
+        self.limit_bytes
+    }
+
     /// The memory of the instance.
     pub(super) fn used_bytes(&self) -> usize {
         self.used_bytes

@@ -1,33 +1,34 @@
-//! A loaded predicate: a compiled component, linked to its allowed imports, described and configured, with a pool of idle
-//! instances.
+//! A loaded predicate: described and configured, with its manifest and its log lines. Start at [`Module::filter`].
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
+use wasmtime::component;
 
 use super::clock::Pulse;
+use super::component::{Component, Linked};
 use super::grants::{Extra, Grants, Lifetime};
 use super::inspect::Inspection;
-use super::instance::{CallTime, Exports, Frame, Instance, NewError};
-use super::instances::{self, Instances};
+use super::instance::{CallLimits, Instance};
 use super::interface::{Facts, Interface};
 use super::load_error::LoadError;
 use super::log::{Line, LineBudget};
-use super::manifest::{Manifest, Predicate};
+use super::manifest::Manifest;
+use super::predicate::{Exports, PredicateWorld};
 use super::slots::Slots;
 use super::spares::Spares;
 use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use super::wire::allocation::Allocation;
+use super::world::World as _;
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{BUILTIN_SLOTS, FAULT_LINES, INSTANTIATE_TIME, MODULE_SLOTS};
+use crate::limits::{FAULT_LINES, INSTANTIATE_TIME};
 
 /// A loaded predicate. It can be called from many threads at once.
 pub struct Module {
-    instances: Arc<Instances>,
+    component: Arc<Component<PredicateWorld>>,
     manifest: Arc<Manifest>,
     descriptor: Descriptor,
     line_budget: Arc<LineBudget>,
@@ -37,24 +38,24 @@ pub struct Module {
 impl Module {
     /// Links, instantiates, describes and configures a compiled component, whose instances share the slots of a pool.
     pub(super) fn prepare(
-        component: &Component,
+        compiled: &component::Component,
         manifest: Arc<Manifest>,
         grants: Grants,
         pool: &Arc<Slots>,
         clock: &Arc<Pulse>,
-        spares: Option<&Arc<Spares>>,
+        spares: Option<&Arc<Spares<PredicateWorld>>>,
     ) -> Result<Self, LoadError> {
-        let Described { pre, exports, slots, mut instance, descriptor } =
-            Described::of(component, &manifest, &grants, pool)?;
-        instance.begin(CallTime::from(INSTANTIATE_TIME), None);
-        instance.configure(&exports, &grants.args).map_err(|fault| LoadError::Step { step: "configure", fault })?;
+        let Described { linked, mut first, descriptor } = Described::new(compiled, &manifest, &grants, pool)?;
+        first.begin(CallLimits::from(INSTANTIATE_TIME));
+        PredicateWorld::configure(&mut first, &linked.exports, &grants)
+            .map_err(|fault| LoadError::Step { step: "configure", fault })?;
         let line_budget = Arc::new(LineBudget::new(grants.log_lines));
-        let instances = Instances::new((pre, exports), grants, slots, Arc::clone(clock), spares.cloned());
-        let module = Self { instances, manifest, descriptor, line_budget, fault_lines: LineBudget::new(FAULT_LINES) };
+        let component = Component::new(linked, grants, pool, clock, spares);
+        let module = Self { component, manifest, descriptor, line_budget, fault_lines: LineBudget::new(FAULT_LINES) };
         match module.grants().lifetime {
-            Lifetime::Reused => module.instances.put_back(instance),
+            Lifetime::Reused => module.component.put_back(first),
             Lifetime::PerCall | Lifetime::Recycled => {
-                drop(instance);
+                drop(first);
                 module.check_start()?;
             }
         }
@@ -63,32 +64,32 @@ impl Module {
 
     /// Inspects a compiled component. Only its start functions and `describe` run.
     pub(super) fn inspect(
-        component: &Component,
+        compiled: &component::Component,
         manifest: &Manifest,
         grants: &Grants,
         pool: &Arc<Slots>,
         features: Vec<&'static str>,
         producers: Vec<String>,
     ) -> Result<Inspection, LoadError> {
-        let Described { instance, descriptor, .. } = Described::of(component, manifest, grants, pool)?;
+        let Described { first, descriptor, .. } = Described::new(compiled, manifest, grants, pool)?;
         let contract = manifest.predicate()?.contract.clone();
         let imports = manifest.imports.clone();
         let Descriptor { name, version, summary } = descriptor;
         let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
-        Ok(Inspection { descriptor, contract, imports, memory_bytes: instance.memory_bytes(), features, producers })
+        Ok(Inspection { descriptor, contract, imports, memory_bytes: first.memory_bytes(), features, producers })
     }
 
-    /// Checks that a new instance is ready within the time of the least call.
+    /// Checks that a new instance is ready within the time of the least call, of which it is a part.
     fn check_start(&self) -> Result<(), LoadError> {
-        self.instances.check_start().map_err(|(step, fault)| match fault.kind {
-            FaultKind::Deadline => LoadError::SlowStart { step, budget: self.instances.time_per_call(0, 0) },
-            _ => LoadError::Step { step, fault },
+        self.component.check_start().map_err(|start| match start.fault.kind {
+            FaultKind::Deadline => LoadError::SlowStart { step: start.step, budget: self.time_per_call(0, 0) },
+            _ => start.into(),
         })
     }
 
     /// Returns the permissions, limits and arguments that the policy gives the module.
     pub fn grants(&self) -> &Grants {
-        &self.instances.grants
+        &self.component.settings
     }
 
     /// Returns the imports and exports of the component.
@@ -97,8 +98,8 @@ impl Module {
     }
 
     /// Returns the compiled component of the module.
-    pub(super) fn component(&self) -> &Component {
-        self.instances.component()
+    pub(super) fn compiled(&self) -> &component::Component {
+        self.component.linked.pre.component()
     }
 
     /// The interfaces of which the component imports at least one function. It can read nothing else.
@@ -118,17 +119,17 @@ impl Module {
 
     /// Linear memory of the waiting instance that has most of it, in bytes; `None` where none waits.
     pub fn idle_memory_bytes(&self) -> Option<usize> {
-        self.instances.waiting_memory_bytes()
+        self.component.waiting_memory_bytes()
     }
 
     /// Whether as many spares wait for a call as are wanted.
     pub fn has_all_spares(&self) -> bool {
-        self.instances.has_all_spares()
+        !self.component.is_short()
     }
 
     /// Instances that are configured and wait for a call.
     pub fn waiting(&self) -> usize {
-        self.instances.waiting()
+        self.component.waiting()
     }
 
     /// Whether a fault of it may be logged now: at most [`FAULT_LINES`] are in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD).
@@ -193,20 +194,19 @@ impl Module {
         lines: Option<&mut Vec<Line>>,
         extra: Extra,
     ) -> Result<Verdict, Fault> {
-        let Grants { output_bytes, reasons, .. } = *self.grants();
         self.call((rows, facts.weight()), until, extra, lines, |instance| {
-            instance.filter(facts, rows, output_bytes, reasons)
+            instance.filter(&self.component.linked.exports, facts, rows, self.grants())
         })
     }
 
     /// The processor time of a call over so many rows about a pod of this [`weight`](crate::Facts::weight).
     pub fn time_per_call(&self, rows: u32, weight: usize) -> Duration {
-        self.instances.time_per_call(rows, weight)
+        self.grants().call_time(rows, weight)
     }
 
     /// Whether it gives devices to the claims of pods: it exports `allocator`.
     pub fn allocates(&self) -> bool {
-        self.instances.exports.allocate.is_some()
+        self.component.linked.exports.allocate.is_some()
     }
 
     /// The devices that the pod's claims get on one row of a batch of `rows` rows; `None` where [`Self::filter`] rejects the row. The
@@ -241,7 +241,7 @@ impl Module {
         until: Option<Instant>,
         extra: Extra,
     ) -> Result<Option<Allocation>, Fault> {
-        let Some(export) = self.instances.exports.allocate else {
+        let Some(export) = self.component.linked.exports.allocate else {
             return Err(Fault::new(FaultKind::Unsupported, "the predicate gives no devices"));
         };
         let output_bytes = self.grants().output_bytes;
@@ -250,81 +250,57 @@ impl Module {
         })
     }
 
-    /// Makes a call about a batch of rows and a pod of a weight on an instance that waits, or on a new one. An instance is dropped after a
-    /// fault, and where it may have more memory than others.
+    /// Makes a call about a batch of rows and a pod of a weight. An instance is dropped where it may have more memory than others.
     fn call<T>(
         &self,
         (rows, weight): (u32, usize),
         until: Option<Instant>,
         extra: Extra,
         lines: Option<&mut Vec<Line>>,
-        call: impl FnOnce(&mut Instance) -> Result<T, Fault>,
+        call: impl FnOnce(&mut Instance<PredicateWorld>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        if until.is_some_and(|until| Instant::now() >= until) {
-            let detail = "the request's deadline passed before the call".to_owned();
-            return Err(Fault { kind: FaultKind::RequestDeadline, detail });
-        }
-        self.instances.clock.admit()?;
-        let time = CallTime { budget: self.instances.time_per_call(rows, weight).max(extra.time), until };
-        let line_budget = lines.is_some().then_some(&self.line_budget);
-        let is_larger = extra.memory_bytes > self.grants().memory_bytes;
-        let taken = match is_larger {
-            true => self.instances.take_larger(extra.memory_bytes, time, line_budget),
-            false => self.instances.take(time, line_budget),
+        let limits = CallLimits {
+            time: self.time_per_call(rows, weight).max(extra.time),
+            until,
+            memory_bytes: Some(extra.memory_bytes).filter(|bytes| *bytes > self.grants().memory_bytes),
+            lines: lines.is_some().then_some(&self.line_budget),
         };
-        let mut instance = taken.map_err(|(step, fault)| {
-            let detail = shorten(&format!("{step}: {}", fault.detail));
-            Fault { detail, ..fault }
-        })?;
-        let returned = call(&mut instance);
-        if let Some(lines) = lines {
-            lines.append(&mut instance.take_lines());
-        }
-        let returned = returned?;
-        if !is_larger {
-            self.instances.put_back(instance);
-        }
-        Ok(returned)
+        self.component.call(limits, |instance| {
+            let returned = call(instance);
+            if let Some(lines) = lines {
+                lines.append(&mut instance.take_lines());
+            }
+            returned
+        })
     }
 }
 
 /// A component that is linked, with its first instance, of which `describe` has been called.
 struct Described {
-    pre: InstancePre<Frame>,
-    exports: Exports,
-    slots: [Arc<Slots>; 2],
-    instance: Instance,
+    linked: Linked<PredicateWorld>,
+    first: Instance<PredicateWorld>,
     descriptor: Descriptor,
 }
 
 impl Described {
-    fn of(component: &Component, manifest: &Manifest, grants: &Grants, pool: &Arc<Slots>) -> Result<Self, LoadError> {
+    fn new(
+        compiled: &component::Component,
+        manifest: &Manifest,
+        grants: &Grants,
+        pool: &Arc<Slots>,
+    ) -> Result<Self, LoadError> {
         manifest.check(grants.allow.as_deref())?;
-        let contract = |error: wasmtime::Error| LoadError::Contract(format!("{error:#}"));
-        let mut linker = Linker::new(component.engine());
-        for interface in &manifest.imports {
-            interface.link(&mut linker).map_err(contract)?;
-        }
-        let pre = linker.instantiate_pre(component).map_err(contract)?;
-        let exports = exports_of(component, manifest.predicate()?)?;
-        let step = |step| move |fault| LoadError::Step { step, fault };
-        let own = match grants.lifetime {
-            Lifetime::Reused => BUILTIN_SLOTS,
-            Lifetime::PerCall | Lifetime::Recycled => MODULE_SLOTS,
-        };
-        let slots = [Slots::new(own), Arc::clone(pool)];
-        let time = CallTime::from(INSTANTIATE_TIME);
-        let taken = instances::take(&slots, None).map_err(step("instantiate"))?.map(Some);
+        let linked = Linked::new(
+            compiled,
+            |linker| manifest.imports.iter().try_for_each(|interface| interface.link(linker)),
+            || Exports::new(compiled, manifest.predicate()?),
+        )?;
         // There is nobody to tell about a pod yet, so nobody wants its lines.
-        let instance = Instance::new(&pre, &exports, grants.memory_bytes, taken, time, None);
-        let mut instance = instance.map_err(|error| match error {
-            NewError::Contract(text) => LoadError::Contract(text),
-            NewError::Fault(fault) => step("instantiate")(fault),
-        })?;
-        instance.check_types(&exports).map_err(LoadError::Contract)?;
-        instance.begin(time, None);
-        let descriptor = instance.describe(&exports).map_err(step("describe"))?;
-        Ok(Self { pre, exports, slots, instance, descriptor })
+        let mut first = linked.first(pool, grants.memory_bytes)?;
+        first.begin(CallLimits::from(INSTANTIATE_TIME));
+        let described = first.describe(&linked.exports);
+        let descriptor = described.map_err(|fault| LoadError::Step { step: "describe", fault })?;
+        Ok(Self { linked, first, descriptor })
     }
 }
 
@@ -335,23 +311,6 @@ impl fmt::Debug for Module {
             .field("imports", &self.imports())
             .finish_non_exhaustive()
     }
-}
-
-/// The functions of a predicate.
-fn exports_of(component: &Component, predicate: &Predicate) -> Result<Exports, LoadError> {
-    let function = |interface: &str, name: &str| -> Result<ComponentExportIndex, LoadError> {
-        let index = component.get_export_index(None, interface);
-        index.and_then(|interface| component.get_export_index(Some(&interface), name)).ok_or_else(|| {
-            LoadError::Contract(format!("the export {} lacks the function `{name}`", shorten(interface)))
-        })
-    };
-    let of_predicate = |name| function(&predicate.export, name);
-    Ok(Exports {
-        describe: of_predicate("describe")?,
-        configure: of_predicate("configure")?,
-        filter: of_predicate("filter")?,
-        allocate: predicate.allocator.as_ref().map(|interface| function(interface, "allocate")).transpose()?,
-    })
 }
 
 #[cfg(test)]

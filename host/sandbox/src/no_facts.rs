@@ -4,11 +4,13 @@
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, WasmStr};
 
-use crate::instance::Frame;
+use crate::instance;
 use crate::limits::{LAST_WORDS_BYTES, LOG_LINE_BYTES};
 use crate::log::{Level, Line, printable};
+use crate::predicate::PredicateWorld;
 use crate::wire::Failure;
 
+type Frame = instance::Frame<PredicateWorld>;
 type Store<'a> = StoreContextMut<'a, Frame>;
 
 /// Links `log.write`: a guest's line is counted, and its text is read only if it may be written or may be the guest's last words.

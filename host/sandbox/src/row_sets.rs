@@ -231,7 +231,7 @@ mod tests {
             let rejections = random.usize(0..5);
             for _ in 0..rejections {
                 let flags: Vec<bool> = (0..rows).map(|_| random.u8(0..3) == 0).collect();
-                let handle = sets.add(Rows::of(&flags, |flag| flag)).unwrap();
+                let handle = sets.add(Rows::from_column(&flags, |flag| flag)).unwrap();
                 let failure = failure(random.usize(0..3));
                 sets.reject(handle, failure.clone()).unwrap();
                 for (known, _) in model.iter_mut().zip(&flags).filter(|(_, flag)| **flag) {

@@ -1,4 +1,4 @@
-//! A set of rows of a batch, as bits. Start at [`Rows::of`].
+//! A set of rows of a batch, as bits. Start at [`Rows::from_column`].
 
 /// Rows per word of a bit set.
 const WORD: usize = u64::BITS as usize;
@@ -26,7 +26,7 @@ impl Rows {
     }
 
     /// The rows for whose entries in a column the test holds.
-    pub fn of<T: Copy>(column: &[T], test: impl Fn(T) -> bool) -> Self {
+    pub fn from_column<T: Copy>(column: &[T], test: impl Fn(T) -> bool) -> Self {
         // In two steps, because only the first is a loop that compilers vectorise.
         let word = |entries: &[T]| {
             let mut flags = [0_u8; WORD];
@@ -123,7 +123,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for len in (0..200).chain([1_000, 1_024, 5_001]) {
             let column: [Vec<u32>; 2] = [0, 1].map(|_| (0..len).map(|_| random.u32(0..4)).collect());
-            let [a, b] = column.each_ref().map(|column| Rows::of(column, |entry| entry == 1));
+            let [a, b] = column.each_ref().map(|column| Rows::from_column(column, |entry| entry == 1));
             let expected = |test: &dyn Fn(bool, bool) -> bool| {
                 let holds = |row: &usize| test(column[0][*row] == 1, column[1][*row] == 1);
                 (0..len).filter(holds).collect::<Vec<usize>>()

@@ -18,6 +18,7 @@ use super::inspect::{self, Inspection};
 use super::load_error::LoadError;
 use super::manifest::Manifest;
 use super::module::Module;
+use super::predicate::PredicateWorld;
 use super::slots::Slots;
 use super::spares::{Maker, Spares};
 use crate::limits::{
@@ -60,7 +61,7 @@ pub struct Runtime {
     /// The folder of compiled code, if it is used.
     cache_folder: Option<PathBuf>,
     /// Makes spare instances; `None` where calls make their own.
-    maker: Option<Maker>,
+    maker: Option<Maker<PredicateWorld>>,
     clock: Clock,
 }
 
@@ -118,7 +119,7 @@ impl Runtime {
     }
 
     /// Returns the queue and slots that modules share for spare instances; `None` where calls make their own instances.
-    fn spares(&self) -> Option<&Arc<Spares>> {
+    fn spares(&self) -> Option<&Arc<Spares<PredicateWorld>>> {
         self.maker.as_ref().map(Maker::spares)
     }
 
@@ -172,7 +173,7 @@ impl Runtime {
     /// As for [`Self::load`], but for the steps that end with compiled code.
     pub fn load_again(&self, module: &Module, grants: Grants) -> Result<Option<Module>, LoadError> {
         let (engine, slots) = self.room(&grants);
-        let component = module.component();
+        let component = module.compiled();
         if !Engine::same(engine, component.engine()) {
             return Ok(None);
         }

@@ -1,9 +1,13 @@
 //! Slots: how many instances exist at once. A call that finds none free waits for one. Start at [`Slots::take`].
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
+
+use crate::fault::{Fault, FaultKind};
+use crate::limits::SLOT_WAIT;
 
 /// A number of slots, shared by those that take them. A slot that nobody waits for is returned without a system call, which the
 /// standard library's condition variable makes each time.
@@ -43,6 +47,40 @@ impl Drop for Slot {
     fn drop(&mut self) {
         *self.0.free.lock() += 1;
         self.0.returned.notify_one();
+    }
+}
+
+/// One wait for all slots that a call takes: until its request ends, but no longer than [`SLOT_WAIT`].
+#[derive(Debug)]
+pub(super) struct Wait {
+    until: Option<Instant>,
+    /// Set by the first slot that is not free.
+    end: OnceCell<Instant>,
+}
+
+impl Wait {
+    /// Waits for a call whose request ends at `until`.
+    pub(super) fn new(until: Option<Instant>) -> Self {
+        Self { until, end: OnceCell::new() }
+    }
+
+    /// Takes one of these slots; the fault calls them by their name.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::Overloaded`], or [`FaultKind::RequestDeadline`] where the request has ended.
+    pub(super) fn take(&self, slots: &Arc<Slots>, name: &str) -> Result<Slot, Fault> {
+        let last = || {
+            let last = *self.end.get_or_init(|| Instant::now() + SLOT_WAIT);
+            self.until.map_or(last, |until| until.min(last))
+        };
+        slots.take(last).ok_or_else(|| match self.until.is_some_and(|until| Instant::now() >= until) {
+            true => Fault { kind: FaultKind::RequestDeadline, detail: "the request's deadline passed".to_owned() },
+            false => {
+                let detail = format!("{name} were in use for {} ms", SLOT_WAIT.as_millis());
+                Fault { kind: FaultKind::Overloaded, detail }
+            }
+        })
     }
 }
 

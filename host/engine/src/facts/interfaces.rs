@@ -152,7 +152,7 @@ impl Facts for Context {
     }
 
     fn rows_unschedulable(&self) -> Rows {
-        Rows::of(&self.unschedulable(), |flag| flag != 0)
+        Rows::from_column(&self.unschedulable(), |flag| flag != 0)
     }
 
     fn rows_untolerated(&self) -> Rows {
@@ -198,7 +198,7 @@ impl Facts for Context {
     }
 
     fn rows_with_free(&self, resource: &str, amount: i64) -> Rows {
-        Rows::of(&self.free(resource), |free| free >= amount)
+        Rows::from_column(&self.free(resource), |free| free >= amount)
     }
 
     fn named_sum(&self, name: &str) -> Arc<[i64]> {

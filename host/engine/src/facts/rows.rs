@@ -27,7 +27,7 @@ impl Context {
     /// The rows that have a value in a column; none without a column.
     pub(super) fn rows_with(&self, column: Option<Arc<LabelColumn>>) -> Rows {
         match column {
-            Some(column) => Rows::of(&self.column(&column.codes), |code| code != 0),
+            Some(column) => Rows::from_column(&self.column(&column.codes), |code| code != 0),
             None => Rows::none(self.rows() as usize),
         }
     }
@@ -47,17 +47,17 @@ impl Context {
 fn rows_of_codes(codes: &[u32], wanted: &[u32]) -> Rows {
     match *wanted {
         [] => Rows::none(codes.len()),
-        [one] => Rows::of(codes, |code| code == one),
+        [one] => Rows::from_column(codes, |code| code == one),
         [.., last] if wanted.len() > FEW_CODES => {
             let mut is_wanted = vec![false; last as usize + 1];
             wanted.iter().filter_map(|code| is_wanted.get_mut(*code as usize).map(|flag| *flag = true)).for_each(drop);
-            Rows::of(codes, |code| is_wanted.get(code as usize).copied().unwrap_or(false))
+            Rows::from_column(codes, |code| is_wanted.get(code as usize).copied().unwrap_or(false))
         }
         // As many comparisons for every row, so that the loop is vectorised; a code that is there twice changes nothing.
         [first, ..] => {
             let mut few = [first; FEW_CODES];
             few.iter_mut().zip(wanted).for_each(|(slot, code)| *slot = *code);
-            Rows::of(codes, |code| few.iter().fold(false, |found, wanted| found | (code == *wanted)))
+            Rows::from_column(codes, |code| few.iter().fold(false, |found, wanted| found | (code == *wanted)))
         }
     }
 }

@@ -5,13 +5,14 @@ use wasmtime::component::{Linker, WasmStr};
 
 use super::contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use super::object::{AccountedObject, NoAnswer};
-use super::state::State;
 use super::types::Amount;
+use super::world::AccountingWorld;
+use crate::instance::Frame;
 use crate::text::shorten;
 
 /// Adds an interface, and only it, to a linker.
-pub(super) fn link(interface: ObjectInterface, linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    type Store<'a> = StoreContextMut<'a, State>;
+pub(super) fn link(interface: ObjectInterface, linker: &mut Linker<Frame<AccountingWorld>>) -> wasmtime::Result<()> {
+    type Store<'a> = StoreContextMut<'a, Frame<AccountingWorld>>;
     let name = format!("{ACCOUNTING_PACKAGE}/{}@{ACCOUNTING_VERSION}", interface.name());
     let mut instance = linker.instance(&name)?;
     match interface {

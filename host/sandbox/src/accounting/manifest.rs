@@ -1,4 +1,4 @@
-//! Imports and exports of an accounting component. Start at [`Manifest::of`].
+//! Imports and exports of an accounting component. Start at [`Manifest::new`].
 
 use super::contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use super::error::AccountingError;
@@ -37,7 +37,7 @@ pub fn inspect_accounting(bytes: &[u8]) -> Option<Result<AccountingInspection, A
     let surface = Surface::read(bytes).ok()?;
     let is_accounting = |export: &String| split(export).is_some_and(|(name, _)| name == "accounting");
     surface.exports.iter().any(is_accounting).then(|| {
-        let Manifest { imports, contract, .. } = Manifest::of(&surface)?;
+        let Manifest { imports, contract, .. } = Manifest::new(&surface)?;
         Ok(AccountingInspection { contract, imports })
     })
 }
@@ -49,7 +49,7 @@ impl Manifest {
     ///
     /// [`AccountingError::Contract`] where it exports no accounting, [`AccountingError::ContractVersion`], and
     /// [`AccountingError::UnknownImports`].
-    pub(super) fn of(surface: &Surface) -> Result<Self, AccountingError> {
+    pub(super) fn new(surface: &Surface) -> Result<Self, AccountingError> {
         let version =
             |export: &str| split(export).filter(|(name, _)| *name == "accounting").map(|(_, it)| it.to_owned());
         let exported: Vec<(&String, String)> =

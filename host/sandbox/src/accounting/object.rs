@@ -24,7 +24,7 @@ pub trait AccountedObject: Send + Sync {
 
 /// Why a function of an interface has no answer. The error ends the guest's call.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoAnswer {
+pub(crate) enum NoAnswer {
     /// It was called outside `pod` and `node`.
     #[error("what is read of an object can only be read while `pod` or `node` runs")]
     NoObject,

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::Runtime;
+use crate::limits::{ACCOUNTING_CALLS, REUSED_CALLS};
 
 /// Annotations: `t` traps, `l` does not end, `g` takes memory, `x` reads what is not needed, `n`, `f`, `u`, `h` and `v` return what the
 /// contract does not allow, `b` and `o` are broken; any other gives what can be read.
@@ -124,10 +125,10 @@ fn a_fault_of_one_object_changes_nothing_for_the_others() {
         assert_eq!(fault.kind, kind, "{text}: {fault}");
         assert!(fault.detail.contains(detail), "{fault}");
         assert_eq!(answers[2], Ok(whole(3)), "after {text}");
-        assert_eq!(accounting.lock().len(), 1, "the instance after {text} is kept");
+        assert_eq!(accounting.component.waiting(), 1, "the instance after {text} is kept");
         // The last one leaves none.
         assert_eq!(accounting.pods(&objects([(text, 1)]))[0].as_ref().unwrap_err().kind, kind);
-        assert_eq!(accounting.lock().len(), 0);
+        assert_eq!(accounting.component.waiting(), 0);
     }
 }
 
@@ -171,13 +172,13 @@ fn many_threads_have_at_most_as_many_instances_as_turns() {
             });
         }
     });
-    assert!((1..=ACCOUNTING_CALLS as usize).contains(&accounting.lock().len()));
+    assert!((1..=ACCOUNTING_CALLS as usize).contains(&accounting.component.waiting()));
 }
 
 #[test]
 fn an_instance_is_called_a_bounded_number_of_times() {
     let (_runtime, accounting) = accounting();
-    let calls = |accounting: &Accounting| accounting.lock().first().map(Accountant::calls);
+    let calls = |accounting: &Accounting| accounting.component.lock().first().map(Instance::calls);
     let batch = objects((0..64).map(|number| ("a", number)));
     let batches = REUSED_CALLS.div_ceil(64);
     for number in 1..batches {

@@ -55,11 +55,11 @@ mod tests {
         Pick { claim: 0, request: 0, alternative: 0, pool: 0, device: 0, share }
     }
 
-    fn of_picks(picks: Vec<Pick>) -> Result<Allocation, Fault> {
+    fn from_picks(picks: Vec<Pick>) -> Result<Allocation, Fault> {
         allocation(Allocation { picks, extended: None })
     }
 
-    fn of_claim(requests: &[(&str, i64)], mappings: &[&str]) -> Result<Allocation, Fault> {
+    fn from_claim(requests: &[(&str, i64)], mappings: &[&str]) -> Result<Allocation, Fault> {
         let request =
             |(name, count): &(&str, i64)| NewRequest { name: (*name).to_owned(), class: "c".to_owned(), count: *count };
         let mapping = |request: &&str| Mapping { container: 0, resource: 0, request: (*request).to_owned() };
@@ -69,17 +69,17 @@ mod tests {
 
     #[test]
     fn an_allocation_has_as_many_devices_as_the_limit_says() {
-        assert_eq!(of_picks(vec![pick(None); ALLOCATION_PICKS]).unwrap().picks.len(), ALLOCATION_PICKS);
-        assert_eq!(of_picks(vec![pick(None); ALLOCATION_PICKS + 1]).unwrap_err().kind, FaultKind::OutputTooLarge);
+        assert_eq!(from_picks(vec![pick(None); ALLOCATION_PICKS]).unwrap().picks.len(), ALLOCATION_PICKS);
+        assert_eq!(from_picks(vec![pick(None); ALLOCATION_PICKS + 1]).unwrap_err().kind, FaultKind::OutputTooLarge);
     }
 
     #[test]
     fn capacities_of_a_share_are_sorted() {
         for share in [None, Some(&[][..]), Some(&["a"]), Some(&["a", "b"])] {
-            assert!(of_picks(vec![pick(share)]).is_ok(), "{share:?}");
+            assert!(from_picks(vec![pick(share)]).is_ok(), "{share:?}");
         }
         for share in [["b", "a"], ["a", "a"]] {
-            let fault = of_picks(vec![pick(None), pick(Some(&share))]).unwrap_err();
+            let fault = from_picks(vec![pick(None), pick(Some(&share))]).unwrap_err();
             assert_eq!(fault.kind, FaultKind::MalformedVerdict);
             assert!(fault.detail.contains("device 1"), "{fault}");
         }
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn requests_are_sorted_and_mappings_name_them() {
-        assert!(of_claim(&[], &[]).is_ok());
-        assert!(of_claim(&[("a", 1), ("b", i64::MAX)], &["b", "a", "b"]).is_ok());
+        assert!(from_claim(&[], &[]).is_ok());
+        assert!(from_claim(&[("a", 1), ("b", i64::MAX)], &["b", "a", "b"]).is_ok());
         for (requests, mappings, detail) in [
             (&[("b", 1), ("a", 1)][..], &[][..], "not sorted"),
             (&[("a", 1), ("a", 1)], &[], "not sorted"),
@@ -97,7 +97,7 @@ mod tests {
             (&[("a", 1)], &["a", "b"], "mapping 1 names"),
             (&[], &[""], "mapping 0 names"),
         ] {
-            let fault = of_claim(requests, mappings).unwrap_err();
+            let fault = from_claim(requests, mappings).unwrap_err();
             assert_eq!(fault.kind, FaultKind::MalformedVerdict);
             assert!(fault.detail.contains(detail), "{fault}");
         }

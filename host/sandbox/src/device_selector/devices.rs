@@ -1,5 +1,5 @@
 //! Devices as they are passed to the component: few lists and one text for all of them, as the contract has it. Start at
-//! [`Devices::of`].
+//! [`Devices::new`].
 
 use rustc_hash::FxHashMap;
 use wasmtime::component::{ComponentType, Lower};
@@ -72,7 +72,7 @@ pub(super) enum Attribute {
 
 impl<'a> Devices<'a> {
     /// Flattens a list of devices, in its order.
-    pub(super) fn of(devices: &[SelectedDevice<'a>]) -> Self {
+    pub(super) fn new(devices: &[SelectedDevice<'a>]) -> Self {
         let mut all = Self::default();
         let mut places = FxHashMap::default();
         for SelectedDevice { driver, allow_multiple_allocations, attributes, capacities } in devices {

@@ -5,6 +5,8 @@
 
 use super::*;
 use crate::Runtime;
+use crate::fault::FaultKind;
+use crate::limits::SELECTOR_CALLS;
 
 /// `n`: no paths; `e`: no expression; `l`: does not end; `t`: traps; `g`: takes memory; `c`: one outcome too few.
 const COMPONENT: &str = include_str!("tests/component.wat");
@@ -49,9 +51,9 @@ fn a_fault_ends_one_call_and_the_next_has_a_fresh_instance() {
         let fault = selector.matches(expression, &[device(true), device(true)]).unwrap_err();
         assert_eq!(fault.kind, kind, "{expression}: {fault}");
         assert!(fault.detail.contains(detail), "{fault}");
-        assert_eq!(selector.lock().len(), 0, "{expression}: the instance is dropped");
+        assert_eq!(selector.component.waiting(), 0, "{expression}: the instance is dropped");
         assert_eq!(selector.matches("x", &[device(true)]).unwrap(), [Outcome::Yes], "after {expression}");
-        assert_eq!(selector.lock().len(), 1);
+        assert_eq!(selector.component.waiting(), 1);
     }
     let fault = selector.paths("t").unwrap_err();
     assert_eq!(fault.kind, FaultKind::Trap);
@@ -81,7 +83,7 @@ fn calls_of_many_threads_have_at_most_as_many_instances_as_turns() {
             });
         }
     });
-    assert!(selector.lock().len() <= SELECTOR_CALLS as usize);
+    assert!(selector.component.waiting() <= SELECTOR_CALLS as usize);
 }
 
 #[test]

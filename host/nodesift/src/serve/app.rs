@@ -1,0 +1,219 @@
+//! The sidecar as it serves, built in four steps, each of which takes what the one before has made: listeners, source of the cluster,
+//! policy, API. Start at [`App::new`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use prometheus_client::registry::Registry;
+
+use super::banner::{Banner, ClusterSource};
+use super::policy_object::Followed;
+use super::watchdog::Watchdog;
+use super::{Listeners, live, policy_source, reload, self_check, warm_up};
+use crate::args::ServeArgs;
+use crate::cluster::Opened;
+use crate::exit::Failure;
+use nodesift_api::exposition::{self as metrics, Exposition};
+use nodesift_api::listen::SocketFile;
+use nodesift_api::server::Server;
+use nodesift_api::tls::Tls;
+use nodesift_api::{self as api, BodyLimit, Readiness, Service, Settings, Staleness, assume, router};
+use nodesift_cache::{self as cache, SharedWriter};
+use nodesift_engine::{self as engine, Engine, Reuse};
+use nodesift_object::Kind;
+use nodesift_parties::BrokeredParties;
+use nodesift_policy::Reach;
+use nodesift_source::audit::{self, Audit};
+use nodesift_source::feed::{self, Feed};
+use nodesift_source::freshness::Freshness;
+use nodesift_source::kube::connection::Connection;
+use nodesift_source::kube::{self, Health};
+
+/// Engine and cache, and the state that the steps share.
+pub(super) struct App<'a> {
+    args: &'a ServeArgs,
+    /// The policy as an object of the cluster, if it is one.
+    followed: Option<&'a Followed>,
+    registry: Registry,
+    engine: Arc<Engine>,
+    writer: SharedWriter,
+    readiness: Readiness,
+    /// It stays empty without a live cluster: files never become stale.
+    freshness: Freshness,
+}
+
+/// The bound listeners, and the startup text about them.
+pub(super) struct Listening<'a> {
+    listeners: Listeners,
+    tls: Option<Tls>,
+    banner: Banner,
+    source: ClusterSource<'a>,
+}
+
+/// The cluster that is followed or was read from files.
+pub(super) struct Sourced {
+    feed: Feed,
+    health: Health,
+    watching: live::Followed,
+    watchdog: Watchdog,
+}
+
+/// The policy that is followed.
+pub(super) struct Governed {
+    is_live: bool,
+    _reloading: reload::Reloading,
+    _watchdog: Watchdog,
+}
+
+/// The server of a sidecar that is complete. Dropping it ends what the process follows.
+pub(super) struct Serving {
+    pub(super) server: Server,
+    pub(super) banner: Banner,
+    _governed: Governed,
+    _socket_file: SocketFile,
+}
+
+impl<'a> App<'a> {
+    /// Takes the engine and the cache that the checks have made.
+    pub(super) fn new(args: &'a ServeArgs, opened: Opened, followed: Option<&'a Followed>) -> Self {
+        let mut registry = Registry::default();
+        let reuse = if args.verify_reuse { Reuse::Verified } else { Reuse::On };
+        let engine = opened.engine.with_store_bytes(args.verdict_cache_bytes);
+        let engine = engine.with_metrics(engine::Metrics::register(&mut registry)).with_reuse(reuse);
+        let (readiness, freshness) = (Readiness::default(), Freshness::default());
+        Self { args, followed, registry, engine: Arc::new(engine), writer: opened.writer, readiness, freshness }
+    }
+
+    /// Step 1: binds every listener, before anything is followed or served.
+    pub(super) async fn listen(
+        &self,
+        socket: &Path,
+        tls: Option<Tls>,
+        connection: Option<&'a Connection>,
+    ) -> anyhow::Result<Listening<'a>> {
+        let listeners = Listeners::bind(self.args, socket).await?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let bound = match &listeners.tcp {
+            Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("cannot read the bound address")?)),
+            None => None,
+        };
+        let probes = match &listeners.probes {
+            Some(probes) => Some(probes.local_addr().context("cannot read the bound address")?.to_string()),
+            None => None,
+        };
+        let source = match connection {
+            Some(connection) => ClusterSource::Live(&connection.address),
+            None if self.args.sample => ClusterSource::Sample,
+            None => ClusterSource::Files(&self.args.cluster.cluster),
+        };
+        let banner = Banner::new(bound, listeners.socket_file.path(), probes, &source, &self.engine);
+        Ok(Listening { listeners, tls, banner, source })
+    }
+
+    /// Step 2: follows the cluster, unless it comes from files. Readiness waits for every kind before the server accepts requests.
+    pub(super) fn follow_cluster(&mut self, connection: Option<&Connection>) -> anyhow::Result<Sourced> {
+        let (feed, watchdog) = self.start_feed()?;
+        let (retried, counted) = (feed.clone(), feed.clone());
+        self.readiness.remark_naming(move || retried.remark(), move || counted.counts());
+        let (health, requests) = match self.followed {
+            Some(followed) => (followed.health.clone(), followed.metrics.clone()),
+            None => (Health::default(), kube::Metrics::default()),
+        };
+        let requests = requests.registered(&mut self.registry, &self.freshness);
+        match self.followed {
+            Some(followed) => followed.remark(&self.readiness),
+            None => {
+                let (failing, counted) = (health.clone(), health.clone());
+                self.readiness.remark_naming(move || failing.report(), move || counted.counts());
+            }
+        }
+        let watching = match connection {
+            Some(connection) => {
+                let stated = (&self.freshness, &health, &requests);
+                live::follow(connection, (&self.engine, &self.writer), &feed, &self.readiness, stated)
+            }
+            None => live::nothing(),
+        };
+        Ok(Sourced { feed, health, watching, watchdog })
+    }
+
+    /// Starts the thread that applies changes to the cache, and the watchdog of it and of the epoch clock.
+    fn start_feed(&mut self) -> anyhow::Result<(Feed, Watchdog)> {
+        let Self { registry, engine, writer, .. } = self;
+        metrics::build(registry);
+        metrics::process(registry);
+        engine::predicate_metrics::register(engine, registry);
+        engine::accounting::metrics::register(engine, registry);
+        engine::shadow::metrics::register(engine, registry);
+        writer.lock().set_metrics(cache::Metrics::register(registry));
+        cache::MemoryStats::register(writer, registry);
+        let feed =
+            Feed::start(Arc::clone(writer), feed::Metrics::register(registry)).context("cannot start threads")?;
+        feed.register(registry);
+        // Files have been loaded without the feed, which asks again about what is not known.
+        let unknown = writer.lock().unknown_accounts().any();
+        unknown.iter().for_each(|(kind, id)| feed.requeue(*kind, id));
+        let (clock, pulse) = (Arc::clone(engine.pulse()), Arc::clone(feed.pulse()));
+        #[cfg(debug_assertions)]
+        tokio::spawn(super::failpoints::follow(Arc::clone(&clock), Arc::clone(&pulse), Arc::clone(writer)));
+        let watchdog = Watchdog::start(clock, pulse, self.readiness.clone()).context("cannot start threads")?;
+        Ok((feed, watchdog))
+    }
+
+    /// Step 3: follows the policy, evaluates another one beside it if there is one, and begins to check the cache.
+    pub(super) fn follow_policy(&mut self, reach: &Reach, sourced: Sourced) -> anyhow::Result<Governed> {
+        let Sourced { feed, health, watching, watchdog } = sourced;
+        let live::Followed { live, first, kinds, list } = watching;
+        let is_live = live.is_some();
+        let state = self.args.state_folder.as_deref();
+        let files = reload::Files { policy: policy_source(self.args, reach, self.followed), state };
+        let (engine, writer) = (&self.engine, &self.writer);
+        let reloading = reload::follow(files, (engine, writer), (live, first), &self.readiness, &mut self.registry);
+        let reloading = reloading.context("cannot start threads")?;
+        let second = (self.args.shadow_policy.as_deref(), self.args.reach.reach(false)?, state);
+        reload::shadow(second, engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
+        let counted = audit::Metrics::register(&mut self.registry);
+        let audit = Audit::new(Arc::clone(writer), feed, kinds, list, counted).after(health.over());
+        tokio::spawn(self_check(audit)?);
+        let pods = self.freshness.clone();
+        tokio::spawn(assume::expire(Arc::downgrade(writer), move || pods.staleness_of(Kind::Pod)));
+        Ok(Governed { is_live, _reloading: reloading, _watchdog: watchdog })
+    }
+
+    /// Step 4: accepts requests.
+    pub(super) async fn serve(mut self, listening: Listening<'_>, governed: Governed) -> anyhow::Result<Serving> {
+        let Listening { listeners: Listeners { unix, socket_file, tcp, probes }, tls, banner, source } = listening;
+        let args = self.args;
+        let freshness = self.freshness;
+        let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
+        let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
+        let counting = api::Metrics::register(&mut self.registry);
+        let negotiated = nodesift_parties::Metrics::register(&mut self.registry, &counting);
+        banner.log(&self.engine, &source, args);
+        let first_evaluation = warm_up::start(&self.engine, &self.readiness);
+        if !governed.is_live {
+            // Whoever connects to a sidecar on files is answered and not told to try again. It ends soon, whatever predicates do.
+            let _ended = first_evaluation.await;
+        }
+        let mut service = Service::new(self.engine, self.writer, self.readiness.clone(), settings).counting(counting);
+        if let Some(followed) = self.followed {
+            service = service.noting_policy(followed.trouble());
+        }
+        let parties = BrokeredParties::new(service.clone(), negotiated);
+        let service = service.with_parties(Arc::new(parties));
+        let exposition = Exposition::new(self.registry);
+        let probes_router = router::probes(service.clone(), exposition.clone());
+        let access = args.access.checks(args.listen);
+        let router = router::router(service, access, BodyLimit(args.max_body_bytes), exposition);
+        let mut server = Server::new(router, self.readiness);
+        server.listen_unix(unix).context("cannot start threads")?;
+        if let Some(tcp) = tcp {
+            server.listen_tcp(tcp, tls);
+        }
+        if let Some(probes) = probes {
+            server.listen_probes(probes, probes_router);
+        }
+        Ok(Serving { server, banner, _governed: governed, _socket_file: socket_file })
+    }
+}
