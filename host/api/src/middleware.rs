@@ -74,7 +74,8 @@ impl Middleware {
             });
             body
         } else {
-            let deadline = Deadline::of(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
+            let deadline =
+                Deadline::from_headers(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
             let room = arrival.room();
             let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
             parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class, rights, unsent });
@@ -100,7 +101,7 @@ pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Re
     let call = middleware.paths.name_of(request.uri().path());
     let timed = middleware.metrics.requests.start(call, middleware.expects_grpc(&request));
     let unsent = Unsent::of(&request);
-    let head = request_log::Head::of(&request);
+    let head = request_log::Head::new(&request);
     let response = answer(&middleware, request, next).await;
     let response = match unsent {
         Some(unsent) => unsent.watch(response),

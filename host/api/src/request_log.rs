@@ -25,7 +25,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn new(request: &Request) -> Self {
         let transport = match request.extensions().get() {
             Some(Caller::Socket { .. }) => "unix",
             Some(Caller::Tcp { .. }) => "tcp",

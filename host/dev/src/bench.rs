@@ -91,7 +91,7 @@ fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> 
             Testbed::synthetic(writer, &own, *shape, || progress.advance(1))?
         }
         Cluster::Files { cluster, pods } => {
-            let read = Testbed::of_files(writer, &own, cluster, pods).map_err(|error| match error {
+            let read = Testbed::from_files(writer, &own, cluster, pods).map_err(|error| match error {
                 TestbedError::Files(error) => Failure::Data(error.into()).into(),
                 error @ TestbedError::Object(_) => anyhow::Error::from(error),
             });
@@ -136,14 +136,14 @@ fn measure_parts(
     if let Some(native) = native {
         let run = native.measure(cluster, rounds.cold).context("cannot measure native figures")?;
         for pod in &mut pods {
-            pod.native = run.of_pod(&pod.pod, pod.feasible)?;
+            pod.native = run.figures(&pod.pod, pod.feasible)?;
         }
     }
     progress.advance(1);
     let caching = Arc::new(caching);
     let socket = socket::measure(Arc::clone(&caching), testbed, quick)?;
     progress.advance(1);
-    let full = FullNode::of(testbed);
+    let full = FullNode::fill(testbed);
     let preempted = testbed.templates().first().map(|template| full.measure(&caching, template, 0, rounds.warm));
     let preemption = preempted.transpose()?.map(|(time, _)| time).unwrap_or_default();
     progress.advance(1);
@@ -173,7 +173,7 @@ fn measure_parts(
         pod_event_ns: nanos(pod_event),
     };
     let targets = match cluster {
-        Cluster::Synthetic(shape) => targets::of(*shape),
+        Cluster::Synthetic(shape) => targets::for_shape(*shape),
         Cluster::Devices(_) | Cluster::Files { .. } => targets::NONE,
     };
     Ok(Results { pods, cluster: figures, targets })

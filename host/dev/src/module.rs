@@ -59,7 +59,7 @@ pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
     let name = args.file.display().to_string();
     // What cannot be read is told below.
     let read = ModuleFile::read(&args.file).ok();
-    if let Some(document) = read.map_or(Ok(None), |file| accounting::Document::of(&args.file, &file))? {
+    if let Some(document) = read.map_or(Ok(None), |file| accounting::Document::inspect(&args.file, &file))? {
         let table = || format!("{}\n", document.table(Paint::for_stdout()));
         return terminal::print(&escaped(&written(args.output, &document, table)?));
     }
@@ -75,7 +75,7 @@ pub(crate) fn inspect(args: &ModuleInspectArgs) -> anyhow::Result<()> {
             (file, inspection, None)
         }
     };
-    let document = Document { artifact, ..Document::of(&name, &file, &inspection) };
+    let document = Document { artifact, ..Document::new(&name, &file, &inspection) };
     let table = || format!("{}\n", document.table(Paint::for_stdout()));
     terminal::print(&escaped(&written(args.output, &document, table)?))
 }
@@ -136,7 +136,7 @@ struct Import {
 }
 
 impl Import {
-    fn of(interface: Interface) -> Self {
+    fn new(interface: Interface) -> Self {
         let gives = interface.meaning().trim().trim_end_matches('.').to_owned();
         Self { interface: interface.name(), gives }
     }
@@ -162,7 +162,7 @@ fn table_of(imports: &[Import], paint: Paint) -> String {
 }
 
 impl<'a> Document<'a> {
-    fn of(file: &'a str, module: &ModuleFile, inspection: &'a Inspection) -> Self {
+    fn new(file: &'a str, module: &ModuleFile, inspection: &'a Inspection) -> Self {
         Self {
             file,
             digest: module.digest(),
@@ -176,7 +176,7 @@ impl<'a> Document<'a> {
             cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
             features: &inspection.features,
             producers: &inspection.producers,
-            imports: inspection.imports.iter().copied().map(Import::of).collect(),
+            imports: inspection.imports.iter().copied().map(Import::new).collect(),
         }
     }
 

@@ -61,7 +61,7 @@ impl Kept {
 
     /// Returns the kept answers about some nodes and the time since which each stands, in the order of the nodes. Nodes without one are
     /// omitted.
-    pub(crate) fn of<'a>(
+    pub(crate) fn answers<'a>(
         &self,
         key: &Key,
         nodes: impl Iterator<Item = &'a Node>,

@@ -35,14 +35,14 @@ struct Classes {
 }
 
 impl Classes {
-    fn of(&self, class: Class) -> Held {
+    fn get(&self, class: Class) -> Held {
         match class {
             Class::Local => self.local,
             Class::Remote => self.remote,
         }
     }
 
-    fn of_mut(&mut self, class: Class) -> &mut Held {
+    fn get_mut(&mut self, class: Class) -> &mut Held {
         match class {
             Class::Local => &mut self.local,
             Class::Remote => &mut self.remote,
@@ -91,12 +91,12 @@ impl Ledger {
     }
 
     /// Returns the sum that all clients of a class hold.
-    pub(crate) fn of_class(&self, class: Class) -> Held {
-        self.classes.of(class)
+    pub(crate) fn held_by_class(&self, class: Class) -> Held {
+        self.classes.get(class)
     }
 
     /// Returns the number and bytes that a client holds.
-    pub(crate) fn of(&self, owner: &Owner) -> Held {
+    pub(crate) fn held_by(&self, owner: &Owner) -> Held {
         self.owners.get(owner).copied().unwrap_or_default()
     }
 
@@ -111,7 +111,7 @@ impl Ledger {
     /// Whether there is room for one more negotiation of so many bytes.
     pub(crate) fn room(&self, owner: &Owner, bytes: usize) -> Result<(), Full> {
         let most = most(owner.class);
-        let (own, class) = (self.of(owner), self.of_class(owner.class));
+        let (own, class) = (self.held_by(owner), self.held_by_class(owner.class));
         if own.negotiations >= share(most.negotiations) {
             return Err(Full::Client(NUMBER));
         }
@@ -129,8 +129,8 @@ impl Ledger {
 
     /// Bytes that the negotiations of a client may come to hold beside what they hold.
     pub(crate) fn left(&self, owner: &Owner) -> usize {
-        let of_client = Self::most_bytes(owner.class).saturating_sub(self.of(owner).bytes);
-        of_client.min(most(owner.class).bytes.saturating_sub(self.of_class(owner.class).bytes))
+        let of_client = Self::most_bytes(owner.class).saturating_sub(self.held_by(owner).bytes);
+        of_client.min(most(owner.class).bytes.saturating_sub(self.held_by_class(owner.class).bytes))
     }
 
     /// Bytes that a party may name in negotiations of a client, beside those that it has.
@@ -157,14 +157,14 @@ impl Ledger {
     /// Counts a negotiation for other bytes than before.
     pub(crate) fn change(&mut self, owner: &Owner, before: usize, bytes: usize) {
         let Some(held) = self.owners.get_mut(owner) else { return };
-        for held in [held, self.classes.of_mut(owner.class)] {
+        for held in [held, self.classes.get_mut(owner.class)] {
             held.bytes = (held.bytes + bytes).saturating_sub(before);
         }
     }
 
     /// Counts a negotiation or a deallocation.
     pub(crate) fn add(&mut self, owner: &Owner, bytes: usize) {
-        for held in [self.owners.entry(owner.clone()).or_default(), self.classes.of_mut(owner.class)] {
+        for held in [self.owners.entry(owner.clone()).or_default(), self.classes.get_mut(owner.class)] {
             held.negotiations += 1;
             held.bytes += bytes;
         }
@@ -172,7 +172,7 @@ impl Ledger {
 
     /// Counts one that has ended no more.
     pub(crate) fn remove(&mut self, owner: &Owner, bytes: usize) {
-        self.classes.of_mut(owner.class).take(bytes);
+        self.classes.get_mut(owner.class).take(bytes);
         if let Some(held) = self.owners.get_mut(owner) {
             held.take(bytes);
             if held.negotiations == 0 {

@@ -145,7 +145,7 @@ impl Negotiations {
         if let Some(foreign) = request.supersedes.filter(|id| self.live.contains_key(id) && !self.is_of(*id, &owner)) {
             return Err(Refusal::Unknown(foreign));
         }
-        let before = self.of_pod(&request.pod.uid).find(|it| it.owner == owner).map(|it| it.id);
+        let before = self.for_pod(&request.pod.uid).find(|it| it.owner == owner).map(|it| it.id);
         if let Some(before) = before.filter(|before| request.supersedes != Some(*before)) {
             let is_unnamed = owner.class == Class::Remote && owner.identity.is_empty();
             return Err(if is_unnamed { Refusal::AlreadyExistsUnnamed } else { Refusal::AlreadyExists(before) });
@@ -261,7 +261,7 @@ impl Negotiations {
     pub fn views(&self) -> Vec<View> {
         let mut live: Vec<&Negotiation> = self.live.values().map(|it| &**it).collect();
         live.sort_by_key(|it| it.number);
-        live.into_iter().map(View::of).collect()
+        live.into_iter().map(View::new).collect()
     }
 
     /// Whether the policy has a party.
@@ -271,23 +271,23 @@ impl Negotiations {
 
     /// All parties of the policy, in its order.
     pub fn parties(&self, now: Instant) -> Vec<PartyView> {
-        self.desk.parties.iter().map(|standing| PartyView::of(standing, now)).collect()
+        self.desk.parties.iter().map(|standing| PartyView::new(standing, now)).collect()
     }
 
     /// Returns the stances of a pod's parties and since when they stand: of its negotiation, where it has one; else the answers that are
     /// kept of these parties and subjects. At least one for each party.
     pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
         // Of several, that of a local client, since it is the core beside the program.
-        if let Some(it) = self.of_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
-            return stance::of_negotiation(it, |party| self.desk.standing(party), now);
+        if let Some(it) = self.for_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
+            return stance::in_negotiation(it, |party| self.desk.standing(party), now);
         }
-        let stances = |key| stance::of_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
+        let stances = |key| stance::from_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
         seats.iter().flat_map(stances).collect()
     }
 
     /// Returns the numbers of objects and bytes that are held now.
     pub fn usage(&self) -> Usage {
-        let bytes = |class| self.desk.ledger.of_class(class).bytes + self.desk.ledger.said(class);
+        let bytes = |class| self.desk.ledger.held_by_class(class).bytes + self.desk.ledger.said(class);
         Usage {
             negotiations: self.live.len(),
             deallocations: self.desk.undos.len(),
@@ -413,7 +413,7 @@ impl Negotiations {
     }
 
     /// The negotiations of a pod.
-    fn of_pod(&self, pod: &str) -> impl Iterator<Item = &Negotiation> {
+    fn for_pod(&self, pod: &str) -> impl Iterator<Item = &Negotiation> {
         self.by_pod.get(pod).into_iter().flatten().filter_map(|id| self.live.get(id).map(|it| &**it))
     }
 
@@ -425,7 +425,7 @@ impl Negotiations {
             return Err(Refusal::Full(Ledger::BYTES));
         }
         while let Err(full) = self.desk.ledger.room(owner, bytes) {
-            let own = self.desk.ledger.of(owner).share(owner.class);
+            let own = self.desk.ledger.held_by(owner).share(owner.class);
             let from = match full {
                 Full::Client(_) => Some(owner.clone()).filter(|owner| self.agreed.contains_key(owner)),
                 Full::Class(_) => self.desk.ledger.greatest(owner.class).into_iter().find_map(|(other, held)| {

@@ -112,7 +112,7 @@ impl Turn<'_> {
     /// Takes over the answers to others that are kept of nodes about which seats have not been heard.
     fn note_kept(&mut self) {
         for seat in &mut self.it.seats {
-            let kept = self.desk.kept.of(&seat.key, self.it.candidates.undecided(seat.bit));
+            let kept = self.desk.kept.answers(&seat.key, self.it.candidates.undecided(seat.bit));
             let kept: Vec<_> = kept.map(|(node, said, since)| (node.clone(), said.clone(), since)).collect();
             for (node, said, since) in kept {
                 note_word(&mut self.desk.kept.reasons, &mut self.it.candidates, seat, &node, &said, since);
@@ -129,7 +129,7 @@ impl Turn<'_> {
 
     /// Nodes of the order that were known not to suit a seat before this negotiation, the preferred ones first.
     fn known(&self, seat: &Seat) -> Vec<Node> {
-        let kept = self.desk.kept.of(&seat.key, self.it.order.iter());
+        let kept = self.desk.kept.answers(&seat.key, self.it.order.iter());
         let refused = kept.filter(|(_, said, _)| **said != Suitability::Suitable);
         refused.take(RECHECKED).map(|(node, ..)| node.clone()).collect()
     }

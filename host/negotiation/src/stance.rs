@@ -41,7 +41,7 @@ pub enum Said {
 }
 
 /// The stances of the parties of a negotiation, in the order of the policy; at least one of each.
-pub(crate) fn of_negotiation<'a>(
+pub(crate) fn in_negotiation<'a>(
     it: &Negotiation,
     standing: impl Fn(&str) -> Option<&'a Standing>,
     now: Instant,
@@ -49,7 +49,7 @@ pub(crate) fn of_negotiation<'a>(
     let mut stances = Vec::new();
     for seat in &it.seats {
         let before = stances.len();
-        of_seat(it, seat, &mut stances);
+        add_seat(it, seat, &mut stances);
         // Those that another party refuses need no answer.
         let is_open = |unsuitable: u16| unsuitable & !seat.bit == 0;
         let unheard = it.candidates.iter().filter(|it| it.word(seat.bit) == Word::default() && is_open(it.unsuitable));
@@ -67,7 +67,7 @@ pub(crate) fn of_negotiation<'a>(
 }
 
 /// Adds the stances of one seat: its answers about candidates, and its call to allocate.
-fn of_seat(it: &Negotiation, seat: &Seat, stances: &mut Vec<Stance>) {
+fn add_seat(it: &Negotiation, seat: &Seat, stances: &mut Vec<Stance>) {
     if let Some(call) = &seat.call {
         let said = if call.is_finished { Said::Allocated } else { Said::Allocating };
         let (party, since) = (seat.party.clone(), Some(call.since));
@@ -80,7 +80,7 @@ fn of_seat(it: &Negotiation, seat: &Seat, stances: &mut Vec<Stance>) {
 }
 
 /// The stances of a party without a negotiation: what is kept of a subject.
-pub(crate) fn of_kept<'a>(
+pub(crate) fn from_kept<'a>(
     (party, _): &Key,
     kept: impl Iterator<Item = (&'a Suitability, Instant)>,
     standing: Option<&Standing>,

@@ -17,7 +17,7 @@ pub enum Subject {
 
 impl Subject {
     /// The subject of a party's answers about a pod. `claims` are those of the pod about which the party decides.
-    pub fn of(scope: Scope, pod: &Arc<str>, template: &Arc<str>, claims: &[ClaimUid]) -> Self {
+    pub fn new(scope: Scope, pod: &Arc<str>, template: &Arc<str>, claims: &[ClaimUid]) -> Self {
         match scope {
             Scope::Pod => Self::Pod(pod.clone()),
             Scope::Template => Self::Template(template.clone()),
@@ -43,7 +43,7 @@ impl Party {
         };
         let claims: Vec<ClaimUid> = pod.delayed().filter(concerns).map(|claim| claim.uid.clone()).collect();
         let is_seated = !claims.is_empty() || (self.concern == Concern::Pods && selected_by.contains(&self.name));
-        is_seated.then(|| (Subject::of(self.scope, &pod.uid, &pod.template, &claims), claims))
+        is_seated.then(|| (Subject::new(self.scope, &pod.uid, &pod.template, &claims), claims))
     }
 }
 

@@ -63,7 +63,7 @@ pub struct PartyView {
 }
 
 impl View {
-    pub(crate) fn of(it: &Negotiation) -> Self {
+    pub(crate) fn new(it: &Negotiation) -> Self {
         let (phase, waits_for) = match &it.phase {
             Phase::Evaluating { .. } => ("evaluating", None),
             Phase::Asking { .. } => ("asking", None),
@@ -88,13 +88,13 @@ impl View {
             live: it.candidates.live().count(),
             waits_for,
             deadline,
-            parties: it.seats.iter().map(|seat| SeatView::of(it, seat)).collect(),
+            parties: it.seats.iter().map(|seat| SeatView::new(it, seat)).collect(),
         }
     }
 }
 
 impl SeatView {
-    fn of(it: &Negotiation, seat: &Seat) -> Self {
+    fn new(it: &Negotiation, seat: &Seat) -> Self {
         let asked = seat.asks.iter().map(|ask| ask.sent).min();
         let call = seat.call.as_ref();
         Self {
@@ -109,7 +109,7 @@ impl SeatView {
 }
 
 impl PartyView {
-    pub(crate) fn of(standing: &Standing, now: Instant) -> Self {
+    pub(crate) fn new(standing: &Standing, now: Instant) -> Self {
         Self {
             party: standing.party.name.clone(),
             attends: standing.attends(),

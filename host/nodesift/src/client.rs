@@ -30,7 +30,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// [`Failure::Usage`] if it has another form.
-    pub(crate) fn of_url(option: &str, url: &str) -> Result<Self, Failure> {
+    pub(crate) fn from_url(option: &str, url: &str) -> Result<Self, Failure> {
         authority(option, url).map(Self::Tcp)
     }
 }

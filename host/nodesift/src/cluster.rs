@@ -104,7 +104,7 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
         loader.apply(&object);
         objects += 1;
     };
-    let mut progress = Progress::of_bytes();
+    let mut progress = Progress::for_bytes();
     let summary = match origin {
         Origin::Files(files) => files::read(files, &mut take, &mut |read| progress.set(read.bytes, read.total)),
         Origin::Sample => files::read_bytes("the built-in sample", SAMPLE, &mut take),

@@ -15,7 +15,7 @@ use crate::{limits, serve, terminal};
 /// [`Failure::Unavailable`](crate::exit::Failure::Unavailable) if there is no answer in time, or another than 200.
 pub(crate) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let endpoint = match &args.url {
-        Some(url) => Endpoint::of_url("--url", url)?,
+        Some(url) => Endpoint::from_url("--url", url)?,
         None => Endpoint::Socket(serve::socket_path(args.socket.as_ref())?),
     };
     let path = if args.live { "/livez" } else { "/readyz" };

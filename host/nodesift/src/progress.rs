@@ -24,7 +24,7 @@ impl Progress {
     }
 
     /// A bar for bytes that are read; their number may be known later.
-    pub fn of_bytes() -> Self {
+    pub fn for_bytes() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {bytes} read, {elapsed}") {
             bar.set_style(style);

@@ -16,7 +16,7 @@ use crate::terminal;
 ///
 /// The error of a write to stdout.
 pub(crate) fn run(args: &VersionArgs) -> anyhow::Result<()> {
-    let version = Version::of_this_program();
+    let version = Version::current();
     terminal::print(&written(args.output, &version, || version.table())?)
 }
 
@@ -42,7 +42,7 @@ struct Version {
 }
 
 impl Version {
-    fn of_this_program() -> Self {
+    fn current() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             revision: REVISION,

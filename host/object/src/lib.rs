@@ -305,7 +305,7 @@ kinds! {
 
 impl Kind {
     /// The kind of objects with this `apiVersion` and `kind`; `None` where it is not one of these.
-    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+    pub fn from_type_meta(api_version: &str, kind: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == kind && known.info().decodes(api_version))
     }
 

@@ -246,7 +246,7 @@ impl<'a> Activation<'a> {
 
     /// The bytes of a module, which has to have this digest too if it is given.
     fn module(&self, spec: NamedModule<'_>, expected: Option<&Digest>) -> Result<Module, ActivateError> {
-        let module = match Module::of(spec, self.pulled) {
+        let module = match Module::read(spec, self.pulled) {
             Err(error) if error.is_not_here() => Module::pull(spec, self.pulled, self.is_over)?,
             outcome => outcome?,
         };
@@ -296,11 +296,11 @@ impl<'a> Activation<'a> {
         let grants = grants(spec);
         let digest = module.digest;
         let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
-        let predicate = |module| of_module(spec, digest, Arc::new(module));
+        let predicate = |module| new_predicate(spec, digest, Arc::new(module));
         let mut same = known.clone().filter(|known| *known.name == *spec.name && *known.module.grants() == grants);
         if let Some(same) = same.next() {
             let (counts, breaker) = (Arc::clone(&same.counts), Arc::clone(&same.breaker));
-            let kept = of_module(spec, digest, Arc::clone(&same.module));
+            let kept = new_predicate(spec, digest, Arc::clone(&same.module));
             return Ok((ActivePredicate { counts, breaker, ..kept }, From::Kept));
         }
         let refused = |source| ActivateError::Load { name: spec.name.clone(), source };
@@ -329,7 +329,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
 }
 
 /// A predicate with its module, that has not been called.
-fn of_module(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox::Module>) -> ActivePredicate {
+fn new_predicate(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox::Module>) -> ActivePredicate {
     ActivePredicate {
         name: Arc::from(spec.name.as_str()),
         phases: spec.phases,
@@ -347,7 +347,7 @@ fn of_module(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox:
 /// that of the module.
 pub fn with_module(policy: &Policy, module: &Arc<nodesift_sandbox::Module>) -> ActivePolicy {
     let first = policy.predicates.first();
-    active(policy, first.map(|spec| of_module(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
+    active(policy, first.map(|spec| new_predicate(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
 }
 
 /// Returns the interfaces, arguments and limits that a policy grants a module.

@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
     if text.trim().is_empty() {
         return Err(empty());
     }
-    of_tree(&tree::parse(text)?)
+    read_tree(&tree::parse(text)?)
 }
 
 fn empty() -> Problem {
@@ -62,7 +62,7 @@ fn empty() -> Problem {
 /// The problems that keep the files from being a document.
 pub(crate) fn read_parts(parts: &[Part]) -> Result<(Document, Vec<Problem>), Vec<Problem>> {
     let (merged, mut problems) = parts::merge(parts);
-    let outcome = merged.map(|tree| of_tree(&tree));
+    let outcome = merged.map(|tree| read_tree(&tree));
     let found = match outcome {
         Some(Ok(read)) if problems.is_empty() => return Ok(read),
         Some(Ok((_, found))) => found,
@@ -85,10 +85,10 @@ pub(crate) fn read_parts(parts: &[Part]) -> Result<(Document, Vec<Problem>), Vec
 pub(crate) fn read_without_places(text: &str) -> Result<(Document, Vec<Problem>), Problem> {
     let mut tree = tree::parse(text).map_err(|problem| Problem { line: 0, column: 0, ..problem })?;
     tree.forget_places();
-    of_tree(&tree)
+    read_tree(&tree)
 }
 
-fn of_tree(tree: &At<Tree>) -> Result<(Document, Vec<Problem>), Problem> {
+fn read_tree(tree: &At<Tree>) -> Result<(Document, Vec<Problem>), Problem> {
     let mut reader = Reader::default();
     match Document::read(&mut reader, tree, "") {
         Some(document) => Ok((document, reader.problems)),

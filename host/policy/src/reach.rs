@@ -51,12 +51,12 @@ pub enum ReachError {
 
 impl Reach {
     /// That of a policy which is an object of a cluster. Without a folder it names no files.
-    pub fn of_object(folder: Option<Folder>, registries: Option<Hosts>) -> Self {
+    pub fn for_object(folder: Option<Folder>, registries: Option<Hosts>) -> Self {
         Self { files: folder.map_or(Files::Nowhere, Files::Below), registries }
     }
 
     /// That of the operator's own policy. Without a folder it names any files.
-    pub fn of_file(folder: Option<Folder>, registries: Option<Hosts>) -> Self {
+    pub fn for_file(folder: Option<Folder>, registries: Option<Hosts>) -> Self {
         Self { files: folder.map_or(Files::Everywhere, Files::Below), registries }
     }
 

@@ -256,7 +256,7 @@ impl StateFolder {
         if is_proven && is_whole(&path, digest) {
             return Ok(());
         }
-        let module = Module::of(named, &self.pulled).map_err(RememberError::Module)?;
+        let module = Module::read(named, &self.pulled).map_err(RememberError::Module)?;
         if module.digest != *digest {
             return Err(RememberError::Changed { name: named.name.to_owned() });
         }

@@ -1,4 +1,4 @@
-//! Modules as OCI artifacts: manifests written and read. Start at [`Artifact::of_component`] and [`Artifact::read`].
+//! Modules as OCI artifacts: manifests written and read. Start at [`Artifact::from_component`] and [`Artifact::read`].
 //!
 //! The form is that of the wasm working group: one layer `application/wasm`, which is the component as it is, and a config that says that
 //! it is one. Nothing in it depends on time or machine, so the same module always has the same digest.
@@ -59,7 +59,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// Returns the descriptor of this content, without annotations.
-    pub(crate) fn of(media_type: &str, bytes: &[u8]) -> Self {
+    pub(crate) fn new(media_type: &str, bytes: &[u8]) -> Self {
         let (media_type, size) = (media_type.to_owned(), bytes.len() as u64);
         Self { media_type, digest: digest_text(&digest_of(bytes)), size, annotations: BTreeMap::new() }
     }
@@ -99,8 +99,8 @@ pub struct Artifact {
 
 impl Artifact {
     /// The artifact of a component, and its config.
-    pub(crate) fn of_component(bytes: &[u8], annotations: BTreeMap<String, String>) -> (Self, Vec<u8>) {
-        let component = Descriptor::of(COMPONENT[0], bytes);
+    pub(crate) fn from_component(bytes: &[u8], annotations: BTreeMap<String, String>) -> (Self, Vec<u8>) {
+        let component = Descriptor::new(COMPONENT[0], bytes);
         let config = json!({
             "created": "1970-01-01T00:00:00Z",
             "architecture": "wasm",
@@ -114,7 +114,7 @@ impl Artifact {
             schema_version: 2,
             media_type: Some(MANIFEST.to_owned()),
             artifact_type: Some(COMPONENT[0].to_owned()),
-            config: Descriptor::of(CONFIG, &config),
+            config: Descriptor::new(CONFIG, &config),
             layers: vec![layer],
             subject: None,
             annotations: annotations.clone(),
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_two_readers_could_take_for_different_things_is_refused_by_name() {
-        let (written, _) = Artifact::of_component(b"component", annotations());
+        let (written, _) = Artifact::from_component(b"component", annotations());
         let text = written.manifest.as_str();
         let digits = written.component.digest.strip_prefix("sha256:").unwrap();
         let capitals = text.replace(digits, &digits.to_uppercase());
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_one_short_line_whatever_the_manifest_says() {
-        let (written, _) = Artifact::of_component(b"component", annotations());
+        let (written, _) = Artifact::from_component(b"component", annotations());
         let text = written.manifest;
         let long = "\\u001b[31m\\n".repeat(300_000);
         let layers = vec![json!({"mediaType": "x".repeat(400_000), "digest": "x", "size": 1}); 8];
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn an_artifact_reads_as_it_was_written_and_is_the_same_each_time() {
-        let (written, config) = Artifact::of_component(b"component", annotations());
+        let (written, config) = Artifact::from_component(b"component", annotations());
         assert_eq!(Artifact::read(written.manifest.as_bytes()).unwrap(), written);
-        assert_eq!(Artifact::of_component(b"component", annotations()), (written.clone(), config.clone()));
+        assert_eq!(Artifact::from_component(b"component", annotations()), (written.clone(), config.clone()));
         assert!(
             written.is(&digest_of(b"component")) && written.is(&written.digest()) && !written.is(&digest_of(b"other"))
         );
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_manifest_without_one_component_is_refused() {
-        let (artifact, _) = Artifact::of_component(b"component", annotations());
+        let (artifact, _) = Artifact::from_component(b"component", annotations());
         let mut manifest: Manifest = serde_json::from_str(&artifact.manifest).unwrap();
         let read = |manifest: &Manifest| Artifact::read(&serde_json::to_vec(manifest).unwrap());
         let layer = manifest.layers.remove(0);

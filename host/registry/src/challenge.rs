@@ -1,4 +1,4 @@
-//! Authentication challenges (`WWW-Authenticate`) that a registry sends with status 401. Start at [`Challenge::of`].
+//! Authentication challenges (`WWW-Authenticate`) that a registry sends with status 401. Start at [`Challenge::from_headers`].
 
 /// How to say who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Challenge {
 impl Challenge {
     /// Reads the headers `WWW-Authenticate`, each with one challenge or several. A token comes before a password, and what is neither
     /// is passed over. None where there are only such.
-    pub(crate) fn of<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Self> {
+    pub(crate) fn from_headers<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Self> {
         let mut found: Vec<Self> =
             headers.flat_map(challenges).filter_map(|(scheme, rest)| Self::one(scheme, rest)).collect();
         found.sort_by_key(|challenge| *challenge == Self::Basic);
@@ -107,8 +107,8 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn of(header: &str) -> Option<Challenge> {
-        Challenge::of([header].into_iter())
+    fn parse(header: &str) -> Option<Challenge> {
+        Challenge::from_headers([header].into_iter())
     }
 
     #[test]
@@ -122,14 +122,14 @@ mod tests {
             r#"Digest realm="Bearer realm=q", nonce="\", Bearer", Bearer realm=r,service="a, Basic b""#,
             r#"Negotiate abc==, NTLM,Bearer  service="a, Basic b" ,realm = "r""#,
         ] {
-            assert_eq!(of(header), bearer, "{header}");
+            assert_eq!(parse(header), bearer, "{header}");
         }
         assert_eq!(
-            Challenge::of(["Basic realm=\"x\"", "Bearer realm=\"r\",service=\"a, Basic b\""].into_iter()),
+            Challenge::from_headers(["Basic realm=\"x\"", "Bearer realm=\"r\",service=\"a, Basic b\""].into_iter()),
             bearer
         );
-        assert_eq!(of("Negotiate, Basic realm=\"x\""), Some(Challenge::Basic));
-        assert_eq!(of("Bearer service=x, Basic"), Some(Challenge::Basic));
+        assert_eq!(parse("Negotiate, Basic realm=\"x\""), Some(Challenge::Basic));
+        assert_eq!(parse("Bearer service=x, Basic"), Some(Challenge::Basic));
     }
 
     #[test]
@@ -141,12 +141,12 @@ mod tests {
         let header = r#"Bearer realm="https://auth.example.com/token",service="registry.example.com",scope="repository:a/b:pull,push""#;
         let expected =
             bearer("https://auth.example.com/token", Some("registry.example.com"), Some("repository:a/b:pull,push"));
-        assert_eq!(of(header), expected);
-        assert_eq!(of("bearer Scope=x , realm=r"), bearer("r", None, Some("x")));
-        assert_eq!(of(r#"Bearer realm="a\"b""#), bearer("a\"b", None, None));
-        assert_eq!(of("Basic realm=\"x\""), Some(Challenge::Basic));
+        assert_eq!(parse(header), expected);
+        assert_eq!(parse("bearer Scope=x , realm=r"), bearer("r", None, Some("x")));
+        assert_eq!(parse(r#"Bearer realm="a\"b""#), bearer("a\"b", None, None));
+        assert_eq!(parse("Basic realm=\"x\""), Some(Challenge::Basic));
         for other in ["", "Bearer", "Bearer service=x", "Negotiate", "Bearer realm", "=", "Bearer \""] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(parse(other), None, "{other}");
         }
     }
 }

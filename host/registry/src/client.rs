@@ -107,7 +107,7 @@ impl Client {
     /// Gets what the registry wants with each request.
     async fn authorize(&mut self, refusal: &Response) -> Result<(), RegistryError> {
         let headers = refusal.headers().get_all(WWW_AUTHENTICATE);
-        let challenge = Challenge::of(headers.iter().filter_map(|value| value.to_str().ok()));
+        let challenge = Challenge::from_headers(headers.iter().filter_map(|value| value.to_str().ok()));
         let challenge = challenge.ok_or_else(|| RegistryError::Unexpected {
             registry: self.registry(),
             status: 401,
@@ -225,7 +225,7 @@ impl Client {
     /// Whether a request may go to an address that the registry has named.
     fn check(&self, url: &Url) -> Result<(), RegistryError> {
         if !self.address.lists(url) {
-            return Err(self.unlisted(&Unlisted::of(url)));
+            return Err(self.unlisted(&Unlisted::new(url)));
         }
         self.address.admits(url).map_err(|reason| self.not_asked(url, reason))
     }
@@ -326,7 +326,7 @@ pub(crate) fn upload(request: RequestBuilder, bytes: &Bytes, progress: Option<&P
 /// Follows a few redirects, none from TLS to plain HTTP, and none to where the registry must not send anybody.
 fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Action {
     if !address.lists(attempt.url()) {
-        let to = Unlisted::of(attempt.url());
+        let to = Unlisted::new(attempt.url());
         return attempt.error(to);
     }
     if let Err(reason) = address.admits(attempt.url()) {
@@ -348,7 +348,7 @@ fn redirect(address: &Address, attempt: Attempt<'_>) -> reqwest::redirect::Actio
 struct Unlisted(String);
 
 impl Unlisted {
-    fn of(url: &Url) -> Self {
+    fn new(url: &Url) -> Self {
         Self(host_and_port(url))
     }
 }

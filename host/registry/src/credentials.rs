@@ -147,7 +147,7 @@ fn in_file(
         config.auths.iter().flatten().filter_map(|(key, entry)| Some((path_of(key, registry, repository)?, entry)));
     match of_it.max_by_key(|(path, _)| *path) {
         Some((_, entry)) => {
-            of_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
+            parse_entry(entry).ok_or_else(|| failed(format!("the entry of {registry} has no readable `auth`")))
         }
         None => Ok(Credentials::Anonymous),
     }
@@ -174,22 +174,22 @@ fn is_docker_hub(host: &str) -> bool {
 }
 
 /// None where it cannot be read.
-fn of_entry(entry: &Value) -> Option<Credentials> {
+fn parse_entry(entry: &Value) -> Option<Credentials> {
     let set = |text: Option<String>| text.filter(|text| !text.is_empty());
     let Entry { auth, username, password, identitytoken } = Option::deserialize(entry).ok()?.unwrap_or_default();
     if let Some(token) = set(identitytoken) {
         return Some(Credentials::Identity(token));
     }
     let Some(auth) = set(auth) else {
-        return Some(of_user(username.unwrap_or_default(), password.unwrap_or_default()));
+        return Some(basic_or_anonymous(username.unwrap_or_default(), password.unwrap_or_default()));
     };
     let text = String::from_utf8(STANDARD.decode(auth.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
-    Some(of_user(user.to_owned(), password.trim_end_matches('\0').to_owned()))
+    Some(basic_or_anonymous(user.to_owned(), password.trim_end_matches('\0').to_owned()))
 }
 
 /// Without a user it is nobody: an empty entry is what `docker login` leaves where a helper has the secret.
-fn of_user(user: String, password: String) -> Credentials {
+fn basic_or_anonymous(user: String, password: String) -> Credentials {
     if user.is_empty() { Credentials::Anonymous } else { Credentials::Basic { user, password } }
 }
 
@@ -217,7 +217,7 @@ fn ask(name: &str, registry: &str, path: Option<&Path>) -> Result<Credentials, C
     let (is_success, text) = outcome.map_err(failed)?;
     match (is_success, serde_json::from_slice::<Told>(&text)) {
         (true, Ok(told)) if told.username == TOKEN_USER => Ok(Credentials::Identity(told.secret)),
-        (true, Ok(told)) => Ok(of_user(told.username, told.secret)),
+        (true, Ok(told)) => Ok(basic_or_anonymous(told.username, told.secret)),
         (true, Err(_)) => Err(failed("prints no credentials".to_owned())),
         (false, _) if String::from_utf8_lossy(&text).contains(NOT_FOUND) => Ok(Credentials::Anonymous),
         (false, _) => Err(failed("fails".to_owned())),

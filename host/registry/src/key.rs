@@ -49,7 +49,7 @@ impl PublicKey {
     }
 
     /// The key with this point, which is not compressed.
-    pub(crate) fn of_point(point: &[u8]) -> Self {
+    pub(crate) fn from_point(point: &[u8]) -> Self {
         Self(point.to_vec())
     }
 

@@ -1,4 +1,4 @@
-//! The networks of addresses: which of them are part of the internet. Start at [`Network::of`].
+//! The networks of addresses: which of them are part of the internet. Start at [`Network::from_url`].
 //!
 //! Those are listed that are known to be: whatever IANA's registries of special addresses have, or have not given to anybody yet, is none.
 //! IPv6 addresses that stand for an IPv4 address are taken for that one.
@@ -22,17 +22,17 @@ pub(crate) enum Network {
 }
 
 impl Network {
-    pub(crate) fn of(url: &Url) -> Self {
+    pub(crate) fn from_url(url: &Url) -> Self {
         let host = host_of(url);
         match host.parse() {
-            Ok(IpAddr::V4(ip)) => Self::of_v4(ip),
-            Ok(IpAddr::V6(ip)) => Self::of_v6(ip),
+            Ok(IpAddr::V4(ip)) => Self::from_v4(ip),
+            Ok(IpAddr::V6(ip)) => Self::from_v6(ip),
             Err(_) if host == "localhost" || host.ends_with(".localhost") => Self::Loopback,
             Err(_) => Self::Public,
         }
     }
 
-    fn of_v4(ip: Ipv4Addr) -> Self {
+    fn from_v4(ip: Ipv4Addr) -> Self {
         match ip.octets() {
             [127, ..] | [0, 0, 0, 0] => Self::Loopback,
             [169, 254, ..] => Self::LinkLocal,
@@ -49,15 +49,15 @@ impl Network {
         }
     }
 
-    fn of_v6(ip: Ipv6Addr) -> Self {
+    fn from_v6(ip: Ipv6Addr) -> Self {
         match ip.segments() {
             [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Self::Loopback,
             // As IPv4 addresses are written for programs that know IPv6 alone, in two ways, and for translators.
             [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-                Self::of_v4(v4(high, low))
+                Self::from_v4(v4(high, low))
             }
             // Through a tunnel to the machine with this IPv4 address.
-            [0x2002, high, low, ..] => Self::of_v4(v4(high, low)),
+            [0x2002, high, low, ..] => Self::from_v4(v4(high, low)),
             [0xfe80..=0xfebf, ..] => Self::LinkLocal,
             [0xfc00..=0xfdff, ..] => Self::Private,
             // Protocols, tunnels and documents.
@@ -118,7 +118,7 @@ mod tests {
             (Network::Public, &["r.example.com", "localhost.example.com", "notlocalhost"]),
         ] {
             for host in hosts {
-                assert_eq!(Network::of(&Url::parse(&format!("https://{host}:1/")).unwrap()), network, "{host}");
+                assert_eq!(Network::from_url(&Url::parse(&format!("https://{host}:1/")).unwrap()), network, "{host}");
             }
         }
     }

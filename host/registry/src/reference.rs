@@ -106,10 +106,10 @@ impl Address {
         if self.is_own(url) {
             return Ok(());
         }
-        let network = Network::of(url);
+        let network = Network::from_url(url);
         match () {
             () if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(url)) => Err("it has no TLS"),
-            () if network != Network::Public && network != Network::of(&self.base) => {
+            () if network != Network::Public && network != Network::from_url(&self.base) => {
                 Err("it is an address of this machine or its network, or for special use, and the registry is not")
             }
             () => Ok(()),

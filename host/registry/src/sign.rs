@@ -141,7 +141,7 @@ impl SigningKey {
 
     /// The key that verifies what this one signs.
     pub fn public(&self) -> PublicKey {
-        PublicKey::of_point(self.0.public_key().as_ref())
+        PublicKey::from_point(self.0.public_key().as_ref())
     }
 
     /// Signs the manifest with this digest in a repository, `REGISTRY/REPOSITORY`.

@@ -106,7 +106,7 @@ pub fn push(
 ) -> Result<Pushed, RegistryError> {
     let all = async {
         let mut client = Client::new(address, "pull,push")?;
-        let (artifact, config) = Artifact::of_component(component, annotations);
+        let (artifact, config) = Artifact::from_component(component, annotations);
         let digest = artifact.digest();
         client.push_blob(&config.into(), None).await?;
         client.push_blob(&Bytes::copy_from_slice(component), progress).await?;
@@ -305,7 +305,7 @@ impl Client {
             return Ok(known.len());
         }
         let signature = key.sign(&self.address.name(), digest).map_err(RegistryError::Sign)?;
-        let mut layer = Descriptor::of(sign::PAYLOAD, signature.payload.as_bytes());
+        let mut layer = Descriptor::new(sign::PAYLOAD, signature.payload.as_bytes());
         layer.annotations.insert(sign::SIGNATURE.to_owned(), signature.signature);
         let layers: Vec<Descriptor> = known.into_iter().map(|(layer, _)| layer).chain([layer]).collect();
         if layers.len() > SIGNATURES {
@@ -322,7 +322,7 @@ impl Client {
             schema_version: 2,
             media_type: Some(MANIFEST.to_owned()),
             artifact_type: None,
-            config: Descriptor::of("application/vnd.oci.image.config.v1+json", &config),
+            config: Descriptor::new("application/vnd.oci.image.config.v1+json", &config),
             layers,
             subject: None,
             annotations: BTreeMap::new(),

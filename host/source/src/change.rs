@@ -212,7 +212,7 @@ fn account_for_nodes(accountant: &dyn Accountant, objects: &mut [Compiled]) {
     if nodes.is_empty() {
         return;
     }
-    let read: Vec<AccountedNode> = nodes.iter().map(|node| AccountedNode::of(node)).collect();
+    let read: Vec<AccountedNode> = nodes.iter().map(|node| AccountedNode::new(node)).collect();
     for (node, sums) in nodes.iter_mut().zip(accountant.nodes(&read)) {
         node.sums = sums.unwrap_or_default();
     }

@@ -40,7 +40,7 @@ impl Predicate for InterPodAffinity {
     }
 
     fn filter(&self, rows: usize) -> Verdict {
-        let terms = match Terms::of_pod() {
+        let terms = match Terms::for_pod() {
             Ok(terms) => terms,
             Err(error) => return Verdict::FitsNone(Failure::unresolvable(format!("parsing pod: {error}"))),
         };

@@ -29,7 +29,7 @@ impl Terms {
     /// # Errors
     ///
     /// The error text of Kubernetes for the first invalid selector of each list.
-    pub(crate) fn of_pod() -> Result<Self, String> {
+    pub(crate) fn for_pod() -> Result<Self, String> {
         let mut errors = Vec::new();
         let mut parse = |list: &str, terms| read(list, terms).map_err(|error| errors.push(error)).unwrap_or_default();
         let (preferred, preferred_anti) = pod_affinity::invalid_preferred();

@@ -27,7 +27,7 @@ pub(crate) struct Constraint {
 /// # Errors
 ///
 /// The error text of Kubernetes for the first invalid selector.
-pub(crate) fn of_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String> {
+pub(crate) fn for_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String> {
     let written = pod_spread::constraints();
     if written.is_empty() {
         return Ok(with_default_selector(defaults));

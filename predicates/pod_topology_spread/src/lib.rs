@@ -41,7 +41,7 @@ impl Predicate for PodTopologySpread {
     }
 
     fn filter(&self, rows: usize) -> Verdict {
-        match constraint::of_pod(&self.defaults) {
+        match constraint::for_pod(&self.defaults) {
             Err(error) => Verdict::FitsNone(Failure::error(format!("{ERROR_PREFIX}{error}"))),
             Ok(constraints) if constraints.is_empty() => Verdict::FitsAll,
             Ok(constraints) => Verdict::by_pattern(&skew::patterns(&constraints, rows), |pattern| match pattern {

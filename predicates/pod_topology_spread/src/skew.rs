@@ -64,7 +64,7 @@ fn excluded(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Ve
         kernels::mark_inside(&mut excluded, codes, &[ABSENT], NO_DOMAIN);
     }
     if constraints.iter().any(|constraint| constraint.honors_affinity) {
-        let affinity = RequiredAffinity::of_pod();
+        let affinity = RequiredAffinity::for_pod();
         if !affinity.is_empty() {
             Matcher::new(rows).mark_unmatched_affinity(&mut excluded, &affinity, AFFINITY_MISMATCH);
         }

@@ -25,7 +25,7 @@ impl Claims {
     /// # Errors
     ///
     /// The failure of every node where a claim is missing or invalid, or should have been bound without a pod.
-    pub(crate) fn of_pod() -> Result<Self, Failure> {
+    pub(crate) fn for_pod() -> Result<Self, Failure> {
         let mut claims = Vec::new();
         for volume in pod_volumes::volumes() {
             if let Volume::Claim(claim) = volume {

@@ -53,7 +53,7 @@ impl Predicate for VolumeBinding {
     }
 
     fn filter(&self, rows: usize) -> Verdict {
-        let claims = match Claims::of_pod() {
+        let claims = match Claims::for_pod() {
             Ok(claims) => claims,
             Err(failure) => return Verdict::FitsNone(failure),
         };

@@ -161,7 +161,7 @@ mod tests {
     }
 
     /// The failures of two nodes. The pod uses the claim `c`; with `in_use`, so does a pod on the second node.
-    fn of_claim(claims: Vec<Claim>, in_use: bool, ephemeral: bool) -> Vec<Option<Failure>> {
+    fn claim_failures(claims: Vec<Claim>, in_use: bool, ephemeral: bool) -> Vec<Option<Failure>> {
         let b = if in_use { Node::new("b").running(user(false)) } else { Node::new("b") };
         cluster(user(ephemeral), Storage { claims, ..Storage::default() }, b).failures(&VolumeRestrictions)
     }
@@ -173,10 +173,10 @@ mod tests {
     #[test]
     fn a_read_write_once_pod_claim_in_use_rejects_every_node() {
         let rejected = Some(Failure::unschedulable(REASON_CLAIM));
-        assert_eq!(of_claim(vec![exclusive()], true, false), [rejected.clone(), rejected]);
-        assert_eq!(of_claim(vec![exclusive()], false, false), [None, None]);
-        assert_eq!(of_claim(vec![claim("c")], true, false), [None, None]);
-        assert_eq!(of_claim(vec![exclusive()], true, true), [None, None]);
+        assert_eq!(claim_failures(vec![exclusive()], true, false), [rejected.clone(), rejected]);
+        assert_eq!(claim_failures(vec![exclusive()], false, false), [None, None]);
+        assert_eq!(claim_failures(vec![claim("c")], true, false), [None, None]);
+        assert_eq!(claim_failures(vec![exclusive()], true, true), [None, None]);
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_missing_claim_rejects_every_node_except_for_ephemeral_volumes() {
         let rejected = Some(Failure::unresolvable("persistentvolumeclaim \"c\" not found"));
-        assert_eq!(of_claim(Vec::new(), false, false), [rejected.clone(), rejected]);
-        assert_eq!(of_claim(Vec::new(), false, true), [None, None]);
+        assert_eq!(claim_failures(Vec::new(), false, false), [rejected.clone(), rejected]);
+        assert_eq!(claim_failures(Vec::new(), false, true), [None, None]);
     }
 }

@@ -32,7 +32,7 @@ fn main() {
     let (writer, reader) = cache::new();
     let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
     let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
-    let full = FullNode::of(&testbed);
+    let full = FullNode::fill(&testbed);
 
     println!("{} nodes, {} pods; victims {VICTIMS}", testbed.nodes(), testbed.pods());
     for template in testbed.templates() {

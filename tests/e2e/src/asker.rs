@@ -48,7 +48,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    fn of(answer: &Value) -> Self {
+    fn from_answer(answer: &Value) -> Self {
         // 64-bit numbers are strings in protobuf JSON.
         let number = |field| text(at(answer, "version"), field).parse().unwrap_or(0);
         Self {
@@ -120,7 +120,7 @@ fn ask(sidecar: &Endpoint, nodes_at_least: usize) -> anyhow::Result<Version> {
     let answer = question(sidecar, &json!({"pods": [{"object": pod}], "detail": "DETAIL_FAILURES"}))?;
     let nodes = list(&answer, "pods").first().and_then(|pod| at(pod, "nodes").as_u64()).unwrap_or(0);
     ensure!(usize::try_from(nodes)? >= nodes_at_least, "an answer about {nodes} nodes");
-    Ok(Version::of(&answer))
+    Ok(Version::from_answer(&answer))
 }
 
 /// The version that the sidecar's answers have now.

@@ -52,7 +52,7 @@ pub(crate) struct PodFacts {
 }
 
 impl PodFacts {
-    fn of(pod: &Value, amounts: Rounded) -> Self {
+    fn new(pod: &Value, amounts: Rounded) -> Self {
         Self {
             namespace: namespace(pod).to_owned(),
             name: name(pod).to_owned(),
@@ -111,11 +111,11 @@ pub(crate) fn facts(nodes: &[Value], pods: &[Value]) -> Facts {
         let node = text(pod, "spec.nodeName");
         facts.insert(if node.is_empty() {
             let nominated = text(pod, "status.nominatedNodeName");
-            PodFacts::of(pod, requests::asked_by(pod)).line(&waiting(nominated))
+            PodFacts::new(pod, requests::asked_by(pod)).line(&waiting(nominated))
         } else {
             let is_there = nodes.iter().any(|known| name(known) == node);
             let place = place(node, is_there, whose(pod), is_set(pod, "metadata.deletionTimestamp"));
-            PodFacts::of(pod, requests::taken_by(pod)).line(&place)
+            PodFacts::new(pod, requests::taken_by(pod)).line(&place)
         });
     }
     facts

@@ -213,7 +213,7 @@ fn report_stuck(target: &str, file: &Path) {
 /// The name of an input's file, by its content.
 pub fn name(input: &[u8]) -> String {
     let mut name = String::new();
-    for byte in Behaviour::of(input).0.to_be_bytes() {
+    for byte in Behaviour::new(input).0.to_be_bytes() {
         let _infallible = write!(name, "{byte:02x}");
     }
     name
@@ -249,7 +249,7 @@ mod tests {
     /// A target that panics where `needle` occurs.
     fn needle(input: &[u8]) -> Behaviour {
         assert!(!input.windows(2).any(|pair| pair == b"[["), "two brackets");
-        Behaviour::of(input.iter().filter(|byte| **byte == b'[').count())
+        Behaviour::new(input.iter().filter(|byte| **byte == b'[').count())
     }
 
     #[test]

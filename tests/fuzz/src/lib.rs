@@ -59,7 +59,7 @@ pub struct Behaviour(u64);
 
 impl Behaviour {
     /// The behaviour with these characteristics.
-    pub fn of(characteristics: impl Hash) -> Self {
+    pub fn new(characteristics: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         characteristics.hash(&mut hasher);
         Self(hasher.finish())
@@ -67,7 +67,7 @@ impl Behaviour {
 
     /// That of an error. Its numbers and quoted parts are left out, because they differ from input to input.
     pub fn error(text: &str) -> Self {
-        Self::of(("error", shape(text)))
+        Self::new(("error", shape(text)))
     }
 }
 

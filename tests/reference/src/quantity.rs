@@ -91,7 +91,7 @@ impl Quantity {
     }
 
     /// Makes a quantity of this many units.
-    pub fn of_units(units: i64) -> Self {
+    pub fn from_units(units: i64) -> Self {
         Self { nanounits: i128::from(units) * power(NANO), scale: Some(0) }
     }
 
@@ -206,22 +206,22 @@ fn power(exponent: i32) -> i128 {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> (i64, i64) {
+    fn values(text: &str) -> (i64, i64) {
         let quantity = Quantity::parse(text).unwrap();
         (quantity.value(), quantity.milli_value())
     }
 
     #[test]
     fn texts_read_as_in_kubernetes() {
-        assert_eq!(of("1930m"), (2, 1930));
-        assert_eq!(of("2665e-3"), (3, 2665));
-        assert_eq!(of("0.0005"), (1, 1));
-        assert_eq!(of("110e0"), (110, 110_000));
-        assert_eq!(of("7.5Gi"), (8_053_063_680, 8_053_063_680_000));
-        assert_eq!(of(".5"), (1, 500));
-        assert_eq!(of("1n"), (1, 1));
-        assert_eq!(of("46000000E3").0, 46_000_000_000);
-        assert_eq!(of("9223372036854775807").0, i64::MAX);
+        assert_eq!(values("1930m"), (2, 1930));
+        assert_eq!(values("2665e-3"), (3, 2665));
+        assert_eq!(values("0.0005"), (1, 1));
+        assert_eq!(values("110e0"), (110, 110_000));
+        assert_eq!(values("7.5Gi"), (8_053_063_680, 8_053_063_680_000));
+        assert_eq!(values(".5"), (1, 500));
+        assert_eq!(values("1n"), (1, 1));
+        assert_eq!(values("46000000E3").0, 46_000_000_000);
+        assert_eq!(values("9223372036854775807").0, i64::MAX);
         for text in ["", "4x", "1 Gi", "--1", "1e", "1mi"] {
             assert_eq!(Quantity::parse(text), None, "{text}");
         }

@@ -36,7 +36,7 @@ pub enum Selector {
 
 impl Selector {
     /// The selector of an object's `LabelSelector`, or its validation error.
-    pub fn of(selector: &Value) -> Result<Self, String> {
+    pub fn parse(selector: &Value) -> Result<Self, String> {
         if selector.is_null() {
             return Ok(Self::Nothing);
         }

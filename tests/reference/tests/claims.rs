@@ -59,7 +59,7 @@ fn every_verdict_and_device_is_kube_schedulers() {
 fn compare(name: &str, kind: &str, counts: &mut Counts, differences: &mut Vec<String>) {
     let read = |kind: &str| read_gzip(&folder().join(format!("{name}.{kind}.gz")));
     let items = |text: &str| json::list(&serde_json::from_str::<Value>(text).unwrap(), "items").to_vec();
-    let cluster = Cluster::of_list(&serde_json::from_str(&read("cluster.json").unwrap()).unwrap());
+    let cluster = Cluster::from_list(&serde_json::from_str(&read("cluster.json").unwrap()).unwrap());
     let in_flight = read("inflight.json").map(|text| items(&text)).unwrap_or_default();
     let pods = items(&read("pods.json").unwrap());
     let lines = |kind: &str| -> Vec<Value> {

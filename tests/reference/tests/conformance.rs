@@ -29,7 +29,7 @@ fn every_line_is_kube_schedulers() {
     let mut different: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in &names {
         let read = |kind: &str| read_gzip(&folder().join(format!("{name}.{kind}")));
-        let cluster = Cluster::of_list(&serde_json::from_str(&read("cluster.json.gz")).unwrap());
+        let cluster = Cluster::from_list(&serde_json::from_str(&read("cluster.json.gz")).unwrap());
         let pods: Value = serde_json::from_str(&read("pods.json.gz")).unwrap();
         let found = json::list(&pods, "items").iter().flat_map(|pod| explain(&cluster, pod, &filters).lines());
         let found: Vec<String> = found.collect();

@@ -108,7 +108,7 @@ fn list(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault]
             }
             let objects = match stale {
                 Some(version) => store.at(place, version).into_values().collect(),
-                None => store.of_place(place).values().cloned().collect(),
+                None => store.at_place(place).values().cloned().collect(),
             };
             let listed = Listed { version: stale.unwrap_or(store.version()), objects };
             drop(store);
@@ -195,7 +195,7 @@ fn watch(shared: &Shared, stream: &TcpStream, request: &Request, faults: &[Fault
     if position == 0 || request.flag("sendInitialEvents") {
         let (version, objects) = {
             let store = shared.store();
-            (store.version(), store.of_place(place).values().cloned().collect::<Vec<_>>())
+            (store.version(), store.at_place(place).values().cloned().collect::<Vec<_>>())
         };
         for stored in objects {
             if telling.tell(&Event::Added(stored), version)? == Told::Silent {

@@ -269,18 +269,18 @@ impl Store {
 
     /// The current objects of a kind.
     pub fn now(&self, kind: &str) -> &Objects {
-        self.of_place(resource::place(kind))
+        self.at_place(resource::place(kind))
     }
 
     #[allow(clippy::indexing_slicing, reason = "there is a map for every kind")]
-    pub(super) fn of_place(&self, place: usize) -> &Objects {
+    pub(super) fn at_place(&self, place: usize) -> &Objects {
         &self.objects[place]
     }
 
     /// The objects of a kind at a version.
     pub fn at(&self, place: usize, version: Version) -> Objects {
         if version >= self.version {
-            return self.of_place(place).clone();
+            return self.at_place(place).clone();
         }
         let mut objects = Objects::new();
         let until = self.history.iter().filter(|entry| entry.place == place && entry.version <= version);

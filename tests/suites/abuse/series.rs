@@ -26,7 +26,7 @@ fn series(arena: &Arena) -> Vec<String> {
 
 /// Returns the series that no request adds. Calls, codes and kinds of faults are fixed sets, whose series appear with their first use;
 /// their number is limited by that of all series.
-fn of_no_request(series: &[String]) -> Vec<&String> {
+fn not_from_requests(series: &[String]) -> Vec<&String> {
     let fixed = ["nodesift_api_request", "nodesift_predicate_fault"];
     series.iter().filter(|series| !fixed.iter().any(|family| series.starts_with(family))).collect()
 }
@@ -63,7 +63,7 @@ fn a14_a_hundred_thousand_names_leave_no_series() {
     let after = series(&arena);
     println!("{} series", after.len());
     assert!(after.len() <= SERIES, "{} series", after.len());
-    assert_eq!(of_no_request(&after), of_no_request(&before));
+    assert_eq!(not_from_requests(&after), not_from_requests(&before));
     arena.goes_on();
 }
 
@@ -90,5 +90,5 @@ fn a14_as_many_reasons_as_nodes_leave_no_series() {
     assert_eq!(failures.len(), NODES, "a different reason per node: {answer}");
     let after = series(&arena);
     assert!(after.len() <= SERIES, "{} series", after.len());
-    assert_eq!(of_no_request(&after), of_no_request(&before));
+    assert_eq!(not_from_requests(&after), not_from_requests(&before));
 }

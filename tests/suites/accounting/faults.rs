@@ -18,7 +18,7 @@ fn reason(world: &World, name: &str) -> Option<String> {
 #[test]
 fn what_fails_for_one_pod_changes_nothing_for_the_others() {
     for letter in ["t", "l", "g", "x", "n", "f", "u", "h", "v", "b"] {
-        let world = World::of(Some(&granting(&json!({"onError": "Keep"}))));
+        let world = World::new(Some(&granting(&json!({"onError": "Keep"}))));
         let mut objects = vec![node("n", 1, 100_000, None)];
         objects.extend((0..100).map(|number| pod(&format!("p{number}"), 1, Some("n"), 10 + number, Some("c"))));
         objects.push(pod("odd", 1, Some("n"), 1_000, Some(letter)));
@@ -36,7 +36,7 @@ fn what_fails_for_one_pod_changes_nothing_for_the_others() {
 #[test]
 fn the_last_account_is_kept_or_not_as_the_policy_says() {
     for (on_error, odd, sum) in [("Keep", 300, 7), ("Refuse", 300, 7), ("Standard", 405, 0)] {
-        let world = World::of(Some(&granting(&json!({"onError": on_error}))));
+        let world = World::new(Some(&granting(&json!({"onError": on_error}))));
         world.deliver(&[node("n", 1, 1000, Some("a")), pod("p", 1, Some("n"), 300, Some("c"))]);
         assert_eq!(taken(&world.settle(10))["n"], (300, Some(1007)), "{on_error}");
         // It requests something else, and breaks.
@@ -78,7 +78,7 @@ fn ask(world: &World, pod: &Value) -> nodesift_engine::PodAnswer {
 #[test]
 fn a_pod_in_question_is_refused_with_the_text_where_the_policy_says_so() {
     for (on_error, is_refused) in [("Keep", false), ("Standard", false), ("Refuse", true)] {
-        let world = World::of(Some(&granting(&json!({"onError": on_error}))));
+        let world = World::new(Some(&granting(&json!({"onError": on_error}))));
         let (broken, good) = (pod("b", 1, None, 10, Some("b")), pod("g", 1, None, 10, Some("c")));
         world.deliver(&[node("n", 1, 1000, None), broken.clone(), good.clone()]);
         world.settle(10);
@@ -104,7 +104,7 @@ fn bad(number: u64, namespace: &str) -> Value {
 
 #[test]
 fn pods_of_one_namespace_that_it_fails_for_keep_no_other_from_being_accounted_for() {
-    let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
+    let world = World::new(Some(&granting(&json!({"onError": "Standard"}))));
     let mut objects = vec![node("n", 1, 1_000_000, None)];
     objects.extend((0..200).map(|number| bad(number, "tenant")));
     world.deliver(&objects);
@@ -117,7 +117,7 @@ fn pods_of_one_namespace_that_it_fails_for_keep_no_other_from_being_accounted_fo
 
 #[test]
 fn a_component_that_fails_for_everything_is_hardly_called_and_what_waits_is_counted_later() {
-    let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
+    let world = World::new(Some(&granting(&json!({"onError": "Standard"}))));
     let mut objects = vec![node("n", 1, 1_000_000, None)];
     // Each has facts of its own.
     objects.extend((0..200).map(|number| bad(number, if number % 2 == 0 { "ns" } else { "other" })));
@@ -139,7 +139,7 @@ fn a_component_that_fails_for_everything_is_hardly_called_and_what_waits_is_coun
 #[test]
 fn large_pods_that_it_has_no_time_for_do_not_keep_it_from_others() {
     for is_large in [true, false] {
-        let world = World::of(Some(&granting(&json!({"onError": "Standard"}))));
+        let world = World::new(Some(&granting(&json!({"onError": "Standard"}))));
         let endless = |number: u64| {
             // Each has facts of its own.
             let mut pod = pod(&format!("endless{number:03}"), 1, Some("n"), 100 + number, Some("l"));
@@ -160,7 +160,7 @@ fn large_pods_that_it_has_no_time_for_do_not_keep_it_from_others() {
 
 #[test]
 fn a_pod_that_is_to_be_looked_at_again_is_accounted_for_again() {
-    let world = World::of(Some(&granting(&json!({}))));
+    let world = World::new(Some(&granting(&json!({}))));
     world.deliver(&[node("n", 1, 1000, None), pod("p", 1, Some("n"), 300, Some("c"))]);
     world.settle(10);
     let accounting = Arc::clone(world.engine.policy().accounting.as_ref().unwrap());

@@ -72,7 +72,7 @@ fn permuted_histories_count_as_a_fresh_count() {
                 .for_each(|state| state["spec"]["nodeName"] = on.clone());
             histories.push(states);
         }
-        let world = World::of(Some(&settings));
+        let world = World::new(Some(&settings));
         let (mut nodes, mut pods) = (BTreeMap::new(), BTreeMap::new());
         let mut gone = Vec::new();
         while !histories.is_empty() {

@@ -34,7 +34,7 @@ fn settings(counts: bool) -> Option<Value> {
 
 #[test]
 fn a_reload_amid_a_storm_of_events_mixes_no_accounts() {
-    let world = World::of(settings(true).as_ref());
+    let world = World::new(settings(true).as_ref());
     let asked = pod("asked", 1, None, 1_395, Some("a"));
     world.deliver(&[node("n", 1, 1000, None), asked.clone()]);
     world.deliver(&[pod("p", 1, Some("n"), 495, Some("a")), pod("q", 1, Some("n"), 495, None)]);
@@ -93,7 +93,7 @@ fn a_reload_amid_a_storm_of_events_mixes_no_accounts() {
 fn a_policy_brings_accounting_and_takes_it_away() {
     let objects = [node("n", 1, 1000, None), pod("p", 1, Some("n"), 300, Some("c")), pod("q", 1, None, 300, Some("b"))];
     // Annotations, owners and containers are kept from the beginning, as after a list with what the next policy selects.
-    let world = World::of(Some(&granting(&json!({}))));
+    let world = World::new(Some(&granting(&json!({}))));
     world.deliver(&objects);
     assert_eq!(taken(&world.settle(2))["n"], (300, Some(1007)));
     assert_eq!(world.writer.lock().unknown_account_count(), 1);

@@ -10,7 +10,7 @@ use super::world::{World, granting, node, pod};
 #[test]
 fn sums_that_the_policy_lists_are_gauges() {
     for (gauges, is_shown) in [(json!([]), false), (json!(["s"]), true)] {
-        let world = World::of(Some(&granting(&json!({"gauges": gauges}))));
+        let world = World::new(Some(&granting(&json!({"gauges": gauges}))));
         let mut registry = Registry::default();
         metrics::register(&world.engine, &mut registry);
         world.deliver(&[node("n", 1, 1000, None), node("m", 1, 10, None), pod("p", 1, Some("n"), 300, Some("c"))]);

@@ -1,5 +1,5 @@
 //! A cluster that is counted by a policy with an accounting component, without a server: objects go through compiler and feed. Start at
-//! [`World::of`].
+//! [`World::new`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn of(accounting: Option<&Value>) -> Self {
+    pub(super) fn new(accounting: Option<&Value>) -> Self {
         let (mut writer, reader) = cache::new();
         let runtime = runtime();
         let active = activate(&runtime, accounting).unwrap();

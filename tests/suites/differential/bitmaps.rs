@@ -29,7 +29,7 @@ const CLIENTS: usize = 3;
 #[test]
 fn bitmaps_and_names_say_the_same_whatever_table_a_client_has() {
     let count = cases_from_environment("NODESIFT_BITMAP_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(count / FIXED_PART);
+    let seeds = Seeds::for_run(count / FIXED_PART);
     let policy = default_policy();
     let (mut feasible, mut whole, mut parts, mut back) = (0, 0, 0, 0);
     for seed in seeds.take(count) {

@@ -22,7 +22,7 @@ pub(crate) trait Tally: Default + Debug + Send {
 /// Compares cases of `history`, which takes a seed, until there are `wanted` of them. Fails with the differences.
 pub(crate) fn compare<T: Tally>(wanted: u64, history: impl Fn(u64) -> T + Sync) -> T {
     println!("{wanted} cases");
-    let seeds = Seeds::of_run(FIXED_SEEDS);
+    let seeds = Seeds::for_run(FIXED_SEEDS);
     let started = Instant::now();
     let (next, cases) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = || {

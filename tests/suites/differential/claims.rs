@@ -145,7 +145,7 @@ fn follow(seed: u64, rounds: usize, predicates: &[&str], reuse: Reuse) -> Done {
             }
         }
     }
-    Done { counted: Counted::of(&registry), ..done }
+    Done { counted: Counted::read(&registry), ..done }
 }
 
 impl Done {

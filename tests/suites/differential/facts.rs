@@ -76,7 +76,7 @@ impl Done {
 #[test]
 fn facts_of_nodes_and_counts_are_those_of_the_objects_in_every_history() {
     let histories = cases_from_environment("NODESIFT_FACTS_HISTORIES", HISTORIES);
-    let seeds = Seeds::of_run(FIXED);
+    let seeds = Seeds::for_run(FIXED);
     let started = Instant::now();
     let probes = Probe::all();
     let next = AtomicU64::new(0);
@@ -160,7 +160,7 @@ fn follow(seed: u64, probe: &Probe) -> Done {
         for _ in 0..ASKED {
             let pod = &pool[random.usize(0..POOL)];
             let place = || format!("seed {seed}, round {round}, {probe:?}");
-            let plain = Plain::of(&history.cluster, mirror.writer(), has_sum);
+            let plain = Plain::new(&history.cluster, mirror.writer(), has_sum);
             let names: Vec<String> = plain.nodes.keys().cloned().collect();
             let nodes = match random.u8(0..3) {
                 0 => Nodes::Named(names.iter().filter(|_| random.bool()).cloned().collect()),
@@ -182,7 +182,7 @@ fn follow(seed: u64, probe: &Probe) -> Done {
             }
         }
     }
-    Done { counted: Counted::of(&registry), ..done }
+    Done { counted: Counted::read(&registry), ..done }
 }
 
 fn query(pod: &Value, nodes: Nodes) -> Query {

@@ -76,7 +76,7 @@ const SHOWN: usize = 4;
 #[test]
 fn engine_and_reference_agree_on_random_histories() {
     let count = cases_from_environment("NODESIFT_DIFFERENTIAL_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(count / FIXED_PART);
+    let seeds = Seeds::for_run(count / FIXED_PART);
     let started = Instant::now();
 
     let policy = default_policy();

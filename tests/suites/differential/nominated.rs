@@ -39,7 +39,7 @@ const PODS: usize = 4;
 fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
     let wanted = cases_from_environment("NODESIFT_NOMINATED_CASES", CASES);
     println!("{wanted} cases");
-    let seeds = Seeds::of_run(FIXED_SEEDS);
+    let seeds = Seeds::for_run(FIXED_SEEDS);
     let started = Instant::now();
     let (next, done) = (AtomicU64::new(0), Mutex::new(Tally::default()));
     let policy = default_policy();

@@ -35,7 +35,7 @@ const CHANGING_OVERLAYS: usize = 500;
 #[test]
 fn answers_under_an_overlay_are_those_of_a_cluster_that_was_really_changed() {
     let count = cases_from_environment("NODESIFT_OVERLAY_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(count / FIXED_PART);
+    let seeds = Seeds::for_run(count / FIXED_PART);
     let policy = default_policy();
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     let filters = filters::named(&names);

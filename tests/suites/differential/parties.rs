@@ -117,7 +117,7 @@ fn follow(seed: u64) -> Done {
             }
         }
     }
-    Done { counted: Counted::of(&registry), ..done }
+    Done { counted: Counted::read(&registry), ..done }
 }
 
 fn apply(mirror: &mut Mirror, changes: &[Change]) {

@@ -127,7 +127,7 @@ fn history(seed: u64) -> Tally {
                 engine.answer(&about(&pod), Options::default()).expect("an answer");
             }
             let nodes = nodes(&mut random, &history.cluster);
-            let situation = Situation::of(&mut random, &history.cluster, &filters);
+            let situation = Situation::random(&mut random, &history.cluster, &filters);
             let found = ask(&engine, &pod, &nodes, &situation);
             tally.cases += 1;
             for (node, found) in nodes.iter().zip(found) {

@@ -29,7 +29,7 @@ const ASKED: usize = 4;
 fn kept_verdicts_are_those_of_a_fresh_evaluation() {
     let count = cases_from_environment("NODESIFT_REUSE_HISTORIES", HISTORIES);
     let events = from_environment("NODESIFT_REUSE_EVENTS", EVENTS);
-    let seeds = Seeds::of_run(count / FIXED_PART);
+    let seeds = Seeds::for_run(count / FIXED_PART);
     let started = Instant::now();
 
     let next = AtomicU64::new(0);
@@ -104,7 +104,7 @@ fn follow(seed: u64, events: u64) -> Done {
         }
     }
     let (assumed, workloads, events) = (world.assumed, world.workloads, world.events);
-    Done { events, assumed, workloads, counted: Counted::of(&registry), ..done }
+    Done { events, assumed, workloads, counted: Counted::read(&registry), ..done }
 }
 
 /// Whether a nominated pod takes precedence over the pod of the query.

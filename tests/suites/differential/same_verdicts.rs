@@ -35,7 +35,7 @@ fn the_same_predicate_in_every_language_has_the_verdicts_of_node_affinity() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("same_verdicts");
     let modules = modules(&folder);
     let clusters = cases_from_environment("NODESIFT_SAME_VERDICTS_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(clusters / 4);
+    let seeds = Seeds::for_run(clusters / 4);
     for (language, module) in &modules {
         let started = Instant::now();
         let (custom, builtin) = (custom(module), policy(&json!({"name": "NodeAffinity"})));

@@ -27,7 +27,7 @@ const QUESTIONS: usize = 3;
 #[test]
 fn enough_nodes_are_those_of_a_walk_over_all() {
     let count = cases_from_environment("NODESIFT_SAMPLE_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(count / FIXED_PART);
+    let seeds = Seeds::for_run(count / FIXED_PART);
     let policy = default_policy();
     let mut tally = Tally::default();
     for seed in seeds.take(count) {

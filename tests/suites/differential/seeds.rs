@@ -16,7 +16,7 @@ pub(crate) struct Seeds {
 
 impl Seeds {
     /// The seeds of a run with `fixed` fixed ones. Prints them, so that the run can be reproduced.
-    pub(crate) fn of_run(fixed: u64) -> Self {
+    pub(crate) fn for_run(fixed: u64) -> Self {
         let seeds = match std::env::var_os(VARIABLE) {
             Some(_) => Self { fixed: 0, first: from_environment(VARIABLE, 0) },
             None => Self { fixed, first: fastrand::u64(1 << 32..1 << 48) },

@@ -38,7 +38,7 @@ pub(crate) struct Situation {
 
 impl Situation {
     /// A random one; `filters` are those that may be skipped.
-    pub(crate) fn of(random: &mut fastrand::Rng, cluster: &Cluster, filters: &[Filter]) -> Self {
+    pub(crate) fn random(random: &mut fastrand::Rng, cluster: &Cluster, filters: &[Filter]) -> Self {
         let mut changed = cluster.clone();
         let mut pending: Vec<Value> = cluster.all("Pod").filter(|pod| is_pending(pod)).cloned().collect();
         random.shuffle(&mut pending);
@@ -78,7 +78,7 @@ fn is_pending(pod: &Value) -> bool {
 #[test]
 fn nominated_pods_and_skipped_predicates_of_a_query_count_for_it_alone() {
     let wanted = cases_from_environment("NODESIFT_SITUATION_CLUSTERS", CLUSTERS);
-    let seeds = Seeds::of_run(FIXED_SEEDS);
+    let seeds = Seeds::for_run(FIXED_SEEDS);
     let (started, mut pods, mut changed) = (Instant::now(), 0, 0);
     for seed in seeds.take(wanted) {
         let policy = default_policy();
@@ -93,7 +93,7 @@ fn nominated_pods_and_skipped_predicates_of_a_query_count_for_it_alone() {
             mirror.follow(&history.advance());
             for _ in 0..PODS {
                 let pod = history.asked_pod();
-                let situation = Situation::of(&mut random, &history.cluster, &all);
+                let situation = Situation::random(&mut random, &history.cluster, &all);
                 let before = explain(&history.cluster, &pod, &all).together;
                 let expected = explain(&situation.cluster, &pod, &situation.filters());
                 pods += 1;

@@ -79,7 +79,8 @@ fn many_volumes() -> Arc<dyn Facts> {
     const VOLUMES: u32 = 100_000;
     const LABELS: u32 = 100;
     let record = |object: &Value| {
-        let kind = Kind::of(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap();
+        let kind =
+            Kind::from_type_meta(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap();
         let Object::Storage(object) = decode::decode(kind, &object.to_string()).unwrap() else { panic!("storage") };
         metadata::storage(&object)
     };

@@ -18,7 +18,7 @@ use self::world::{NODES, World, gold, gold_after, gold_of, object, pending};
 #[test]
 fn a_label_text_that_some_node_comes_to_carry_changes_the_verdict_of_the_others() {
     let _beside = beside_others();
-    let mut world = World::of_silver(&gold());
+    let mut world = World::with_silver_nodes(&gold());
     assert_eq!(world.fits().len(), NODES);
     world.node(3, "gold");
     world.writer.publish();
@@ -83,7 +83,7 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
         let query = Query::new([PodRef::Whole(Box::new(object(pod)))]);
         world.engine.answer(&query, Options::default()).unwrap().pods[0].cycle
     };
-    let world = World::of_silver(&guest("tier"));
+    let world = World::with_silver_nodes(&guest("tier"));
     assert_eq!(asked(&world, json!({})), Cycle::Rejected);
     assert_eq!(asked(&world, json!({"tier": "gold"})), Cycle::EachNode);
     let evaluated = world.evaluated();
@@ -91,14 +91,14 @@ fn a_pod_annotation_is_read_by_key_and_only_where_the_policy_lists_it() {
     assert_eq!(asked(&world, json!({"tier": "gold", "heartbeat": "1"})), Cycle::EachNode);
     assert_eq!(asked(&world, json!({"tier": "gold", "heartbeat": "2"})), Cycle::EachNode);
     assert_eq!(world.evaluated(), evaluated);
-    let unlisted = World::of_silver(&guest("heartbeat"));
+    let unlisted = World::with_silver_nodes(&guest("heartbeat"));
     assert_eq!(asked(&unlisted, json!({"heartbeat": "1"})), Cycle::Rejected, "the policy does not list the key");
 }
 
 #[test]
 fn a_label_text_that_goes_with_its_last_node_changes_the_verdict_of_the_others() {
     let _beside = beside_others();
-    let mut world = World::of_silver(&gold());
+    let mut world = World::with_silver_nodes(&gold());
     world.node(NODES, "gold");
     world.writer.publish();
     assert_eq!(world.fits(), [format!("n{NODES}")]);
@@ -113,7 +113,7 @@ fn labels_that_come_and_go_at_random_leave_no_verdict_behind_that_a_fresh_one_co
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut world = World::of_silver(&gold());
+    let mut world = World::with_silver_nodes(&gold());
     for _ in 0..400 {
         for _ in 0..random.usize(1..3) {
             let number = random.usize(0..NODES + 4);
@@ -144,7 +144,7 @@ fn preemption_asks_about_the_labels_of_the_whole_cluster_and_not_of_the_candidat
     let _beside = beside_others();
     // Importing what a pod takes of its node, it is asked about the node with one pod fewer after the other.
     let pods = r#"(import "nodesift:predicate/node-resources@0.2.0" "pods" (func $pods (param i32)))"#;
-    let mut world = World::of_silver(&gold_after(pods, "(call $pods (i32.const 2080))"));
+    let mut world = World::with_silver_nodes(&gold_after(pods, "(call $pods (i32.const 2080))"));
     world.node(3, "gold");
     for node in ["n1", "n3"] {
         let victim = json!({
@@ -209,7 +209,7 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
              (if (i32.eqz (i32.load8_u (i32.const 2064))) (then (unreachable)))
              (call $fits_all)",
         );
-    let mut world = World::of_silver(&guest);
+    let mut world = World::with_silver_nodes(&guest);
     assert_eq!(world.fits().len(), NODES);
     world.node(NODES, "silver");
     world.writer.publish();
@@ -221,7 +221,7 @@ fn a_predicate_that_fails_on_some_rows_alone_is_asked_about_all() {
 #[test]
 fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     let _beside = beside_others();
-    let mut world = World::of_silver(&Guest::asking(1 << 20, 20));
+    let mut world = World::with_silver_nodes(&Guest::asking(1 << 20, 20));
     for query in 1..=3 {
         assert_eq!(world.fits().len(), NODES);
         assert_eq!(world.evaluated(), query);
@@ -230,7 +230,7 @@ fn a_verdict_that_asked_by_more_text_than_is_kept_is_evaluated_each_time() {
     let kept = world.counted("nodesift_verdicts_kept_bytes");
     assert!(kept < 16 << 10, "{kept} bytes are counted although nothing is cached");
     // A cached verdict is counted with its recorded reads.
-    let world = World::of_silver(&Guest::asking(1 << 10, 40));
+    let world = World::with_silver_nodes(&Guest::asking(1 << 10, 40));
     world.fits();
     world.fits();
     assert_eq!(world.evaluated(), 1);
@@ -250,7 +250,7 @@ fn a_node_that_is_looked_up_by_name_and_goes_or_comes_changes_the_verdict_of_the
              (if (i32.load8_u (i32.const 2064)) (then (return (call $fits_all))))
              (call $fits_none (i32.const 0) (i32.const 112) (i32.const 1))",
         );
-    let mut world = World::of_silver(&guest);
+    let mut world = World::with_silver_nodes(&guest);
     let mut publish = |change: &mut dyn FnMut(&mut World)| {
         change(&mut world);
         world.writer.publish();
@@ -285,7 +285,7 @@ fn a_row_that_went_is_no_reason_any_more() {
                (br $row)))
              (call $fits_all)",
         );
-    let mut world = World::of_silver(&guest);
+    let mut world = World::with_silver_nodes(&guest);
     world.cordoned_node(NODES, &json!({}));
     world.writer.publish();
     assert_eq!(world.fits().len(), 0);

@@ -34,7 +34,7 @@ struct World {
 }
 
 impl World {
-    fn of(guest: &Guest) -> Self {
+    fn new(guest: &Guest) -> Self {
         let (mut writer, reader) = cache::new();
         for number in 0..NODES {
             let node = json!({"metadata": {"name": format!("n{number}"), "labels": {"tier": "silver"}}});
@@ -99,7 +99,7 @@ fn after_it_the_first_question_builds_nothing() {
         .imports(r#"(import "nodesift:predicate/node-labels@0.2.0" "column" (func $column (param i32 i32 i32)))"#)
         .definitions(r#"(data (i32.const 2048) "tier")"#)
         .filter("(call $column (i32.const 2048) (i32.const 4) (i32.const 2072)) (call $fits_all)");
-    let world = World::of(&guest);
+    let world = World::new(&guest);
     assert_eq!(world.counted(COLUMNS), 0);
     assert_eq!(world.engine.warm_up(), WarmUp { pods: 1, is_cut: false });
     let built = world.counted(COLUMNS);
@@ -117,7 +117,7 @@ fn after_it_the_first_question_builds_nothing() {
 fn one_that_never_ends_takes_its_time_and_no_more_and_is_not_blamed() {
     let _beside = beside_others();
     // The policy grants a call thirty seconds.
-    let world = World::of(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)"));
+    let world = World::new(&Guest::healthy().filter("(loop $forever (br $forever)) (unreachable)"));
     let started = Instant::now();
     assert_eq!(world.engine.warm_up(), WarmUp { pods: 0, is_cut: true });
     timing::at_most("an evaluation that never ends", started.elapsed(), WARM_UP_TIME);
@@ -128,7 +128,7 @@ fn one_that_never_ends_takes_its_time_and_no_more_and_is_not_blamed() {
 #[test]
 fn one_that_fails_again_and_again_is_called_by_the_first_question_all_the_same() {
     let _beside = beside_others();
-    let world = World::of(&Guest::healthy().filter("unreachable"));
+    let world = World::new(&Guest::healthy().filter("unreachable"));
     for _ in 0..2 * QUARANTINE_FAULTS.max(SET_ASIDE_FAULTS as usize) {
         assert_eq!(world.engine.warm_up(), WarmUp { pods: 1, is_cut: false });
     }

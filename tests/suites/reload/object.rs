@@ -115,7 +115,7 @@ pub(crate) fn is_told(sidecar: &Sidecar, code: u16, words: &str) {
 }
 
 impl Cluster {
-    pub(crate) fn of(server: ApiServer) -> Self {
+    pub(crate) fn start(server: ApiServer) -> Self {
         let sidecar = launch(&server, "a", &[]);
         sidecar.wait_until_ready();
         Self { server, sidecar }
@@ -125,7 +125,7 @@ impl Cluster {
     pub(crate) fn active() -> Self {
         let server = server();
         put(&server, &good());
-        let cluster = Self::of(server);
+        let cluster = Self::start(server);
         when(&cluster.server, "it is active", is_active(1));
         cluster
     }
@@ -145,7 +145,7 @@ fn an_object_is_followed_and_its_status_says_within_a_second_what_became_of_it()
     let server = server();
     put(&server, &good());
     server.apply(object(OTHER, &json!([])));
-    let Cluster { server, sidecar } = Cluster::of(server);
+    let Cluster { server, sidecar } = Cluster::start(server);
     let shown = policy(&sidecar);
     assert_eq!((&shown["source"], &shown["name"]), (&json!("PredicatePolicy default"), &json!("default")));
     assert_eq!(generation(&shown), 1, "it was read before the first answer");
@@ -251,7 +251,7 @@ fn a_deleted_object_leaves_its_policy_active_and_another_one_of_its_name_replace
     let _beside = beside_others();
     let server = server();
     put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     when(&cluster.server, "it is active", is_active(1));
     cluster.server.delete(KIND, "default");
     is_told(&cluster.sidecar, 200, "policy refused at step read: generation 1 stays active");
@@ -268,7 +268,7 @@ fn a_deleted_object_leaves_its_policy_active_and_another_one_of_its_name_replace
 fn without_the_object_the_default_policy_serves_and_says_so() {
     let _beside = beside_others();
     let server = server();
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     is_told(&cluster.sidecar, 200, "policy refused at step read: generation 1 stays active");
     let shown = policy(&cluster.sidecar);
     assert_eq!(shown["source"], "the default policy");
@@ -284,7 +284,7 @@ fn a_server_without_the_kind_is_asked_for_it_again() {
     let server = server();
     server.script(|script| script.at(KIND, Verb::List(1), 0..1, Fault::not_found()));
     put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     is_told(&cluster.sidecar, 200, "policy refused at step read");
     let reason = policy(&cluster.sidecar)["lastFailure"]["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason.is_empty() || reason.contains("deploy/crd.yaml"), "{reason}");
@@ -376,7 +376,7 @@ fn pods_change_sides_with_an_object_that_names_other_schedulers() {
         }));
     }
     put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     let foreign = || {
         let state = get(&cluster.sidecar.unix(), "/v1/state").unwrap().json();
         let listed = state["nodes"][0]["foreignAllocations"].as_array().unwrap().clone();
@@ -413,7 +413,7 @@ fn annotations_that_an_object_adds_are_read_of_what_was_there_before() {
     };
     let server = server();
     server.apply(reading("other"));
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     assert_eq!(feasible(&cluster.sidecar), json!([]));
     for (generation, key, expected) in [(2, "team", json!(["n"])), (3, "other", json!([]))] {
         cluster.server.apply(reading(key));

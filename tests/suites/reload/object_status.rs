@@ -64,7 +64,7 @@ fn a_server_that_refuses_the_status_is_named_once_and_harms_nothing() {
     let server = server();
     server.script(|script| script.always(Some(KIND), Some(Verb::Apply), Fault::forbidden()));
     put(&server, &good());
-    let cluster = Cluster::of(server);
+    let cluster = Cluster::start(server);
     let told = timeout::until(|| policy(&cluster.sidecar)["statusTrouble"].as_str().map(str::to_owned));
     let told = told.expect("the trouble is told");
     assert!(told.starts_with("403: is forbidden"), "{told}");
@@ -138,7 +138,7 @@ fn a_quarantine_is_in_the_status_until_it_is_over_in_the_words_of_policy_status(
     let _beside = beside_others();
     let (server, folder) = (server(), Folder::new());
     put(&server, &own(&folder));
-    let Cluster { server, sidecar } = Cluster::of(server);
+    let Cluster { server, sidecar } = Cluster::start(server);
     let sound = when(&server, "it is active", is_active(1));
     assert_eq!(condition(&sound, "Degraded")["reason"], "Healthy");
     let breaker = || policy(&sidecar)["predicates"][1]["breaker"]["state"].clone();
@@ -180,7 +180,7 @@ fn an_object_that_is_rolled_back_was_accepted_and_says_why_it_is_not_active() {
     let _beside = beside_others();
     let (server, folder) = (server(), Folder::new());
     put(&server, &good());
-    let Cluster { server, sidecar } = Cluster::of(server);
+    let Cluster { server, sidecar } = Cluster::start(server);
     when(&server, "it is active", is_active(1));
     let mut bad = object("default", &own(&folder));
     bad["spec"]["rollbackOnQuarantine"] = json!(true);

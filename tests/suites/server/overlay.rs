@@ -21,7 +21,7 @@ fn in_zone(name: &str, cpu: &str, zone: &str) -> Value {
     labelled(node(name, cpu), json!({"zone": zone, "kubernetes.io/hostname": name}))
 }
 
-fn of_app(name: &str, cpu: &str, spec: &Value) -> Value {
+fn app_pod(name: &str, cpu: &str, spec: &Value) -> Value {
     labelled(pod(name, cpu, spec), json!({"app": "web"}))
 }
 
@@ -38,8 +38,8 @@ fn probes() -> Vec<Value> {
         pod("small", "10m", &json!({})),
         pod("half", "500m", &json!({})),
         pod("large", "3", &json!({})),
-        of_app("apart", "10m", &apart),
-        of_app("spread", "10m", &spread),
+        app_pod("apart", "10m", &apart),
+        app_pod("spread", "10m", &spread),
         pod("zoned", "10m", &json!({"nodeSelector": {"zone": "b"}})),
         port,
     ]
@@ -53,11 +53,11 @@ fn cluster() -> Vec<Value> {
         in_zone("n1", "1", "a"),
         in_zone("n2", "1", "a"),
         in_zone("n3", "1", "b"),
-        of_app("one", "600m", &json!({"nodeName": "n1"})),
-        of_app("two", "300m", &json!({"nodeName": "n2"})),
-        of_app("waits", "100m", &json!({"nodeName": "n4"})),
+        app_pod("one", "600m", &json!({"nodeName": "n1"})),
+        app_pod("two", "300m", &json!({"nodeName": "n2"})),
+        app_pod("waits", "100m", &json!({"nodeName": "n4"})),
         holder,
-        of_app("pending", "400m", &json!({})),
+        app_pod("pending", "400m", &json!({})),
     ]
 }
 
@@ -67,7 +67,7 @@ fn supposed() -> Value {
         "removedPods": [{"uid": "uid-one"}, {"name": {"namespace": "ns", "name": "holder"}}],
         "addedPods": [
             {"pod": {"uid": "uid-pending"}, "node": "n3"},
-            {"pod": {"object": of_app("new", "200m", &json!({}))}, "node": "n4"},
+            {"pod": {"object": app_pod("new", "200m", &json!({}))}, "node": "n4"},
             {"pod": {"uid": "uid-two"}, "node": "n1"},
         ],
         "nodes": [{"object": in_zone("n4", "4", "c")}, {"json": in_zone("n2", "2", "b").to_string()}],
@@ -80,10 +80,10 @@ fn do_it(server: &ApiServer) -> Value {
         store.apply(in_zone("n4", "4", "c"));
         store.delete("Pod", "ns/one");
         store.delete("Pod", "ns/holder");
-        store.apply(of_app("pending", "400m", &json!({"nodeName": "n3"})));
-        store.apply(of_app("new", "200m", &json!({"nodeName": "n4"})));
+        store.apply(app_pod("pending", "400m", &json!({"nodeName": "n3"})));
+        store.apply(app_pod("new", "200m", &json!({"nodeName": "n4"})));
         // A moved pod is a new object with the same facts.
-        let mut two = of_app("two", "300m", &json!({"nodeName": "n1"}));
+        let mut two = app_pod("two", "300m", &json!({"nodeName": "n1"}));
         two["metadata"]["uid"] = json!("uid-two-again");
         store.delete("Pod", "ns/two");
         // The versions are those of the last event of each kind.
@@ -134,7 +134,7 @@ fn an_overlay_is_answered_as_if_it_were_true_and_leaves_nothing() {
             removed_pods: vec![uid("uid-one"), Pod::from(pod_of::Pod::Name(name))],
             added_pods: vec![
                 placed(uid("uid-pending"), "n3"),
-                placed(by(&of_app("new", "200m", &json!({}))), "n4"),
+                placed(by(&app_pod("new", "200m", &json!({}))), "n4"),
                 placed(uid("uid-two"), "n1"),
             ],
             nodes: vec![whole(in_zone("n4", "4", "c")), whole(in_zone("n2", "2", "b"))],

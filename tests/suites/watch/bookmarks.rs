@@ -16,7 +16,7 @@ fn after_10_000_bookmarks_a_watch_goes_on_from_the_last_one_without_a_list() {
     let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     let last = world.server.change(|store| (0..BOOKMARKS).map(|_| store.bookmark("Pod")).last().unwrap());
     // A later event shows that they have been read. The versions before are compacted, so that no watch can resume from them.
     let event = world.server.apply(pod("after", "n1", 2_000));
@@ -71,7 +71,7 @@ fn a_bookmark_is_named_by_answers_as_what_has_been_seen() {
     world.is_followed("Pod");
     let version = world.server.change(|store| store.bookmark("Pod"));
     let seen = || {
-        let poller = AnswerPoller::of(&world.sidecar);
+        let poller = AnswerPoller::start(&world.sidecar);
         timeout::until(|| poller.has_answer().then_some(())).unwrap();
         let records = poller.check(&world.server);
         let answer = records.last()?.answer.clone().ok()?;

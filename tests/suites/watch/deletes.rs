@@ -38,7 +38,7 @@ fn a_pod_and_a_node_recreated_while_nobody_listened_are_new_ones() {
         pod["metadata"]["uid"].as_str().unwrap().to_owned()
     };
     let old = uid("p1");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     for compacted in [false, true] {
         world.server.go_down();
         world.server.change(|store| {
@@ -97,7 +97,7 @@ fn a_pod_counts_where_it_is_through_all_its_states() {
     let _beside = beside_others();
     let world = World::with(4, 2);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     let running = |node: &str, millicores: i64, status: Value| {
         let mut pod = pod("mover", node, millicores);
         pod["status"] = status;

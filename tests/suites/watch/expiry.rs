@@ -19,7 +19,7 @@ const RECOVERY: Duration = Duration::from_secs(2);
 fn an_error_event_410_leads_to_one_new_list() {
     let _beside = beside_others();
     let world = World::with(6, 4);
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     for (kind, object) in [("Node", node(7)), ("Pod", pod("late", "n1", 700))] {
         let lists = world.lists(kind);
         world.next_watch_meets(kind, Fault::ExpiredAfter(0));
@@ -37,7 +37,7 @@ fn an_error_event_410_leads_to_one_new_list() {
 fn a_status_410_leads_to_one_new_list() {
     let _beside = beside_others();
     let world = World::with(6, 4);
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     for (kind, object) in [("Node", node(8)), ("Pod", pod("late", "n2", 700))] {
         world.is_followed(kind);
         world.next_watch_meets(kind, Fault::expired());
@@ -54,9 +54,9 @@ fn a_status_410_leads_to_one_new_list() {
 #[test]
 fn a_list_that_expires_on_page_2_of_5_begins_anew_and_shows_nothing_partial() {
     let _beside = beside_others();
-    let world = World::of(five_pages());
+    let world = World::new(five_pages());
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     for round in 0..2 {
         let lists = world.lists("Pod");
         world.server.next("Pod", Verb::List(2), Fault::expired());
@@ -77,7 +77,7 @@ fn a_compacted_history_leads_to_a_new_list_that_drops_what_is_gone() {
     let _beside = beside_others();
     let world = World::with(6, 4);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.server.go_down();
     world.server.change(|store| {
         store.delete("Pod", "default/p1");
@@ -99,7 +99,7 @@ fn a_new_list_from_a_server_that_lags_is_refused_and_retried() {
     world.is_followed("Node");
     world.is_followed("Pod");
     let before = world.server.look(|store| store.version());
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.server.change(|store| {
         let mut relabelled = node(1);
         relabelled["metadata"]["labels"]["generation"] = json!("2");
@@ -126,7 +126,7 @@ fn a_new_list_of_the_same_version_is_taken() {
     let server = ApiServer::start();
     crate::world::fill(&server, 6, 4);
     server.script(|script| script.at("Pod", Verb::Watch, 0..2, Fault::ExpiredAfter(0)));
-    let world = World::of(server);
+    let world = World::new(server);
     world.sees("Pod", Verb::Watch, 3);
     world.converges();
     assert_eq!(world.lists("Pod"), 3);

@@ -40,7 +40,7 @@ fn mib(bytes: u64) -> f64 {
 fn a_cluster_is_held_in_so_much_memory() {
     let _beside = beside_others();
     let nodes = 5_000;
-    let empty = World::of(ApiServer::start()).sidecar.resident_bytes();
+    let empty = World::new(ApiServer::start()).sidecar.resident_bytes();
     let server = ApiServer::start();
     fill_as_real(&server, nodes);
     let sidecar = launch(&server, &[]);
@@ -104,7 +104,7 @@ fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
     let _beside = beside_others();
     let server = ApiServer::start();
     fill_as_real(&server, size(200, 5_000));
-    let world = World::of(server);
+    let world = World::new(server);
     world.is_followed("Pod");
     world.next_watch_meets("Pod", Fault::expired());
     world.sees("Pod", Verb::List(1), 2);

@@ -239,7 +239,7 @@ pub(crate) struct AnswerPoller {
 
 impl AnswerPoller {
     /// Starts to send requests about the usual probes.
-    pub(crate) fn of(sidecar: &Sidecar) -> Self {
+    pub(crate) fn start(sidecar: &Sidecar) -> Self {
         let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (endpoint, ended, any) = (sidecar.unix(), Arc::clone(&over), Arc::clone(&answered));
         let asking = std::thread::spawn(move || {
@@ -296,11 +296,11 @@ impl AnswerPoller {
 /// Waits until the dump of the sidecar's state is as expected. The server's objects must not change meanwhile.
 pub(crate) fn state_converges(server: &ApiServer, sidecar: &Sidecar) -> Duration {
     let began = Instant::now();
-    let expected = State::of_cluster(&current_cluster(server));
+    let expected = State::from_cluster(&current_cluster(server));
     let mut last = String::new();
     let agrees = timeout::until(|| {
         last = match state::dumped(&sidecar.unix()) {
-            Ok(dump) => State::of_dump(&dump).difference(&expected).unwrap_or_default(),
+            Ok(dump) => State::from_dump(&dump).difference(&expected).unwrap_or_default(),
             Err(error) => error,
         };
         last.is_empty().then_some(())
@@ -317,7 +317,7 @@ pub(crate) struct StatePoller {
 
 impl StatePoller {
     /// Starts to send requests to a sidecar that is ready.
-    pub(crate) fn of(sidecar: &Sidecar) -> Self {
+    pub(crate) fn start(sidecar: &Sidecar) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (endpoint, ended) = (sidecar.unix(), Arc::clone(&over));
         let asking = std::thread::spawn(move || {
@@ -342,8 +342,8 @@ impl StatePoller {
         let mut before = Past::default();
         for (place, dump) in dumps.iter().enumerate() {
             let now = before.followed_by(dump, place);
-            let expected = State::of_cluster(&cluster_at(server, now));
-            if let Some(difference) = State::of_dump(dump).difference(&expected) {
+            let expected = State::from_cluster(&cluster_at(server, now));
+            if let Some(difference) = State::from_dump(dump).difference(&expected) {
                 panic!("dump {place} of {}, at {now:?}, is wrong for its versions:{difference}", dumps.len());
             }
         }

@@ -41,7 +41,7 @@ fn a_watch_that_falls_silent_without_an_end_is_found_within_20_s() {
     let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     let silent = world.watches("Pod");
     world.next_watch_meets("Pod", Fault::SilentAfter(0));
     world.sees("Pod", Verb::Watch, silent + 1);
@@ -61,7 +61,7 @@ fn a_version_that_is_too_large_for_the_server_is_waited_for_without_a_list() {
     let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.next_watch_meets("Pod", Fault::too_large_version());
     world.server.apply(pod("later", "n1", 6_000));
     world.sees("Pod", Verb::Watch, 3);
@@ -93,7 +93,7 @@ fn a_storm_of_errors_is_met_with_fewer_and_fewer_requests() {
     let _beside = beside_others();
     let world = World::with(4, 3);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.server.script(|script| script.always(None, None, Fault::broken()));
     world.server.cut();
     let began = Instant::now();
@@ -130,7 +130,7 @@ fn what_is_forbidden_later_raises_an_alarm_and_leaves_what_is_known() {
     for (fault, word) in [(Fault::forbidden(), "forbidden"), (Fault::unauthorized(), "unauthorized")] {
         let world = World::with(4, 3);
         world.is_followed("Pod");
-        let poller = AnswerPoller::of(&world.sidecar);
+        let poller = AnswerPoller::start(&world.sidecar);
         let before = world.verdicts();
         world.server.script(|script| script.always(Some("Pod"), None, fault));
         world.server.end_watches("Pod");
@@ -154,7 +154,7 @@ fn a_server_that_is_gone_leaves_every_question_answered() {
     let _beside = beside_others();
     let world = World::with(6, 4);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.server.go_down();
     world.server.change(|store| {
         store.apply(pod("meanwhile", "n1", 6_000));

@@ -185,7 +185,7 @@ fn play(seed: u64, events: u64) -> usize {
     let started_at = server.look(|store| store.version());
     let sidecar = launch(&server, &["--predicates", "NodeUnschedulable,NodeResourcesFit"]);
     sidecar.wait_until_ready();
-    let poller = StatePoller::of(&sidecar);
+    let poller = StatePoller::start(&sidecar);
     let mut changes = RandomChanges::new(random.u64(..), NODES);
     for _ in 0..events {
         changes.step(&server);

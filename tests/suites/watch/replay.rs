@@ -46,7 +46,7 @@ fn a_recorded_history_ends_in_the_verdicts_of_the_list_that_was_taken_after_it()
             store.apply(namespace.clone());
         })
     });
-    let world = World::of(server);
+    let world = World::new(server);
     world.is_followed("Node");
     world.is_followed("Pod");
 

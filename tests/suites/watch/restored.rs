@@ -78,7 +78,7 @@ fn a_server_that_lags_for_a_while_takes_nothing_back() {
     let world = World::with(6, 4);
     world.is_followed("Pod");
     let before = world.server.look(|store| store.version());
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     world.server.change(|store| {
         store.apply(pod("newer", "n1", 9_000));
         store.delete("Pod", "default/p2");

@@ -75,7 +75,7 @@ fn a_first_list_that_expires_on_its_second_page_begins_anew() {
     let _beside = beside_others();
     let server = five_pages();
     server.next("Pod", Verb::List(2), Fault::expired());
-    let world = World::of(server);
+    let world = World::new(server);
     assert_eq!(world.lists("Pod"), 2);
     world.converges();
 }
@@ -140,7 +140,7 @@ fn a_device_class_is_seen_where_no_predicate_reads_resources() {
 #[test]
 fn an_empty_cluster_is_ready_and_says_that_there_are_no_nodes() {
     let _beside = beside_others();
-    let world = World::of(ApiServer::start());
+    let world = World::new(ApiServer::start());
     let question = oracle::question(&[oracle::probe("lonely", 1)]);
     let answer = post(&world.sidecar.unix(), "/v1/filter", question).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -175,6 +175,6 @@ fn a_kind_that_the_server_does_not_know_is_empty() {
         "message": "the server could not find the requested resource", "reason": "NotFound"});
     let fault = Fault::Status { code: 404, status: unknown, retry_after: None };
     server.script(|script| script.always(Some("DeviceClass"), None, fault));
-    let world = World::of(server);
+    let world = World::new(server);
     world.converges();
 }

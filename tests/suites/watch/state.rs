@@ -43,7 +43,7 @@ pub(crate) fn dumped(endpoint: &Endpoint) -> Result<Value, String> {
 
 impl State {
     /// The state in a dump.
-    pub(crate) fn of_dump(dump: &Value) -> Self {
+    pub(crate) fn from_dump(dump: &Value) -> Self {
         let nodes = read::list(dump, "nodes").iter().map(|node| {
             let allocations = |field: &str| -> BTreeMap<String, Rounded> {
                 let listed = read::list(node, field).iter();
@@ -71,7 +71,7 @@ impl State {
     }
 
     /// The state computed from the objects.
-    pub(crate) fn of_cluster(cluster: &Cluster) -> Self {
+    pub(crate) fn from_cluster(cluster: &Cluster) -> Self {
         let uid = |pod: &Value| read::text(pod, "metadata.uid").to_owned();
         let mut state = Self::default();
         for node in cluster.nodes() {

@@ -49,7 +49,7 @@ fn a_storm_of_pod_events_is_kept_up_with() {
     let server = ApiServer::start();
     gathers(&server);
     crate::world::fill(&server, size.nodes, size.pods_per_node);
-    let world = World::of(server);
+    let world = World::new(server);
     world.is_followed("Pod");
     let question = oracle::question(&[oracle::probe("asked", 15_000)]);
     let mut client = Client::connect(&world.sidecar.unix()).unwrap();

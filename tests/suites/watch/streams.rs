@@ -20,7 +20,7 @@ fn a_stream_cut_again_and_again_loses_and_doubles_nothing() {
     let _beside = beside_others();
     let world = World::with(5, 3);
     world.is_followed("Pod");
-    let poller = AnswerPoller::of(&world.sidecar);
+    let poller = AnswerPoller::start(&world.sidecar);
     let made = |number: usize| {
         let mut made = pod(&format!("é-{number}"), &format!("n{}", number % 5), 100 + i64::try_from(number).unwrap());
         made["metadata"]["annotations"] = json!({"text": "äöü€😀".repeat(20)});
@@ -80,7 +80,7 @@ fn chunks_of_any_size_hold_the_same_events() {
             script.always(Some("Pod"), Some(Verb::Watch), fault.clone());
             script.always(Some("Node"), None, fault.clone());
         });
-        let world = World::of(server);
+        let world = World::new(server);
         world.server.change(|store| {
             for number in 0..10 {
                 let mut made = pod(&format!("ü-{number}"), &format!("n{}", number % 3), 300);
@@ -116,8 +116,8 @@ fn an_event_told_twice_changes_nothing() {
     let server = ApiServer::start();
     crate::world::fill(&server, 5, 3);
     server.script(|script| script.always(None, Some(Verb::Watch), Fault::Twice));
-    let world = World::of(server);
-    let poller = AnswerPoller::of(&world.sidecar);
+    let world = World::new(server);
+    let poller = AnswerPoller::start(&world.sidecar);
     for number in 0..20 {
         world.server.apply(pod(&format!("twice{number}"), &format!("n{}", number % 5), 250));
     }
@@ -186,7 +186,7 @@ fn versions_that_are_no_numbers_are_taken_as_they_come() {
     let server = ApiServer::start();
     server.change(|store| store.make_versions_opaque());
     crate::world::fill(&server, 4, 3);
-    let world = World::of(server);
+    let world = World::new(server);
     world.is_followed("Pod");
     world.server.apply(pod("p1", "n1", 8_000));
     world.server.delete("Pod", "default/p2");
@@ -208,7 +208,7 @@ fn odd_objects_are_read_as_kubernetes_reads_them() {
             store.apply(object);
         })
     });
-    let world = World::of(server);
+    let world = World::new(server);
     world.converges();
     // The same by events.
     for mut object in odd_objects() {
@@ -257,7 +257,7 @@ fn one_object_among_1000_that_cannot_be_read_is_kept_out_and_named() {
         object
     };
     server.apply(unreadable("broken-in-a-list"));
-    let world = World::of(server);
+    let world = World::new(server);
     let (server, sidecar) = (&world.server, &world.sidecar);
     let kept = |server: &ApiServer| {
         let mut cluster = oracle::current_cluster(server);

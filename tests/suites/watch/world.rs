@@ -33,11 +33,11 @@ pub(crate) struct World {
 
 impl World {
     /// A sidecar that has listed all of a server's objects.
-    pub(crate) fn of(server: ApiServer) -> Self {
+    pub(crate) fn new(server: ApiServer) -> Self {
         Self::started(server, &[])
     }
 
-    /// Starts a sidecar like [`Self::of`], with more arguments.
+    /// Starts a sidecar like [`Self::new`], with more arguments.
     pub(crate) fn started(server: ApiServer, arguments: &[&str]) -> Self {
         let sidecar = launch(&server, arguments);
         sidecar.wait_until_ready();
@@ -48,7 +48,7 @@ impl World {
     pub(crate) fn with(nodes: usize, pods: usize) -> Self {
         let server = ApiServer::start();
         fill(&server, nodes, pods);
-        Self::of(server)
+        Self::new(server)
     }
 
     /// Waits until the sidecar's verdicts are as expected. Returns the time that this took.

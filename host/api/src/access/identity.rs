@@ -44,13 +44,13 @@ impl Kind {
 
 impl Identity {
     /// The names of the client of a TLS connection; none where it has shown no certificate.
-    pub(crate) fn of_client<I>(connection: &TlsStream<I>) -> Option<Arc<Self>> {
+    pub(crate) fn from_connection<I>(connection: &TlsStream<I>) -> Option<Arc<Self>> {
         let (_, session) = connection.get_ref();
-        session.peer_certificates()?.first().map(|certificate| Arc::new(Self::of(certificate)))
+        session.peer_certificates()?.first().map(|certificate| Arc::new(Self::from_certificate(certificate)))
     }
 
     /// Reads the names from a verified certificate. A certificate that does not decode has none, so no list allows it.
-    fn of(certificate: &CertificateDer<'_>) -> Self {
+    fn from_certificate(certificate: &CertificateDer<'_>) -> Self {
         let nameless = Self { names: Vec::new() };
         let Ok((_, certificate)) = parse_x509_certificate(certificate) else { return nameless };
         // One that does not decode, or comes twice, is no reason to look at the common name.
@@ -116,7 +116,7 @@ mod tests {
         if let Some(name) = common {
             params.distinguished_name.push(DnType::CommonName, name);
         }
-        Identity::of(params.self_signed(&KeyPair::generate().unwrap()).unwrap().der())
+        Identity::from_certificate(params.self_signed(&KeyPair::generate().unwrap()).unwrap().der())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The accounting component in `GET /v1/policy`. Start at [`AccountingStatus::of`].
+//! The accounting component in `GET /v1/policy`. Start at [`AccountingStatus::new`].
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub(super) struct AccountingStatus<'a> {
 
 impl<'a> AccountingStatus<'a> {
     /// That of a policy.
-    pub(super) fn of(accounting: &'a ActiveAccounting) -> Self {
+    pub(super) fn new(accounting: &'a ActiveAccounting) -> Self {
         let (component, settings) = (accounting.component(), accounting.settings());
         let digits: String = settings.digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
@@ -45,7 +45,7 @@ impl<'a> AccountingStatus<'a> {
             ignored_namespaces: &settings.ignored_namespaces,
             gauges: &settings.gauges,
             calls: accounting.calls(),
-            breaker: Breaker::of(accounting.breaker()),
+            breaker: Breaker::new(accounting.breaker()),
         }
     }
 }

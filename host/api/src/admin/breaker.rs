@@ -1,5 +1,5 @@
 //! Whether a module is called, in `GET /v1/policy`, and about which pods it is not, there and in `GET /v1/state`, which lists throttled
-//! namespaces as well. Start at [`Breaker::of`].
+//! namespaces as well. Start at [`Breaker::new`].
 
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ struct Open {
 
 impl Breaker {
     /// That of a module.
-    pub(super) fn of(breaker: &nodesift_engine::Breaker) -> Self {
+    pub(super) fn new(breaker: &nodesift_engine::Breaker) -> Self {
         let quarantine = breaker.quarantine();
         Self {
             state: if quarantine.is_some() { "open" } else { "closed" },

@@ -21,7 +21,7 @@ pub(super) struct DeviceCounts<'a> {
 
 impl<'a> DeviceCounts<'a> {
     /// Counts of the devices of a snapshot.
-    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
         Self { snapshot, in_flight: snapshot.claims().in_flight().map(|hold| &hold.device).collect() }
     }
 
@@ -205,7 +205,7 @@ mod tests {
         claim(&mut writer, "five", &[result("parts", "left")]);
         writer.publish();
         let snapshot = reader.snapshot();
-        let counts = DeviceCounts::of(&snapshot);
+        let counts = DeviceCounts::new(&snapshot);
         let own = |name: &str| encoded(counts.own(snapshot.node_row(name).unwrap()).unwrap());
         assert_eq!(own("a"), json!([counted("a", "Ok", [4, 2, 1, 2])]));
         assert_eq!(own("b"), json!([counted("parts", "Ok", [3, 1, 0, 1]), counted("shared", "Ok", [2, 1, 1, 1])]));
@@ -227,7 +227,7 @@ mod tests {
         claim(&mut writer, "one", &[result("net", "0"), result("rack", "2")]);
         writer.publish();
         let snapshot = reader.snapshot();
-        let counts = DeviceCounts::of(&snapshot);
+        let counts = DeviceCounts::new(&snapshot);
         let (a, b) = (snapshot.node_row("a").unwrap(), snapshot.node_row("b").unwrap());
         assert_eq!(encoded(counts.own(a).unwrap()), json!([counted("part", "Incomplete", [0; 4])]));
         assert_eq!(encoded(counts.own(b).unwrap()), json!([]));
@@ -240,7 +240,7 @@ mod tests {
         slice(&mut writer, "broken", json!({"nodeSelector": broken, "devices": []}));
         writer.publish();
         let snapshot = reader.snapshot();
-        let counts = DeviceCounts::of(&snapshot);
+        let counts = DeviceCounts::new(&snapshot);
         assert!(counts.own(a).is_err_and(|error| !error.is_empty()));
         assert!(counts.wide_of(a).is_empty());
     }

@@ -48,7 +48,7 @@ impl From<Extent> for Count {
 
 impl<'a> Summary<'a> {
     /// Returns a summary that can be serialized.
-    pub fn of(differences: &'a Differences) -> Self {
+    pub fn new(differences: &'a Differences) -> Self {
         let predicates = differences.predicates.iter().map(|(predicate, effect)| Predicate {
             predicate,
             would_reject: effect.rejects.into(),

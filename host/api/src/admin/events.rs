@@ -131,7 +131,7 @@ impl EventStream {
 }
 
 fn line(event: &AllocationEvent) -> Line<'_> {
-    let allocation = Allocation::of(&event.pod, event.assumed);
+    let allocation = Allocation::new(&event.pod, event.assumed);
     let line = Event { generation: event.generation.0.to_string(), allocation };
     match event.change {
         AllocationChange::Added => Line::Add(line),

@@ -19,5 +19,5 @@ pub(crate) async fn overview(
 ) -> Result<Response, Error> {
     let unsent = unsent.as_deref();
     unsent::until_read(unsent).await?;
-    Encoded::of(service.parties()?.overview().await?).respond(unsent)
+    Encoded::from_text(service.parties()?.overview().await?).respond(unsent)
 }

@@ -1,5 +1,5 @@
 //! Totals of the cluster, in the form of YuniKorn's partitions. Kubernetes clusters have one, `default`. Start at
-//! [`Partition::of`].
+//! [`Partition::new`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ struct Capacity<'a> {
 
 impl<'a> Partition<'a> {
     /// The sums over all nodes of a snapshot, each with its pods.
-    pub(super) fn of(snapshot: &'a Snapshot, nodes: &'a [(Row, Vec<Arc<PodRecord>>)]) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot, nodes: &'a [(Row, Vec<Arc<PodRecord>>)]) -> Self {
         let rows = || nodes.iter().map(|(row, _)| *row);
         let total = |column: &Column<i64>| rows().fold(0, |sum: i64, row: Row| sum.saturating_add(at(column, row)));
         let resources = snapshot.resource_names().filter_map(|name| Some((&**name, snapshot.resource(name)?)));

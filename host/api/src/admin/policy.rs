@@ -33,9 +33,9 @@ pub(crate) async fn policy(
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
     let last_reload = service.engine().last_reload();
-    let status = Status::of(&policy, refusal.as_deref(), last_reload.as_deref());
+    let status = Status::new(&policy, refusal.as_deref(), last_reload.as_deref());
     let status = Status { status_trouble: service.policy_note(), ..status };
-    Encoded::of(codec::encode(&status)?).respond(unsent)
+    Encoded::from_text(codec::encode(&status)?).respond(unsent)
 }
 
 #[derive(Serialize)]
@@ -165,7 +165,7 @@ struct Step<'a> {
 }
 
 impl<'a> Status<'a> {
-    fn of(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&'a LastReload>) -> Self {
+    fn new(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&'a LastReload>) -> Self {
         Self {
             generation: policy.generation.to_string(),
             since: rfc3339(policy.origin.since),
@@ -177,18 +177,18 @@ impl<'a> Status<'a> {
             annotation_keys: &policy.settings.annotation_keys,
             config_maps: &policy.settings.config_maps,
             warnings: policy.warnings(),
-            predicates: policy.predicates.iter().map(Predicate::of).collect(),
-            accounting: policy.accounting.as_deref().map(AccountingStatus::of),
+            predicates: policy.predicates.iter().map(Predicate::new).collect(),
+            accounting: policy.accounting.as_deref().map(AccountingStatus::new),
             document: &policy.origin.document,
-            last_reload: last_reload.map(Reload::of),
-            last_failure: refusal.map(Failure::of),
+            last_reload: last_reload.map(Reload::new),
+            last_failure: refusal.map(Failure::new),
             status_trouble: None,
         }
     }
 }
 
 impl<'a> Predicate<'a> {
-    fn of(predicate: &'a ActivePredicate) -> Self {
+    fn new(predicate: &'a ActivePredicate) -> Self {
         let digits: String = predicate.digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             name: &predicate.name,
@@ -209,37 +209,37 @@ impl<'a> Predicate<'a> {
             calls: predicate.counts.calls(),
             rows: predicate.counts.rows(),
             faults: predicate.counts.faults(),
-            latency: Latency::of(predicate),
-            verdicts: Verdicts::of(predicate),
-            breaker: Breaker::of(&predicate.breaker),
-            log: Log::of(predicate),
+            latency: Latency::new(predicate),
+            verdicts: Verdicts::new(predicate),
+            breaker: Breaker::new(&predicate.breaker),
+            log: Log::new(predicate),
         }
     }
 }
 
 impl Log {
-    fn of(predicate: &ActivePredicate) -> Option<Self> {
+    fn new(predicate: &ActivePredicate) -> Option<Self> {
         let (written, dropped) = predicate.module.log_counts();
         predicate.module.imports().contains(&Interface::Log).then_some(Self { written, dropped })
     }
 }
 
 impl Latency {
-    fn of(predicate: &ActivePredicate) -> Option<Self> {
+    fn new(predicate: &ActivePredicate) -> Option<Self> {
         let time = |share| predicate.counts.time(share).map(microseconds);
         Some(Self { p50_us: time(0.5)?, p99_us: time(0.99)? })
     }
 }
 
 impl Verdicts {
-    fn of(predicate: &ActivePredicate) -> Self {
+    fn new(predicate: &ActivePredicate) -> Self {
         let nodesift_engine::predicate_metrics::Verdicts { kept, patched, evaluated } = predicate.counts.verdicts();
         Self { kept, patched, evaluated }
     }
 }
 
 impl<'a> Reload<'a> {
-    fn of(last: &'a LastReload) -> Self {
+    fn new(last: &'a LastReload) -> Self {
         let remark = |TrialFault { predicate, pod, fault }: &'a TrialFault| {
             let fault = fault.to_string();
             Remark { predicate, pod, fault }
@@ -262,7 +262,7 @@ fn phases(phases: Phases) -> Vec<&'static str> {
 }
 
 impl<'a> Failure<'a> {
-    fn of(refusal: &'a Refusal) -> Self {
+    fn new(refusal: &'a Refusal) -> Self {
         let first = refusal.failures.first();
         let step = |failure: &'a StepFailure| Step {
             step: failure.step,

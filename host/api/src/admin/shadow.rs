@@ -32,7 +32,7 @@ pub(crate) async fn shadow(
         .flat_map(|shadow| &shadow.comparisons)
         .map(|comparison| (comparison, comparison.record()))
         .collect();
-    Encoded::of(codec::encode(&Status::of(shadow.as_deref(), &records))?).respond(unsent)
+    Encoded::from_text(codec::encode(&Status::new(shadow.as_deref(), &records))?).respond(unsent)
 }
 
 #[derive(Serialize)]
@@ -88,15 +88,15 @@ struct Change<'a> {
 }
 
 impl<'a> Status<'a> {
-    fn of(shadow: Option<&Shadow>, records: &'a [(&'a Comparison, Record)]) -> Self {
+    fn new(shadow: Option<&Shadow>, records: &'a [(&'a Comparison, Record)]) -> Self {
         let since = shadow.map(|shadow| shadow.since);
         let compared = |(comparison, record): &'a (&'a Comparison, Record)| Compared {
             source: &comparison.source,
             verdict: format!("over {}, {}", age(since), record.differences),
-            summary: Summary::of(&record.differences),
+            summary: Summary::new(&record.differences),
             faults: record.faults,
             failed: record.failed,
-            differences: record.last.iter().rev().map(|difference| Difference::of(difference)).collect(),
+            differences: record.last.iter().rev().map(|difference| Difference::new(difference)).collect(),
         };
         Self {
             policy_generation: shadow.map(|shadow| shadow.generation.to_string()),
@@ -108,7 +108,7 @@ impl<'a> Status<'a> {
 }
 
 impl<'a> Difference<'a> {
-    fn of(difference: &'a RecordedDifference) -> Self {
+    fn new(difference: &'a RecordedDifference) -> Self {
         let change = |change: &'a RecordedChange| Change {
             predicate: &change.predicate,
             reasons: &change.reasons,

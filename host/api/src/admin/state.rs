@@ -182,9 +182,9 @@ impl Serialize for Dump {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if self.is_whole {
-            map.serialize_entry("partitions", &[Partition::of(&self.state.snapshot, &self.nodes)])?;
+            map.serialize_entry("partitions", &[Partition::new(&self.state.snapshot, &self.nodes)])?;
         }
-        let devices = self.has_devices.then(|| DeviceCounts::of(&self.state.snapshot));
+        let devices = self.has_devices.then(|| DeviceCounts::new(&self.state.snapshot));
         let devices = devices.as_ref();
         map.serialize_entry("nodes", &Lazy(|| self.nodes.iter().map(|(row, pods)| self.node(*row, pods, devices))))?;
         match devices {
@@ -196,9 +196,9 @@ impl Serialize for Dump {
             None => {}
         }
         let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());
-        map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::of(pod))))?;
-        map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::of(pod))))?;
-        let orphan = |pod| Allocation::of(pod, self.is_assumed(pod));
+        map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::new(pod))))?;
+        map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::new(pod))))?;
+        let orphan = |pod| Allocation::new(pod, self.is_assumed(pod));
         map.serialize_entry("orphans", &Lazy(|| self.orphans.iter().map(|pod| orphan(pod))))?;
         if let Some(set_aside) = &self.set_aside {
             map.serialize_entry("setAside", set_aside)?;
@@ -216,7 +216,7 @@ impl Dump {
         let count = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
         let of = |foreign: bool| {
             let pods = pods.iter().filter(move |pod| pod.ownership.is_foreign() == foreign);
-            pods.map(|pod| Allocation::of(pod, self.is_assumed(pod))).collect()
+            pods.map(|pod| Allocation::new(pod, self.is_assumed(pod))).collect()
         };
         let sums = sums(snapshot, row, pods);
         let amounts = |of: fn(&Sums) -> i64| {
@@ -359,7 +359,7 @@ struct ForeignTag {
 
 impl<'a> Allocation<'a> {
     /// The allocation of a pod on a node.
-    pub(super) fn of(pod: &'a PodRecord, assumed: bool) -> Self {
+    pub(super) fn new(pod: &'a PodRecord, assumed: bool) -> Self {
         let foreign = match pod.ownership {
             Ownership::Own => None,
             Ownership::Foreign => Some("default"),
@@ -371,7 +371,7 @@ impl<'a> Allocation<'a> {
             name: &pod.name,
             node_id: pod.node_name.as_deref().unwrap_or_default(),
             resource: Resources(pod.usage()),
-            account: AccountOf::of(pod),
+            account: AccountOf::new(pod),
             priority: pod.priority.to_string(),
             assumed,
             terminating: pod.terminating,
@@ -399,13 +399,13 @@ struct PendingPod<'a> {
 }
 
 impl<'a> PendingPod<'a> {
-    fn of(pod: &'a PodRecord) -> Self {
+    fn new(pod: &'a PodRecord) -> Self {
         Self {
             allocation_key: &pod.uid,
             namespace: &pod.namespace,
             name: &pod.name,
             resource: Resources(pod.requests()),
-            account: AccountOf::of(pod),
+            account: AccountOf::new(pod),
             priority: pod.priority.to_string(),
             nominated_node_id: pod.nominated_node.as_deref(),
         }
@@ -431,7 +431,7 @@ struct AccountOf<'a> {
 }
 
 impl<'a> AccountOf<'a> {
-    fn of(pod: &'a PodRecord) -> Option<Self> {
+    fn new(pod: &'a PodRecord) -> Option<Self> {
         let account = pod.account.as_deref()?;
         let fault = account.fault.as_ref();
         Some(Self {

@@ -1,7 +1,7 @@
 //! The deadline of a request: for its body, its waits and its evaluation together.
 //!
 //! It begins with the first byte of the request's head. A client shortens it by the header `grpc-timeout`, in every protocol
-//! as grpc-gateway does, by `request-timeout` in seconds, or by a field of the request. Start at [`Deadline::of`].
+//! as grpc-gateway does, by `request-timeout` in seconds, or by a field of the request. Start at [`Deadline::from_headers`].
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Deadline {
     /// # Errors
     ///
     /// [`Error::InvalidField`] for a header that is no time.
-    pub(crate) fn of(headers: &HeaderMap, start: Instant, time: Duration) -> Result<Self, Error> {
+    pub(crate) fn from_headers(headers: &HeaderMap, start: Instant, time: Duration) -> Result<Self, Error> {
         let read = |name: &'static str, parse: fn(&str) -> Option<Duration>, form: &str| match headers.get(name) {
             None => Ok(None),
             Some(value) => match value.to_str().ok().and_then(parse) {
@@ -119,34 +119,37 @@ mod tests {
 
     const DEFAULT: Duration = Duration::from_secs(2);
 
-    fn of(headers: &[(&'static str, &str)]) -> Result<Duration, String> {
+    fn read_deadline(headers: &[(&'static str, &str)]) -> Result<Duration, String> {
         let start = Instant::now();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());
         }
-        Deadline::of(&map, start, DEFAULT).map(|deadline| deadline.at - start).map_err(|error| error.text())
+        Deadline::from_headers(&map, start, DEFAULT).map(|deadline| deadline.at - start).map_err(|error| error.text())
     }
 
     #[test]
     fn headers_shorten_the_deadline_and_never_lengthen_it() {
-        assert_eq!(of(&[]), Ok(DEFAULT));
+        assert_eq!(read_deadline(&[]), Ok(DEFAULT));
         for (value, millis) in [("250m", 250), ("1S", 1000), ("99999999S", 2000), ("99999999H", 2000), ("5000u", 5)] {
-            assert_eq!(of(&[(GRPC_TIMEOUT, value)]), Ok(Duration::from_millis(millis)), "{value}");
+            assert_eq!(read_deadline(&[(GRPC_TIMEOUT, value)]), Ok(Duration::from_millis(millis)), "{value}");
         }
-        assert_eq!(of(&[(REQUEST_TIMEOUT, "0.25")]), Ok(Duration::from_millis(250)));
-        assert_eq!(of(&[(REQUEST_TIMEOUT, "30")]), Ok(DEFAULT));
-        assert_eq!(of(&[(REQUEST_TIMEOUT, "1"), (GRPC_TIMEOUT, "5m")]), Ok(Duration::from_millis(5)));
-        assert_eq!(of(&[(GRPC_TIMEOUT, "0n")]), Ok(Duration::ZERO));
+        assert_eq!(read_deadline(&[(REQUEST_TIMEOUT, "0.25")]), Ok(Duration::from_millis(250)));
+        assert_eq!(read_deadline(&[(REQUEST_TIMEOUT, "30")]), Ok(DEFAULT));
+        assert_eq!(read_deadline(&[(REQUEST_TIMEOUT, "1"), (GRPC_TIMEOUT, "5m")]), Ok(Duration::from_millis(5)));
+        assert_eq!(read_deadline(&[(GRPC_TIMEOUT, "0n")]), Ok(Duration::ZERO));
     }
 
     #[test]
     fn a_header_that_is_no_time_is_refused_by_name() {
         for value in ["", "m", "1", "1s", "123456789m", "-1S", "1.5S", "é"] {
-            assert!(of(&[(GRPC_TIMEOUT, value)]).is_err_and(|text| text.starts_with("grpc-timeout: ")), "{value:?}");
+            assert!(
+                read_deadline(&[(GRPC_TIMEOUT, value)]).is_err_and(|text| text.starts_with("grpc-timeout: ")),
+                "{value:?}"
+            );
         }
         for value in ["", "x", "-1", "NaN", "inf", "1e300"] {
-            let refused = of(&[(REQUEST_TIMEOUT, value)]);
+            let refused = read_deadline(&[(REQUEST_TIMEOUT, value)]);
             assert!(refused.is_err_and(|text| text.starts_with("request-timeout: ")), "{value:?}");
         }
     }

@@ -46,7 +46,7 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(request: &AssumePlan, plan: &Plan) -> Self {
+    fn new(request: &AssumePlan, plan: &Plan) -> Self {
         Self {
             fit: request.check && takes_room(plan),
             // The claims of a bound pod are allocated.
@@ -67,7 +67,7 @@ impl Service {
         let (plan, needs, ground) = {
             let mut writer = self.lock_by(deadline)?;
             let plan = self.plan(&mut writer, request)?;
-            let needs = Needs::of(request, &plan);
+            let needs = Needs::new(request, &plan);
             let would_change = request.if_generation.is_some() && own_hold(&writer, &plan, needs).is_some();
             if needs.nothing() || would_change {
                 return Ok(None);
@@ -133,7 +133,7 @@ impl Service {
             Error::Engine(engine::Error::DeadlineExceeded) => Error::CheckInterrupted,
             error => error,
         };
-        let needs = Needs::of(request, plan);
+        let needs = Needs::new(request, plan);
         if needs.nothing() {
             return Ok(Vec::new());
         }

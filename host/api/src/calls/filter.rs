@@ -133,7 +133,7 @@ impl Call for Filter {
     fn answer_cached(engine: &Engine, staleness: &Staleness, parsed: &mut Parsed) -> Option<Filtered> {
         let snapshot = engine.snapshot();
         let names = match &parsed.bitmaps {
-            Some(known) if IndexVersion::known(known) == Some(IndexVersion::of(&snapshot)) => 0,
+            Some(known) if IndexVersion::known(known) == Some(IndexVersion::new(&snapshot)) => 0,
             // The difference between the two node indexes may be all of it.
             Some(_) => snapshot.node_count(),
             None => parsed.selection.pods() * snapshot.node_count(),

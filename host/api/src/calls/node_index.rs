@@ -25,7 +25,7 @@ impl IndexVersion {
     }
 
     /// The index of a snapshot.
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
         Self { epoch: snapshot.epoch(), generation: snapshot.node_index_generation() }
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn node_index(snapshot: &Snapshot, known: &v1::Bitmaps) -> v1::RowTab
 
 /// Some rows of a snapshot's node index; `whole` makes the core forget all others.
 pub(super) fn message(snapshot: &Snapshot, rows: &[Row], whole: bool) -> v1::RowTable {
-    let version = IndexVersion::of(snapshot);
+    let version = IndexVersion::new(snapshot);
     let change = |row: &Row| v1::RowName { row: row.0, node: snapshot.node_name(*row).to_owned() };
     v1::RowTable {
         epoch: version.epoch.0.get(),

@@ -64,7 +64,7 @@ impl NodeIndexStream {
             Some(update) => update,
             None => {
                 let (known, has_sent) = (self.known, self.has_sent);
-                let differs = |snapshot: &Snapshot| !has_sent || known != Some(IndexVersion::of(snapshot));
+                let differs = |snapshot: &Snapshot| !has_sent || known != Some(IndexVersion::new(snapshot));
                 let snapshot = tokio::select! {
                     () = self.readiness.drained() => return None,
                     () = self.place.dismissed() => return None,
@@ -77,7 +77,7 @@ impl NodeIndexStream {
         self.place.activity().touch();
         let (message, is_last) = update.next();
         if is_last {
-            self.known = Some(IndexVersion::of(&update.snapshot));
+            self.known = Some(IndexVersion::new(&update.snapshot));
             self.has_sent = true;
         } else {
             self.partial = Some(update);

@@ -192,7 +192,7 @@ impl Serving {
         tokio::select! {
             handshake = tls.accept(io) => match handshake {
                 Ok(io) => {
-                    let caller = Caller::Tcp { identity: Identity::of_client(&io) };
+                    let caller = Caller::Tcp { identity: Identity::from_connection(&io) };
                     self.serve(io, caller, place, unsent).await;
                 }
                 Err(error) => tracing::debug!(%error, "TLS handshake failed"),

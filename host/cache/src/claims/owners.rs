@@ -33,7 +33,7 @@ impl Owners {
     }
 
     /// The allocations in flight of a pod.
-    pub(super) fn of(&self, pod_uid: &str) -> &[Arc<str>] {
+    pub(super) fn for_pod(&self, pod_uid: &str) -> &[Arc<str>] {
         self.by_pod.get(pod_uid).map_or(&[], Vec::as_slice)
     }
 }

@@ -226,14 +226,14 @@ impl ClaimTable {
     /// Returns the devices held in flight for a pod; none where nothing is held.
     pub(crate) fn held_for(&self, pod_uid: &Arc<str>) -> Option<PodHolds> {
         let holds = |uid: &Arc<str>| Some((Arc::clone(uid), Arc::clone(self.shown.in_flight.get(uid)?)));
-        let held: Vec<_> = self.owners.of(pod_uid).iter().filter_map(holds).collect();
+        let held: Vec<_> = self.owners.for_pod(pod_uid).iter().filter_map(holds).collect();
         (!held.is_empty()).then(|| PodHolds { pod_uid: Arc::clone(pod_uid), held })
     }
 
     /// Gives up what is held in flight for a pod; none where nothing is.
     pub(crate) fn release_pod(&mut self, pod_uid: &str) -> Option<HoldChange> {
         let mut change: Option<HoldChange> = None;
-        for uid in self.owners.of(pod_uid).to_vec() {
+        for uid in self.owners.for_pod(pod_uid).to_vec() {
             let ended = self.release_in_flight(&uid).into_iter().flat_map(|ended| ended.released);
             change.get_or_insert_default().released.extend(ended);
         }

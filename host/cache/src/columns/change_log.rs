@@ -57,7 +57,7 @@ impl NodeInterface {
     ];
 
     /// The log of a moment.
-    pub fn of_moment(moment: Moment) -> Self {
+    pub fn for_moment(moment: Moment) -> Self {
         match moment {
             Moment::Created => Self::Age,
         }

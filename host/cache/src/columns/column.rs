@@ -41,20 +41,6 @@ impl<T: Clone> Column<T> {
         Self { state: Arc::new(State { chunks, len, flat: OnceLock::new() }) }
     }
 
-    /// A column of these values.
-    pub(crate) fn of(mut values: Vec<T>) -> Self {
-        let len = values.len();
-        let mut chunks = Vec::with_capacity(len.div_ceil(CHUNK_ROWS));
-        while values.len() > CHUNK_ROWS {
-            let rest = values.split_off(CHUNK_ROWS);
-            chunks.push(Arc::new(std::mem::replace(&mut values, rest)));
-        }
-        if !values.is_empty() {
-            chunks.push(Arc::new(values));
-        }
-        Self { state: Arc::new(State { chunks, len, flat: OnceLock::new() }) }
-    }
-
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.state.len
@@ -143,6 +129,21 @@ impl<T: Clone> Column<T> {
     }
 }
 
+impl<T: Clone> From<Vec<T>> for Column<T> {
+    fn from(mut values: Vec<T>) -> Self {
+        let len = values.len();
+        let mut chunks = Vec::with_capacity(len.div_ceil(CHUNK_ROWS));
+        while values.len() > CHUNK_ROWS {
+            let rest = values.split_off(CHUNK_ROWS);
+            chunks.push(Arc::new(std::mem::replace(&mut values, rest)));
+        }
+        if !values.is_empty() {
+            chunks.push(Arc::new(values));
+        }
+        Self { state: Arc::new(State { chunks, len, flat: OnceLock::new() }) }
+    }
+}
+
 impl<T: PartialEq> PartialEq for Column<T> {
     /// Chunks that both share cost one comparison.
     fn eq(&self, other: &Self) -> bool {
@@ -214,7 +215,7 @@ mod tests {
             (0..len).for_each(|_| pushed.push(7));
             pushed.push(8);
             assert_eq!(filled.flat(), pushed.flat(), "{len} rows");
-            let mut made = Column::of(vec![7; len]);
+            let mut made = Column::from(vec![7; len]);
             made.push(8);
             assert_eq!(made.flat(), pushed.flat(), "{len} rows");
         }

@@ -23,7 +23,7 @@ pub struct Drift {
 
 impl Drift {
     /// A pod that is counted on a node and must not be, or the other way round.
-    pub(crate) fn of_pod(node: &Arc<str>, pod: &PodRecord, held: &str, counted: &str) -> Self {
+    pub(crate) fn for_pod(node: &Arc<str>, pod: &PodRecord, held: &str, counted: &str) -> Self {
         let what = format!("pod {}/{}", pod.namespace, pod.name);
         Self { node: Some(Arc::clone(node)), what, held: held.to_owned(), counted: counted.to_owned() }
     }

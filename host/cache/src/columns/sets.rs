@@ -122,8 +122,8 @@ impl<T> Default for CodedColumn<T> {
 
 impl<T: Default + Eq + Hash> CodedColumn<T> {
     /// A column of these codes of these values.
-    pub(crate) fn of(codes: Vec<u32>, values: Vec<Arc<T>>) -> Self {
-        Self { codes: Column::of(codes), values: Column::of(values) }
+    pub(crate) fn new(codes: Vec<u32>, values: Vec<Arc<T>>) -> Self {
+        Self { codes: Column::from(codes), values: Column::from(values) }
     }
 
     /// The code per row.

@@ -65,7 +65,7 @@ impl KnownDevices {
         let model = Model { driver, traits, names: self.names.keep(names.into()), values: values.into() };
         let model = self.models.get(&model).unwrap_or_else(|| self.models.keep(Arc::new(model)));
         let device =
-            Device { id: self.next_device, name: self.texts.keep(record.name), model, own: OwnValues::of(&own) };
+            Device { id: self.next_device, name: self.texts.keep(record.name), model, own: OwnValues::encode(&own) };
         self.devices.get(&device).unwrap_or_else(|| {
             self.next_device = self.next_device.saturating_add(1);
             self.devices.keep(Arc::new(device))

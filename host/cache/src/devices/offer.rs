@@ -179,7 +179,7 @@ impl Offer {
 
     /// A pool of which no slice is missing: devices of the slices that are here, counters of all.
     fn complete(&self, here: &[(&Slice, &[Reaches])], all: &[&Slice]) -> Result<SeenPool, Invalid> {
-        let mut counters = Counters::of(all.iter().flat_map(|slice| slice.counter_sets.iter()))?;
+        let mut counters = Counters::try_new(all.iter().flat_map(|slice| slice.counter_sets.iter()))?;
         for device in all.iter().filter(|slice| slice.consumes).flat_map(|slice| slice.offered()) {
             let draws = counters.drawn(device)?;
             if self.uses.contains_key(&device.name) {
@@ -223,7 +223,7 @@ struct Counters<'a> {
 }
 
 impl<'a> Counters<'a> {
-    fn of(sets: impl Iterator<Item = &'a CounterSet>) -> Result<Self, Invalid> {
+    fn try_new(sets: impl Iterator<Item = &'a CounterSet>) -> Result<Self, Invalid> {
         let mut names = FxHashSet::default();
         let mut all: Vec<((&str, &str), i128)> = Vec::new();
         for set in sets {

@@ -9,7 +9,7 @@ pub(super) struct OwnValues(Box<str>);
 
 impl OwnValues {
     /// Encodes these values into one text.
-    pub(super) fn of(values: &[Attribute]) -> Self {
+    pub(super) fn encode(values: &[Attribute]) -> Self {
         let mut all = String::new();
         let mut add = |letter: char, text: &str| all.extend([&format!("{letter}{}:", text.len()), text]);
         for value in values {
@@ -81,7 +81,7 @@ mod tests {
             };
             let values: Vec<Attribute> = (0..5).map(&mut value).collect();
             let values = &values[..random.usize(..=5)];
-            let own = OwnValues::of(values);
+            let own = OwnValues::encode(values);
             assert!(own.iter().eq(values.iter().map(Attribute::borrowed)), "{values:?}");
             for place in 0..6 {
                 assert_eq!(own.get(place), values.get(place).map(Attribute::borrowed), "{values:?}");

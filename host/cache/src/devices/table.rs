@@ -240,7 +240,7 @@ impl DeviceTable {
     }
 
     fn offer(&self, name: &Arc<PoolName>, pool: &Pool) -> Offer {
-        Offer { name: Arc::clone(name), slices: Arc::clone(&pool.slices), uses: self.uses.of(name) }
+        Offer { name: Arc::clone(name), slices: Arc::clone(&pool.slices), uses: self.uses.in_pool(name) }
     }
 
     fn has_views(&self, pool: &Arc<PoolName>) -> bool {

@@ -32,7 +32,7 @@ struct Model {
 
 impl Model {
     fn views(&self) -> Views {
-        let held = Held::of(&self.results);
+        let held = Held::new(&self.results);
         self.nodes.iter().map(|(name, node)| (name.clone(), gather(&self.slices, &held, node))).collect()
     }
 
@@ -131,7 +131,7 @@ impl Model {
         let overlay = Overlay { nodes: vec![node.clone()], ..Overlay::default() };
         let overlaid = snapshot.with(writer.pods(), &overlay).unwrap();
         let mut expected = self.views();
-        expected.insert(name.to_owned(), gather(&self.slices, &Held::of(&self.results), &node));
+        expected.insert(name.to_owned(), gather(&self.slices, &Held::new(&self.results), &node));
         assert_eq!(views_of(&overlaid), expected);
     }
 }

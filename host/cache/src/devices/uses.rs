@@ -41,7 +41,7 @@ pub(super) struct DeviceUse {
 
 impl Uses {
     /// The devices of a pool that are in use.
-    pub(super) fn of(&self, pool: &PoolName) -> Arc<PoolUses> {
+    pub(super) fn in_pool(&self, pool: &PoolName) -> Arc<PoolUses> {
         self.by_pool.get(pool).map(Arc::clone).unwrap_or_default()
     }
 
@@ -81,7 +81,7 @@ impl Uses {
         let pools: BTreeSet<PoolName> = self.by_pool.keys().chain(counted.by_pool.keys()).cloned().collect();
         let mut found = Vec::new();
         for pool in pools {
-            let (before, uses) = (self.of(&pool), counted.of(&pool));
+            let (before, uses) = (self.in_pool(&pool), counted.in_pool(&pool));
             let devices = before.keys().chain(uses.keys().filter(|device| !before.contains_key(*device)));
             let differs = |device: &&Arc<str>| match (before.get(*device), uses.get(*device)) {
                 (Some(before), Some(uses)) => !before.is_same(uses),

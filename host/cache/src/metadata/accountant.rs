@@ -21,7 +21,7 @@ pub struct AccountedNode {
 
 impl AccountedNode {
     /// Selects the facts of a node that an accountant reads.
-    pub fn of(node: &NodeFacts) -> Self {
+    pub fn new(node: &NodeFacts) -> Self {
         Self { annotations: Arc::clone(&node.annotations), allocatable: node.allocatable.clone() }
     }
 }

@@ -40,7 +40,7 @@ pub fn node_selecting(node: &Node, selection: &Selection) -> NodeFacts {
         taints: node.spec.taints.clone(),
         features: features(&node.status.declared_features),
         conditions: conditions(&node.status.conditions),
-        moments: Moments::of(node),
+        moments: Moments::from_node(node),
         info: if selection.node_info { info(node) } else { Labels::default() },
         images: if selection.node_images { present_images(node) } else { Labels::default() },
         allocatable,
@@ -71,7 +71,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         requests: amounts(&requests::incoming(pod)),
         usage: amounts(&requests::existing(pod)),
         host_ports: host_ports(pod),
-        volumes: volumes::of_pod(pod),
+        volumes: volumes::compile(pod),
         controller: controller(pod).map(|(kind, name)| (kind, Arc::from(name))),
         spread: spec.topology_spread_constraints.clone(),
         affinity: spec.affinity.pod_affinity.required.clone(),
@@ -85,7 +85,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
-        claims: if selection.pod_claims { pod_claims::of_pod(pod).map(Arc::new) } else { None },
+        claims: if selection.pod_claims { pod_claims::compile(pod).map(Arc::new) } else { None },
         object: object(pod, selection),
     }
 }
@@ -95,7 +95,7 @@ fn object(pod: &Pod, selection: &Selection) -> Option<Arc<ObjectFacts>> {
     let owners = owners(pod).iter().filter(|_| selection.object_owners);
     let facts = ObjectFacts {
         owners: owners.map(|owner| (owner_facts(owner), owner.controller)).collect(),
-        containers: if selection.object_containers { amounts(&requests::of_containers(pod)) } else { Vec::new() },
+        containers: if selection.object_containers { amounts(&requests::container_requests(pod)) } else { Vec::new() },
     };
     (facts != ObjectFacts::default()).then(|| Arc::new(facts))
 }
@@ -201,7 +201,7 @@ pub(super) fn record_with(
 /// The controller whose selector claims the pod. Source: `DefaultSelector` in kube-scheduler's plugin helpers.
 pub(super) fn controller(pod: &Pod) -> Option<(Kind, &str)> {
     let owner = controlling(pod)?;
-    let kind = Kind::of(&owner.api_version, &owner.kind)?;
+    let kind = Kind::from_type_meta(&owner.api_version, &owner.kind)?;
     let selects = matches!(kind, Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet);
     selects.then_some((kind, owner.name.as_str()))
 }
@@ -221,7 +221,7 @@ fn ownership(pod: &Pod, own_schedulers: &[String]) -> Ownership {
     if pod.metadata.owner_references.iter().any(|owner| owner.kind == "Node") {
         return Ownership::ForeignStatic;
     }
-    Ownership::of(scheduler_name(pod), own_schedulers)
+    Ownership::for_scheduler(scheduler_name(pod), own_schedulers)
 }
 
 fn scheduler_name(pod: &Pod) -> &str {

@@ -127,7 +127,10 @@ pub fn resource_claim(claim: &ResourceClaim) -> ClaimRecord {
             config: Vec::new(),
         }),
         configurations: configurations(&spec.devices.config),
-        allocation: status.allocation.as_ref().map(|allocation| Arc::new(of_allocation(allocation, &status.devices))),
+        allocation: status
+            .allocation
+            .as_ref()
+            .map(|allocation| Arc::new(allocation_record(allocation, &status.devices))),
         reserved_for: status.reserved_for.iter().map(|consumer| text(&consumer.uid)).collect(),
     }
 }
@@ -140,7 +143,7 @@ fn configurations(written: &[DeviceConfiguration]) -> Configurations {
     (written.iter().map(bytes).sum::<usize>() <= CONFIGURATION_BYTES).then(|| written.into())
 }
 
-fn of_allocation(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]) -> AllocationRecord {
+fn allocation_record(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]) -> AllocationRecord {
     let results = &allocation.devices.results;
     AllocationRecord {
         held: results.iter().filter_map(Hold::compile).collect(),

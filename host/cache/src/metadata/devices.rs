@@ -20,9 +20,8 @@ pub struct Amount {
     pub units: i64,
 }
 
-impl Amount {
-    /// The amount of a quantity.
-    pub fn of(quantity: &Quantity) -> Self {
+impl From<&Quantity> for Amount {
+    fn from(quantity: &Quantity) -> Self {
         Self { nano_units: quantity.nano(), units: quantity.value_rounded_up() }
     }
 }
@@ -288,14 +287,14 @@ fn counters(counters: &nodesift_object::Map<device::Counter>) -> NanoAmounts {
 }
 
 fn device_capacity(name: &str, capacity: &device::Capacity) -> DeviceCapacity {
-    let amount = |quantity: &Option<Quantity>| quantity.as_ref().map(Amount::of);
+    let amount = |quantity: &Option<Quantity>| quantity.as_ref().map(Amount::from);
     let policy = capacity.request_policy.as_ref();
     DeviceCapacity {
         name: Arc::from(name),
-        value: Amount::of(&capacity.value.quantity),
+        value: Amount::from(&capacity.value.quantity),
         text: Arc::from(capacity.value.text.as_str()),
         default: policy.and_then(|policy| amount(&policy.default)),
-        valid_values: policy.map(|policy| policy.valid_values.iter().map(Amount::of).collect()).unwrap_or_default(),
+        valid_values: policy.map(|policy| policy.valid_values.iter().map(Amount::from).collect()).unwrap_or_default(),
         valid_range: policy.and_then(|policy| policy.valid_range.as_ref()).map(|range| AmountRange {
             min: amount(&range.min),
             max: amount(&range.max),
@@ -310,7 +309,7 @@ mod tests {
     use super::*;
 
     fn amount(text: &str) -> Amount {
-        Amount::of(&text.parse().unwrap())
+        Amount::from(&text.parse().unwrap())
     }
 
     #[test]

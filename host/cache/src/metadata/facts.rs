@@ -170,7 +170,7 @@ impl PodRecord {
     pub(crate) fn ownership_by(&self, own_schedulers: &[String]) -> Ownership {
         match self.ownership {
             Ownership::ForeignStatic => Ownership::ForeignStatic,
-            Ownership::Own | Ownership::Foreign => Ownership::of(&self.facts.scheduler_name, own_schedulers),
+            Ownership::Own | Ownership::Foreign => Ownership::for_scheduler(&self.facts.scheduler_name, own_schedulers),
         }
     }
 
@@ -210,7 +210,7 @@ pub enum Ownership {
 
 impl Ownership {
     /// Returns the ownership of the pods of a scheduler. `own_schedulers` are the schedulers of the policy.
-    pub(crate) fn of(scheduler_name: &str, own_schedulers: &[String]) -> Self {
+    pub(crate) fn for_scheduler(scheduler_name: &str, own_schedulers: &[String]) -> Self {
         if own_schedulers.iter().any(|own| own == scheduler_name) { Self::Own } else { Self::Foreign }
     }
 

@@ -38,7 +38,7 @@ pub struct Moments([i64; Moment::ALL.len()]);
 
 impl Moments {
     /// The moments that an object names.
-    pub fn of(node: &Node) -> Self {
+    pub fn from_node(node: &Node) -> Self {
         Self(Moment::ALL.map(|moment| moment.read(node).unwrap_or(NO_TIME)))
     }
 

@@ -49,7 +49,7 @@ struct NameTest {
 impl NodeSelectorTest {
     /// Prepares a selector. A term without requirements, or with one that is invalid, matches nothing.
     pub fn compile(selector: &NodeSelector) -> Self {
-        let error = errors::of_selector(selector).map(Arc::from);
+        let error = errors::selector_errors(selector).map(Arc::from);
         Self { terms: selector.node_selector_terms.iter().filter_map(Term::compile).collect(), error }
     }
 
@@ -78,7 +78,7 @@ impl Term {
     }
 
     fn add_label(&mut self, requirement: &Requirement) -> Option<()> {
-        if !errors::of_requirement(requirement).is_empty() {
+        if !errors::requirement_errors(requirement).is_empty() {
             return None;
         }
         match requirement.operator() {

@@ -69,7 +69,7 @@ pub struct ContainerResource {
 }
 
 /// Compiles the claims of a pod; none where it asks for no devices.
-pub(super) fn of_pod(pod: &Pod) -> Option<PodClaims> {
+pub(super) fn compile(pod: &Pod) -> Option<PodClaims> {
     let asked = requests::served_by_devices(pod);
     if asked.is_empty() && pod.spec.resource_claims.is_empty() {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn of_pod(pod: &Pod) -> Option<PodClaims> {
     let containers = containers.filter(|_| !resources.is_empty()).map(|(container, is_init)| ContainerResources {
         name: Arc::from(container.name.as_str()),
         is_short: is_init && container.restart_policy != RestartPolicy::Always,
-        resources: of_container(container, &resources),
+        resources: container_resources(container, &resources),
     });
     Some(PodClaims { named: named.collect(), containers: containers.collect(), resources })
 }
@@ -104,7 +104,7 @@ fn reference(pod: &Pod, entry: &PodResourceClaim) -> ClaimReference {
     }
 }
 
-fn of_container(container: &Container, resources: &[Arc<str>]) -> Arc<[ContainerResource]> {
+fn container_resources(container: &Container, resources: &[Arc<str>]) -> Arc<[ContainerResource]> {
     let numbered = (0..).zip(container.resources.requests.iter());
     let found = numbered.filter_map(|(key, (name, amount))| {
         let resource = resources.binary_search_by(|known| (**known).cmp(name)).ok()?;
@@ -139,7 +139,7 @@ mod tests {
             {"name":"e","resourceClaimName":null}]}"#;
         let status = r#"{"resourceClaimStatuses":[
             {"name":"b","resourceClaimName":"made"},{"name":"b"},{"name":"c","resourceClaimName":null}]}"#;
-        let claims = of_pod(&pod(spec, status)).unwrap();
+        let claims = compile(&pod(spec, status)).unwrap();
         let expected = [
             ("a", ClaimReference::Named("x".into())),
             ("b", ClaimReference::Made("made".into())),
@@ -150,7 +150,7 @@ mod tests {
         let expected = expected.map(|(name, claim)| PodClaim { name: name.into(), claim });
         assert_eq!(*claims.named, expected);
         assert!(claims.resources.is_empty() && claims.containers.is_empty());
-        assert_eq!(of_pod(&pod("{}", status)), None);
+        assert_eq!(compile(&pod("{}", status)), None);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             requests("c", r#"{"cpu":"0","b.io/gpu":"1500m","hugepages-2Mi":"2Mi","z.io/fpga":"1k"}"#),
             requests("", "{}"),
         );
-        let claims = of_pod(&pod(&spec, "{}")).unwrap();
+        let claims = compile(&pod(&spec, "{}")).unwrap();
         let resources = ["b.io/gpu", "deviceclass.resource.kubernetes.io/c", "z.io/fpga"].map(Arc::from);
         assert_eq!(*claims.resources, resources);
         let resource = |key: u32, resource: u32, count: i64| ContainerResource { key, resource, count };
@@ -179,7 +179,7 @@ mod tests {
             container("", false, &[]),
         ];
         assert_eq!(*claims.containers, expected);
-        assert_eq!(of_pod(&pod(r#"{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}"#, "{}")), None);
+        assert_eq!(compile(&pod(r#"{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}"#, "{}")), None);
     }
 
     #[test]

@@ -87,8 +87,8 @@ pub fn existing(pod: &Pod) -> Requests {
 
 /// The sums of `resources.requests` over `spec.containers` alone, of the resources that the scheduler counts; an amount below zero
 /// counts as zero.
-pub fn of_containers(pod: &Pod) -> Requests {
-    Requests::round(&effective::of_containers(pod), |name, amount| (name != PODS).then_some(amount.max(0)))
+pub fn container_requests(pod: &Pod) -> Requests {
+    Requests::round(&effective::container_requests(pod), |name, amount| (name != PODS).then_some(amount.max(0)))
 }
 
 /// The resources that a DeviceClass may serve, of those that an unplaced pod asks for; not those of which it asks for nothing.

@@ -64,13 +64,13 @@ impl Selection {
 
     /// The part that is compiled of nodes.
     #[must_use]
-    pub fn of_nodes(&self) -> Self {
+    pub fn for_nodes(&self) -> Self {
         Self { node_info: self.node_info, node_images: self.node_images, ..Self::annotations(&self.annotation_keys) }
     }
 
     /// The part that is compiled of pods.
     #[must_use]
-    pub fn of_pods(&self) -> Self {
+    pub fn for_pods(&self) -> Self {
         Self { node_info: false, node_images: false, config_maps: Arc::default(), ..self.clone() }
     }
 
@@ -90,7 +90,7 @@ impl Selection {
 
     /// Returns the part that selects ConfigMaps.
     #[must_use]
-    pub fn of_config_maps(&self) -> Self {
+    pub fn for_config_maps(&self) -> Self {
         Self { config_maps: Arc::clone(&self.config_maps), ..Self::default() }
     }
 }
@@ -123,8 +123,8 @@ mod tests {
         };
         let both = first.with(&second);
         assert!(both.covers(&first) && both.covers(&second) && !first.covers(&second) && !second.covers(&first));
-        assert_eq!(both.of_nodes().with(&both.of_pods()), both);
-        for one in [both.of_nodes(), both.of_pods()] {
+        assert_eq!(both.for_nodes().with(&both.for_pods()), both);
+        for one in [both.for_nodes(), both.for_pods()] {
             assert!(both.covers(&one) && !one.covers(&both));
             assert_eq!(one.annotation_keys, both.annotation_keys);
         }
@@ -139,6 +139,6 @@ mod tests {
                 "object-requests"
             ]
         );
-        assert_eq!(both.of_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
+        assert_eq!(both.for_nodes().interfaces().collect::<Vec<_>>(), ["node-info"]);
     }
 }

@@ -1,6 +1,6 @@
 //! A pod's volumes as compiled facts: claims, disks that conflict, in-tree volumes that a CSI driver attaches.
 //!
-//! Start with [`of_pod`]. How an in-tree volume is named to the CSI driver that replaces it is in [`in_tree`].
+//! Start with [`compile`]. How an in-tree volume is named to the CSI driver that replaces it is in [`in_tree`].
 
 pub mod in_tree;
 
@@ -72,7 +72,7 @@ impl PodVolume {
 }
 
 /// The volumes of a pod for which a predicate can reject a node, in order.
-pub(super) fn of_pod(pod: &Pod) -> Arc<[PodVolume]> {
+pub(super) fn compile(pod: &Pod) -> Arc<[PodVolume]> {
     pod.spec.volumes.iter().filter_map(volume).collect()
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     fn volumes(json: &str) -> Arc<[PodVolume]> {
         let pod = format!(r#"{{"metadata":{{"name":"p"}},"spec":{{"volumes":{json}}}}}"#);
-        of_pod(&serde_json::from_str(&pod).unwrap())
+        compile(&serde_json::from_str(&pod).unwrap())
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl EncodedNames {
 
     /// Encodes the names as elements of a JSON array, each with a comma before it.
     pub(super) fn json<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        Self::of(names, |name, bytes| {
+        Self::new(names, |name, bytes| {
             bytes.push(b',');
             // The names that an API server takes need no escapes; those of a file may.
             bytes.extend_from_slice(serde_json::Value::from(name).to_string().as_bytes());
@@ -30,7 +30,7 @@ impl EncodedNames {
     /// length.
     pub(super) fn protobuf<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         const LENGTH_DELIMITED: u8 = 2;
-        Self::of(names, |name, bytes| {
+        Self::new(names, |name, bytes| {
             bytes.push(Self::PROTOBUF_FIELD << 3 | LENGTH_DELIMITED);
             let mut length = name.len();
             loop {
@@ -46,7 +46,7 @@ impl EncodedNames {
         })
     }
 
-    fn of<'n>(names: impl Iterator<Item = &'n str>, encode: impl Fn(&str, &mut Vec<u8>)) -> Self {
+    fn new<'n>(names: impl Iterator<Item = &'n str>, encode: impl Fn(&str, &mut Vec<u8>)) -> Self {
         let mut encoded = Self::default();
         for name in names {
             encode(name, &mut encoded.bytes);

@@ -58,7 +58,7 @@ impl NamedSums {
                 }
             }
         }
-        columns.extend(missing.into_iter().map(|(name, cells)| (name, Column::of(cells))));
+        columns.extend(missing.into_iter().map(|(name, cells)| (name, Column::from(cells))));
         self.columns = Arc::new(columns);
         true
     }
@@ -199,7 +199,7 @@ impl NamedSumsStrip {
 
     /// Returns the sums of all rows so far.
     pub(crate) fn finish(self) -> NamedSums {
-        let columns = self.columns.into_iter().map(|(name, column)| (name, Column::of(column.rows))).collect();
+        let columns = self.columns.into_iter().map(|(name, column)| (name, Column::from(column.rows))).collect();
         NamedSums { columns: Arc::new(columns), own: Column::filled(self.rows, &self.own) }
     }
 }

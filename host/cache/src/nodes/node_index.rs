@@ -66,7 +66,7 @@ struct NameOrder {
 }
 
 impl NameOrder {
-    fn of(nodes: &FxHashMap<Arc<str>, Row>, names: &Column<Arc<str>>) -> Self {
+    fn new(nodes: &FxHashMap<Arc<str>, Row>, names: &Column<Arc<str>>) -> Self {
         let mut named: Vec<(&Arc<str>, Row)> = nodes.iter().map(|(name, row)| (name, *row)).collect();
         named.sort_unstable();
         let mut ranks = vec![0; names.len()];
@@ -127,7 +127,7 @@ impl NodeIndex {
 
     /// All names, in their order.
     pub(crate) fn node_names(&self) -> &NodeNames {
-        self.order.get_or_init(|| NodeNames(Arc::new(NameOrder::of(&self.rows, &self.names))))
+        self.order.get_or_init(|| NodeNames(Arc::new(NameOrder::new(&self.rows, &self.names))))
     }
 
     /// Appends a row for a node of this name, and returns it.

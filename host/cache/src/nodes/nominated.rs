@@ -24,8 +24,8 @@ struct State {
 
 impl Nominated {
     /// The pods of a node.
-    pub(crate) fn of(&self, node: &str) -> &[Arc<PodRecord>] {
-        self.state.of(node)
+    pub(crate) fn for_node(&self, node: &str) -> &[Arc<PodRecord>] {
+        self.state.for_node(node)
     }
 
     /// Nodes with their pods; each node has at least one.
@@ -41,7 +41,7 @@ impl Nominated {
     /// Whether this very record is where its pod is nominated; true for a pod that is nominated nowhere.
     pub(crate) fn holds(&self, pod: &Arc<PodRecord>) -> bool {
         let Some(node) = node_of(pod) else { return true };
-        self.of(node).iter().any(|known| Arc::ptr_eq(known, pod))
+        self.for_node(node).iter().any(|known| Arc::ptr_eq(known, pod))
     }
 
     /// Replaces an earlier state of a pod that is nominated for the same node; false where that state is not there. A pod
@@ -73,8 +73,8 @@ impl Nominated {
     pub(crate) fn apply(&mut self, delta: Delta, pod: &Arc<PodRecord>) {
         let Some(node) = node_of(pod) else { return };
         let state = Arc::make_mut(&mut self.state);
-        let before = state.of(node).len();
-        let others = state.of(node).iter().filter(|known| known.uid != pod.uid).cloned();
+        let before = state.for_node(node).len();
+        let others = state.for_node(node).iter().filter(|known| known.uid != pod.uid).cloned();
         let pods: Arc<[_]> = others.chain((delta == Delta::Add).then(|| Arc::clone(pod))).collect();
         let only_added = pods.len() > before;
         state.set(node, pods);
@@ -87,7 +87,7 @@ impl Nominated {
 }
 
 impl State {
-    fn of(&self, node: &str) -> &[Arc<PodRecord>] {
+    fn for_node(&self, node: &str) -> &[Arc<PodRecord>] {
         self.by_node.get(node).map_or(&[], |pods| pods)
     }
 

@@ -132,6 +132,11 @@ impl PodSlotsStrip {
     /// Returns the numbers of all rows so far.
     pub(crate) fn finish(self) -> PodSlots {
         let limit = Column::filled(self.used.len(), &self.limit);
-        PodSlots { used: Column::of(self.used), foreign: Column::of(self.foreign), limit, free: Column::of(self.free) }
+        PodSlots {
+            used: Column::from(self.used),
+            foreign: Column::from(self.foreign),
+            limit,
+            free: Column::from(self.free),
+        }
     }
 }

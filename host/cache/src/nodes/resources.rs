@@ -254,7 +254,7 @@ impl Resources {
         rows.dedup();
         for row in rows {
             let pods =
-                self.unadvertised.of_row(row).iter().filter(|pod| self.uses_unadvertised(pod)).cloned().collect();
+                self.unadvertised.pods_in_row(row).iter().filter(|pod| self.uses_unadvertised(pod)).cloned().collect();
             self.unadvertised.set(row, pods);
         }
     }
@@ -349,7 +349,7 @@ impl Resources {
         let counted: Vec<&Arc<PodRecord>> = pods.iter().filter(|pod| self.uses_unadvertised(pod)).collect();
         let what = || "pods with unadvertised resources".to_owned();
         // With what they use: a change of amounts that was interrupted leaves the same pods.
-        if report.differs(what, &usages_of(self.unadvertised.of_row(row)), &usages_of(counted.iter().copied())) {
+        if report.differs(what, &usages_of(self.unadvertised.pods_in_row(row)), &usages_of(counted.iter().copied())) {
             let counted = counted.into_iter().cloned().collect();
             self.unadvertised.set(row, counted);
         }
@@ -365,7 +365,7 @@ impl Resources {
     /// Breaks the list of pods with unadvertised resources of a row, as a defect could; `pods` are those of the node.
     #[cfg(debug_assertions)]
     pub(crate) fn corrupt_unadvertised(&mut self, row: Row, pods: Vec<Arc<PodRecord>>) {
-        let wrong = if self.unadvertised.of_row(row).is_empty() { pods } else { Vec::new() };
+        let wrong = if self.unadvertised.pods_in_row(row).is_empty() { pods } else { Vec::new() };
         self.unadvertised.set(row, wrong.into());
     }
 }

@@ -23,8 +23,8 @@ pub(super) struct Unadvertised {
 
 impl Unadvertised {
     /// The pods of these rows.
-    pub(super) fn of(rows: Vec<Pods>) -> Self {
-        Self { pods: rows.iter().map(|pods| pods.len()).sum(), rows: Column::of(rows) }
+    pub(super) fn new(rows: Vec<Pods>) -> Self {
+        Self { pods: rows.iter().map(|pods| pods.len()).sum(), rows: Column::from(rows) }
     }
 
     /// How many rows there are.
@@ -39,19 +39,19 @@ impl Unadvertised {
     }
 
     /// The pods of a row.
-    pub(super) fn of_row(&self, row: Row) -> &[Arc<PodRecord>] {
+    pub(super) fn pods_in_row(&self, row: Row) -> &[Arc<PodRecord>] {
         self.rows.get(row).map_or(&[], |pods| pods)
     }
 
     /// Replaces the pods of a row.
     pub(super) fn set(&mut self, row: Row, pods: Pods) {
-        self.pods = self.pods + pods.len() - self.of_row(row).len();
+        self.pods = self.pods + pods.len() - self.pods_in_row(row).len();
         self.rows.set(row, pods);
     }
 
     /// Adds a pod to a row, in the place of any other state of it, or removes it.
     pub(super) fn apply(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
-        let others = self.of_row(row).iter().filter(|known| known.uid != pod.uid).cloned();
+        let others = self.pods_in_row(row).iter().filter(|known| known.uid != pod.uid).cloned();
         let pods = others.chain((delta == Delta::Add).then(|| Arc::clone(pod))).collect();
         self.set(row, pods);
     }

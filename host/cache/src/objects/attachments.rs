@@ -86,7 +86,7 @@ pub fn resolve(
     registered: bool,
     binding: Binding,
 ) -> Result<Vec<CsiVolume>, Obstacle> {
-    let mut found = Distinct::of(volumes.len());
+    let mut found = Distinct::for_at_most(volumes.len());
     for volume in volumes {
         let wanted = match volume.claim_name(owner.name) {
             Some(name) => match claim(storage, owner, volume, &name, binding)? {
@@ -118,7 +118,7 @@ struct Distinct<T> {
 
 impl<T: Clone + Eq + Hash> Distinct<T> {
     /// Returns an empty list for `count` values at most. A pod may list tens of thousands of volumes; most list a few.
-    fn of(count: usize) -> Self {
+    fn for_at_most(count: usize) -> Self {
         Self { values: Vec::new(), known: (count > FEW_VOLUMES).then(HashSet::new) }
     }
 
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn of_many_values_each_is_compared_with_few() {
         const VALUES: usize = 16_000;
-        let mut distinct = Distinct::of(2 * VALUES);
+        let mut distinct = Distinct::for_at_most(2 * VALUES);
         (0..2 * VALUES).for_each(|number| distinct.add(Counting(number / 2)));
         assert!(distinct.values.iter().map(|value| value.0).eq(0..VALUES));
         // Each with its equal, and with those of the same hash.

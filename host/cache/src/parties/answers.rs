@@ -23,7 +23,7 @@ pub struct PartyAnswers {
 
 impl PartyAnswers {
     /// Returns the answers of a party about a subject; `None` where there are none.
-    pub fn of(&self, party: &Arc<str>, subject: &Subject) -> Option<&Arc<NodeAnswers>> {
+    pub fn get(&self, party: &Arc<str>, subject: &Subject) -> Option<&Arc<NodeAnswers>> {
         self.answers.get(&(Arc::clone(party), subject.clone()))
     }
 }
@@ -138,18 +138,18 @@ mod tests {
         assert_eq!(set(&mut table, &pod, &said), (true, vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(set(&mut table, &pod, &said), (true, Vec::new()), "said again");
         let shown = table.shown().clone();
-        let answers = shown.of(&text("p"), &pod).unwrap();
+        let answers = shown.get(&text("p"), &pod).unwrap();
         assert_eq!(answers.get("a"), Some(&no("full")));
         assert_eq!(answers.len(), 2);
-        assert!(shown.of(&text("p"), &other).is_none() && shown.of(&text("q"), &pod).is_none());
+        assert!(shown.get(&text("p"), &other).is_none() && shown.get(&text("q"), &pod).is_none());
 
         assert_eq!(set(&mut table, &pod, &[("a", no("broken"))]).1, ["a"]);
-        assert_eq!(table.shown().of(&text("p"), &pod).unwrap().get("a"), Some(&no("broken")));
+        assert_eq!(table.shown().get(&text("p"), &pod).unwrap().get("a"), Some(&no("broken")));
         assert_eq!(answers.get("a"), Some(&no("full")), "an old snapshot never changes");
 
         let forgotten = [("a", Suitability::Unknown), ("b", Suitability::Unknown)];
         assert_eq!(set(&mut table, &pod, &forgotten), (true, vec!["a".to_owned(), "b".to_owned()]));
-        assert!(table.shown().of(&text("p"), &pod).is_none());
+        assert!(table.shown().get(&text("p"), &pod).is_none());
         assert_eq!(table.bytes(), 0);
     }
 
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(set(&mut table, &pod, &[("c", Suitability::Suitable)]), (false, vec!["c".to_owned()]));
         // What was said before does not stand either, since it has been taken back.
         assert_eq!(set(&mut table, &pod, &[("a", no(&format!("{reason}x")))]), (false, vec!["a".to_owned()]));
-        assert!(!table.shown().of(&text("p"), &pod).unwrap().contains_key("a"));
+        assert!(!table.shown().get(&text("p"), &pod).unwrap().contains_key("a"));
         assert!(set(&mut table, &pod, &[("c", Suitability::Suitable)]).0);
         assert_eq!(table.bytes(), PARTY_SHARE_BYTES / 2 + PARTY_ANSWER_BYTES);
     }

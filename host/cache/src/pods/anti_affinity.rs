@@ -58,7 +58,7 @@ impl AntiAffinity {
 
     /// Forgets the terms of a row.
     fn clear(&mut self, row: Row) {
-        for (term, held) in self.of_row(row) {
+        for (term, held) in self.terms_in_row(row) {
             (0..held).for_each(|_| self.apply_term(Delta::Remove, row, &term));
         }
     }
@@ -88,7 +88,7 @@ impl AntiAffinity {
             None if delta == Delta::Remove => return,
             None => {
                 let term = Arc::new(term.clone());
-                for heading in headings::of_term(&term) {
+                for heading in headings::term_headings(&term) {
                     self.filed.insert(heading, Arc::clone(&term), ());
                 }
                 self.carriers.insert(number, term, Arc::new(vec![(row, 1)]));
@@ -97,7 +97,7 @@ impl AntiAffinity {
         };
         if is_gone {
             self.carriers.remove(number, term);
-            for heading in headings::of_term(term) {
+            for heading in headings::term_headings(term) {
                 self.filed.remove(heading, term);
             }
         }
@@ -135,7 +135,7 @@ impl AntiAffinity {
         let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
         let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
         let mut candidates = Vec::new();
-        for heading in headings::of_pod(namespace, namespace_labels, labels, next) {
+        for heading in headings::pod_headings(namespace, namespace_labels, labels, next) {
             self.collect(heading, nodes, &mut candidates);
         }
         candidates
@@ -178,7 +178,7 @@ impl AntiAffinity {
             self.repair_term(row, term, (held, *counted), report);
         }
         if total != Some(found) {
-            for (term, held) in self.of_row(row) {
+            for (term, held) in self.terms_in_row(row) {
                 if !counted.contains_key(&*term) {
                     self.repair_term(row, &term, (held, 0), report);
                 }
@@ -203,7 +203,7 @@ impl AntiAffinity {
     }
 
     /// Returns the terms of the pods on a row, each with how many of their terms are this one, by a look at every term.
-    fn of_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
+    fn terms_in_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
         let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value, row)));
         held.filter(|(_, held)| *held > 0).map(|(term, held)| (Arc::clone(term), held)).collect()
     }

@@ -22,7 +22,7 @@ pub struct PodClass {
 
 impl PodClass {
     /// The class of a pod.
-    pub(crate) fn of(pod: &PodRecord) -> Self {
+    pub(crate) fn new(pod: &PodRecord) -> Self {
         Self {
             namespace: Arc::clone(&pod.namespace),
             labels: Arc::clone(&pod.facts.labels),
@@ -72,7 +72,7 @@ impl Population {
     }
 
     /// The codes of the pods on a row, one per pod.
-    pub(crate) fn of_row(&self, row: Row) -> Arc<Vec<PodCode>> {
+    pub(crate) fn codes_in_row(&self, row: Row) -> Arc<Vec<PodCode>> {
         self.rows.get(row).map(Arc::clone).unwrap_or_default()
     }
 

@@ -1,5 +1,5 @@
 //! Pods on nodes by their controller, so that the pods of one controller are found without looking at others. Empty where no
-//! policy reads controllers: a pod then has none. Start at [`Controllers::of`].
+//! policy reads controllers: a pod then has none. Start at [`Controllers::get`].
 
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl ControlledPods {
         self.running.saturating_add(self.terminating)
     }
 
-    fn of(&mut self, terminating: bool) -> &mut u32 {
+    fn count_mut(&mut self, terminating: bool) -> &mut u32 {
         if terminating { &mut self.terminating } else { &mut self.running }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) struct Controllers {
 
 impl Controllers {
     /// The pods of a controller in a namespace.
-    pub(crate) fn of(&self, namespace: &Arc<str>, uid: &Arc<str>) -> ControllerRows {
+    pub(crate) fn get(&self, namespace: &Arc<str>, uid: &Arc<str>) -> ControllerRows {
         let key = (Arc::clone(namespace), Arc::clone(uid));
         self.shards.get(shard_of(&key)).and_then(|shard| shard.get(&key)).map(Arc::clone).unwrap_or_default()
     }
@@ -90,7 +90,7 @@ impl Controllers {
 
     /// Forgets the pods of a row.
     fn clear(&mut self, row: Row) {
-        for (key, ControlledPods { running, terminating, .. }) in self.of_row(row) {
+        for (key, ControlledPods { running, terminating, .. }) in self.pods_in_row(row) {
             (0..running).for_each(|_| self.change(Delta::Remove, row, &key, false));
             (0..terminating).for_each(|_| self.change(Delta::Remove, row, &key, true));
         }
@@ -112,7 +112,7 @@ impl Controllers {
             (Ok(at), _) => {
                 if let Some(pods) = rows.get_mut(at) {
                     let before = pods.total();
-                    delta.apply_to(pods.of(terminating));
+                    delta.apply_to(pods.count_mut(terminating));
                     is_changed = pods.total() != before;
                     if pods.running == 0 && pods.terminating == 0 {
                         rows.remove(at);
@@ -121,7 +121,7 @@ impl Controllers {
             }
             (Err(at), Delta::Add) => {
                 let mut pods = ControlledPods::none(row);
-                delta.apply_to(pods.of(terminating));
+                delta.apply_to(pods.count_mut(terminating));
                 rows.insert(at, pods);
                 is_changed = true;
             }
@@ -142,7 +142,7 @@ impl Controllers {
         for pod in pods {
             if let Some(key) = key_of(pod) {
                 let pods = counted.entry(key).or_insert_with(|| ControlledPods::none(row));
-                Delta::Add.apply_to(pods.of(pod.terminating));
+                Delta::Add.apply_to(pods.count_mut(pod.terminating));
             }
         }
         let (total, mut found) = (self.totals.get(row).copied(), 0_u32);
@@ -152,7 +152,7 @@ impl Controllers {
             self.repair_controller(key, held, *counted, report);
         }
         if total != Some(found) {
-            for (key, held) in self.of_row(row) {
+            for (key, held) in self.pods_in_row(row) {
                 if !counted.contains_key(&key) {
                     self.repair_controller(&key, held, ControlledPods::none(row), report);
                 }
@@ -186,7 +186,7 @@ impl Controllers {
     }
 
     /// Returns the pods recorded in a row by controller, by a look at every controller.
-    fn of_row(&self, row: Row) -> Vec<(Key, ControlledPods)> {
+    fn pods_in_row(&self, row: Row) -> Vec<(Key, ControlledPods)> {
         let all = self.shards.iter().flat_map(|shard| shard.iter());
         all.filter_map(|(key, rows)| Some((key.clone(), in_row(rows, row)?))).collect()
     }
@@ -285,7 +285,7 @@ mod tests {
                         })
                         .filter(|pods| pods.running + pods.terminating > 0)
                         .collect();
-                    assert_eq!(*controllers.of(&text(namespace), &uid), expected);
+                    assert_eq!(*controllers.get(&text(namespace), &uid), expected);
                 }
             }
         }
@@ -297,7 +297,7 @@ mod tests {
     /// All that is held of four rows.
     fn held(controllers: &Controllers) -> Vec<RowPods> {
         let of_row = |row: Row| {
-            let pods = controllers.of_row(row).into_iter();
+            let pods = controllers.pods_in_row(row).into_iter();
             let mut pods: Vec<_> = pods.map(|(key, pods)| (key, pods.running, pods.terminating)).collect();
             pods.sort();
             (pods, controllers.totals.get(row).copied())

@@ -51,7 +51,7 @@ pub(crate) struct PodChange {
 impl PodChange {
     /// The change of a pod that comes to a row, or leaves it.
     pub(crate) fn new(delta: Delta, row: Row, pod: &Arc<PodRecord>) -> Self {
-        Self { delta, row, class: PodClass::of(pod), pod: Arc::clone(pod) }
+        Self { delta, row, class: PodClass::new(pod), pod: Arc::clone(pod) }
     }
 }
 
@@ -189,7 +189,7 @@ impl Counts {
 
     /// Adds a pod to a row, or removes it. A pod that was not added removes nothing.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord, population: &mut Population) {
-        let (class, usage) = (PodClass::of(pod), pod.usage());
+        let (class, usage) = (PodClass::new(pod), pod.usage());
         match delta {
             Delta::Add => {
                 let code = self.acquire(class, usage, population.namespaces());
@@ -212,7 +212,7 @@ impl Counts {
     /// Pods of a row use something else than before. How many pods there are of a class stays the same.
     pub(crate) fn change_usages(&mut self, row: Row, changes: &[AmountsChange], population: &mut Population) {
         for AmountsChange { earlier, pod } in changes.iter().filter(|change| change.changes_usage()) {
-            let (class, usage) = (self.classes.code(&PodClass::of(pod)), self.usages.code(earlier.usage()));
+            let (class, usage) = (self.classes.code(&PodClass::new(pod)), self.usages.code(earlier.usage()));
             let (Some(class), Some(usage)) = (class, usage) else { continue };
             let next = PodCode { class, usage: self.usages.acquire_clone(pod.usage()) };
             if population.replace(row, PodCode { class, usage }, next) {
@@ -272,7 +272,7 @@ impl Counts {
         report: &mut DriftReport,
     ) {
         let known = |pod: &Arc<PodRecord>| PodCode {
-            class: self.classes.code(&PodClass::of(pod)).unwrap_or(u32::MAX),
+            class: self.classes.code(&PodClass::new(pod)).unwrap_or(u32::MAX),
             usage: self.usages.code(pod.usage()).unwrap_or(u32::MAX),
         };
         let sorted = |mut codes: Vec<PodCode>| {
@@ -280,9 +280,10 @@ impl Counts {
             codes
         };
         let mut codes: Vec<PodCode> = pods.iter().map(known).collect();
-        let held = population.of_row(row);
+        let held = population.codes_in_row(row);
         if report.differs(|| "classes of pods".to_owned(), &sorted((*held).clone()), &sorted(codes.clone())) {
-            let acquired = |pod: &Arc<PodRecord>| self.acquire(PodClass::of(pod), pod.usage(), population.namespaces());
+            let acquired =
+                |pod: &Arc<PodRecord>| self.acquire(PodClass::new(pod), pod.usage(), population.namespaces());
             codes = pods.iter().map(acquired).collect();
             held.iter().for_each(|code| self.release(*code));
             population.set(row, codes.clone());

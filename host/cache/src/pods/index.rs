@@ -80,7 +80,7 @@ impl PodIndex {
     }
 
     /// All pods that are on a node or nominated for it, whether the node is known or not. Looks through all pods.
-    pub(crate) fn of_node(&self, node: &str) -> Vec<Arc<PodRecord>> {
+    pub(crate) fn for_node(&self, node: &str) -> Vec<Arc<PodRecord>> {
         self.all_with(|pod| pod.bound_or_nominated_node().is_some_and(|known| **known == *node))
     }
 

@@ -263,7 +263,7 @@ impl Snapshot {
 
     /// Pending pods nominated for the node of this name, in no order.
     pub fn nominated(&self, node: &str) -> &[Arc<PodRecord>] {
-        self.published.nominated.of(node)
+        self.published.nominated.for_node(node)
     }
 
     /// Nodes for which pending pods are nominated, with these pods; some of the nodes may not exist.
@@ -353,12 +353,12 @@ impl Snapshot {
 
     /// The pods on nodes in a namespace that have this controller; none where no policy reads controllers.
     pub fn controlled(&self, namespace: &Arc<str>, uid: &Arc<str>) -> ControllerRows {
-        self.published.nodes.controllers().of(namespace, uid)
+        self.published.nodes.controllers().get(namespace, uid)
     }
 
     /// Whether a count of pods includes a pod, if it is on a node.
     pub fn counts(&self, key: &CountKey, pod: &PodRecord) -> bool {
-        key.matches(&PodClass::of(pod), self.namespaces())
+        key.matches(&PodClass::new(pod), self.namespaces())
     }
 
     /// Whether required anti-affinity of a pod, if it were on a node, excludes another pod.

@@ -90,7 +90,7 @@ impl<'a> Strip<'a> {
     }
 
     fn table(self, nodes: &NodeTable, row: Row, rows: usize) -> NodeTable {
-        let ports = CodedColumn::of(self.port_codes, self.port_sets);
+        let ports = CodedColumn::new(self.port_codes, self.port_sets);
         let amounts = (self.resources.finish(), self.named_sums.finish());
         nodes.strip(row, rows, amounts, self.slots.finish(), ports)
     }

@@ -66,7 +66,7 @@ impl Accounts {
     }
 
     /// Returns a pod with the account by which it counts. `earlier` gives the pod as it counts so far.
-    fn of<'a>(
+    fn attach_account<'a>(
         &self,
         pod: &'a Arc<PodRecord>,
         earlier: impl FnOnce() -> Option<Arc<PodRecord>>,
@@ -87,7 +87,7 @@ impl Accounts {
     }
 
     /// The accounts of pods that count, in their order.
-    pub(super) fn of_counted(&self, pods: &[Arc<PodRecord>]) -> Vec<Option<Arc<Account>>> {
+    pub(super) fn pod_accounts(&self, pods: &[Arc<PodRecord>]) -> Vec<Option<Arc<Account>>> {
         let Some(accountant) = self.current.get() else { return vec![None; pods.len()] };
         let said = accountant.pods(&pods.iter().map(|pod| &pod.facts).collect::<Vec<_>>());
         let account =
@@ -97,7 +97,7 @@ impl Accounts {
 
     /// Returns the sums that a node adds. `earlier` is what it adds so far. The error has the sums that count instead, and the reason why
     /// its own are not known.
-    fn of_node(&self, node: &AccountedNode, earlier: Option<&Sums>) -> Result<Sums, (Sums, Arc<str>)> {
+    fn node_sums(&self, node: &AccountedNode, earlier: Option<&Sums>) -> Result<Sums, (Sums, Arc<str>)> {
         let Some(accountant) = self.current.get() else { return Ok(Sums::default()) };
         let said = accountant.nodes(std::slice::from_ref(node)).pop().unwrap_or_else(|| Ok(Sums::default()));
         said.map_err(|text| (earlier.filter(|_| accountant.keeps_last()).cloned().unwrap_or_default(), text))
@@ -143,14 +143,14 @@ impl Writer {
 impl Writer {
     /// Returns a pod as it counts: with what the accountant says that it takes.
     pub(super) fn as_counted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
-        self.accounts.of(pod, || self.pods.by_uid(&pod.uid))
+        self.accounts.attach_account(pod, || self.pods.by_uid(&pod.uid))
     }
 
     /// Accounts for assumed pods as the watch shows them, for one or all.
     pub(super) fn account_for_shown(&mut self, uid: Option<&str>) {
         let (accounts, pods) = (&self.accounts, &self.pods);
         self.assumed.recount_shown(|shown| match uid.is_none_or(|uid| *shown.uid == *uid) {
-            true => Some(accounts.of(shown, || pods.by_uid(&shown.uid)).into_owned()),
+            true => Some(accounts.attach_account(shown, || pods.by_uid(&shown.uid)).into_owned()),
             false => None,
         });
     }
@@ -206,20 +206,20 @@ impl Writer {
     fn accounted_node(&self, row: Row) -> Option<(Arc<str>, AccountedNode)> {
         let name = Arc::clone(self.nodes.index().name(row)?);
         let annotations = self.nodes.annotations().rows().get(row).cloned().unwrap_or_default();
-        let allocatable = self.advertised.of(&name).to_vec();
+        let allocatable = self.advertised.get(&name).to_vec();
         Some((name, AccountedNode { annotations, allocatable }))
     }
 
     /// Returns the sums that the node of a row adds, and notes whether they are known.
     pub(super) fn sums_of(&mut self, node: &NodeFacts, row: Row) -> Sums {
         match self.accounts.is_decided {
-            true => self.node_sums(&node.name, &AccountedNode::of(node), row),
+            true => self.node_sums(&node.name, &AccountedNode::new(node), row),
             false => Arc::clone(&node.sums),
         }
     }
 
     fn node_sums(&mut self, name: &Arc<str>, node: &AccountedNode, row: Row) -> Sums {
-        match self.accounts.of_node(node, self.nodes.named_sums().own(row)) {
+        match self.accounts.node_sums(node, self.nodes.named_sums().own(row)) {
             Ok(sums) => {
                 self.accounts.forget_node(name);
                 sums
@@ -237,7 +237,7 @@ impl Writer {
         if !self.accounts.is_decided {
             return held == Some(&node.sums);
         }
-        let said = self.accounts.of_node(&AccountedNode::of(node), held);
+        let said = self.accounts.node_sums(&AccountedNode::new(node), held);
         let is_known = !self.accounts.unknown.nodes.contains_key(&node.name);
         said.is_ok() == is_known && held == Some(&said.unwrap_or_else(|(sums, _)| sums))
     }

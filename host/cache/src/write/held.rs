@@ -9,7 +9,7 @@ impl Writer {
     /// Whether this is what is held of a node.
     pub(super) fn holds_node(&self, node: &NodeFacts) -> bool {
         let Some(row) = self.nodes.row(&node.name) else { return false };
-        self.advertised.of(&node.name) == node.allocatable.as_slice()
+        self.advertised.get(&node.name) == node.allocatable.as_slice()
             && self.nodes.holds(row, node, &self.dictionaries)
             && self.holds_sums(node, row)
     }

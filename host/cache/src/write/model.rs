@@ -300,7 +300,7 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
 fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
     let mut all = view.clone();
     let moments = std::mem::take(&mut all.moments);
-    let moments = moments.into_iter().filter(|(moment, _)| NodeInterface::of_moment(*moment) == interface).collect();
+    let moments = moments.into_iter().filter(|(moment, _)| NodeInterface::for_moment(*moment) == interface).collect();
     let part = match interface {
         NodeInterface::Identity => {
             NodeView { labels: BTreeMap::from([("name".to_owned(), name.to_owned())]), ..NodeView::default() }

@@ -110,7 +110,7 @@ impl Writer {
             self.record(NodeInterface::Images, row);
         }
         for moment in self.nodes.set_moments(row, &node.moments) {
-            self.record(NodeInterface::of_moment(moment), row);
+            self.record(NodeInterface::for_moment(moment), row);
         }
     }
 

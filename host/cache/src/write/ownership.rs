@@ -25,7 +25,7 @@ impl OwnSchedulers {
     }
 
     /// A pod as it counts.
-    pub(super) fn of<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
+    pub(super) fn classify<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
         let Some(names) = &self.names else { return Cow::Borrowed(pod) };
         let ownership = pod.ownership_by(names);
         if ownership == pod.ownership { Cow::Borrowed(pod) } else { Cow::Owned(Arc::new(pod.owned(ownership))) }
@@ -66,7 +66,7 @@ mod tests {
         let scheduler_name = text(SCHEDULERS[random.usize(0..3)]);
         let ownership = match pod.ownership {
             Ownership::ForeignStatic => Ownership::ForeignStatic,
-            _ => Ownership::of(&scheduler_name, &["a".to_owned()]),
+            _ => Ownership::for_scheduler(&scheduler_name, &["a".to_owned()]),
         };
         let facts = Arc::new(PodFacts { scheduler_name, ..(*pod.facts).clone() });
         PodRecord { uid: text(name), ownership, facts, ..pod }

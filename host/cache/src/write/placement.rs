@@ -156,7 +156,7 @@ impl Writer {
 
     /// Adds a pod as it is to count, or replaces what counts of it.
     pub(super) fn put_pod(&mut self, pod: &Arc<PodRecord>) {
-        let pod: &Arc<PodRecord> = &self.ownership.of(pod);
+        let pod: &Arc<PodRecord> = &self.ownership.classify(pod);
         self.note_pod(pod);
         // Whatever it changes, the next snapshot is of this generation or a later one.
         let since = self.generation.next();

@@ -40,7 +40,7 @@ impl Writer {
     /// [`Self::put_pod`] of each, since nothing but accounts is another.
     fn recount_accounts_on(&mut self, node: &Arc<str>) -> usize {
         let mut pods = self.placement.on(node).to_vec();
-        let accounts = self.accounts.of_counted(&pods);
+        let accounts = self.accounts.pod_accounts(&pods);
         let mut changes: Vec<AmountsChange> = Vec::new();
         for (pod, account) in pods.iter_mut().zip(accounts) {
             if account != pod.account {

@@ -20,7 +20,7 @@ impl Writer {
         let advertised = &self.advertised;
         self.nodes.repair(
             row,
-            advertised.of(&node),
+            advertised.get(&node),
             |resource| advertised.advertisers(resource),
             &pods,
             (&mut self.dictionaries, &mut self.counts),
@@ -42,7 +42,7 @@ impl Writer {
             if !self.pods.holds(pod) || self.placement.holds(pod) {
                 continue;
             }
-            found.push(Drift::of_pod(node, pod, "not counted", "known"));
+            found.push(Drift::for_pod(node, pod, "not counted", "known"));
             self.advance_generation();
             self.pods.count_from(&pod.uid, self.generation);
             self.place(Delta::Add, pod);
@@ -66,7 +66,7 @@ impl Writer {
         nodes.sort_unstable();
         nodes.dedup();
         for node in nodes {
-            let mut found = self.repair_pods(&self.pods.of_node(&node));
+            let mut found = self.repair_pods(&self.pods.for_node(&node));
             found.extend(match self.nodes.row(&node) {
                 Some(row) => self.repair_row(row),
                 None => self.drop_unindexed(&node),
@@ -77,11 +77,11 @@ impl Writer {
 
     /// Removes unindexed pods: those that are on a node, or nominated for it, and are not what the pod index holds.
     pub(crate) fn drop_unindexed(&mut self, node: &Arc<str>) -> Vec<Drift> {
-        let all = self.placement.on(node).iter().chain(self.placement.nominated().of(node));
+        let all = self.placement.on(node).iter().chain(self.placement.nominated().for_node(node));
         let unindexed: Vec<Arc<PodRecord>> = all.filter(|pod| !self.pods.holds(pod)).map(Arc::clone).collect();
         let mut found = Vec::new();
         for pod in unindexed {
-            found.push(Drift::of_pod(node, &pod, "counted", "unknown"));
+            found.push(Drift::for_pod(node, &pod, "counted", "unknown"));
             self.advance_generation();
             self.place(Delta::Remove, &pod);
         }

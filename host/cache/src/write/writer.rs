@@ -91,7 +91,7 @@ impl Default for Advertised {
 
 impl Advertised {
     /// Returns the amounts that a node advertises; none where it is not known.
-    pub(super) fn of(&self, node: &str) -> &[(Arc<str>, i64)] {
+    pub(super) fn get(&self, node: &str) -> &[(Arc<str>, i64)] {
         let code = self.codes.get(node).copied();
         code.and_then(|code| self.amounts.value(code)).map_or(&[], |amounts| amounts.as_slice())
     }

@@ -18,9 +18,9 @@ pub(super) fn above(paint: Paint, figure: u64, target: Option<f64>) -> Cell {
 }
 
 /// The ratio of sandboxed and native code, with an upper bound.
-pub(super) fn of_native(paint: Paint, native: &NativeFigures, target: Option<f64>) -> Cell {
+pub(super) fn native_cell(paint: Paint, native: &NativeFigures, target: Option<f64>) -> Cell {
     match native.sandboxed_by_native {
-        Some(ratio) => of_two(paint, ratio, target),
+        Some(ratio) => ratio_cell(paint, ratio, target),
         None => right(Cell::new("-")),
     }
 }
@@ -31,7 +31,7 @@ pub(super) fn natively(native: &NativeFigures) -> Cell {
 }
 
 /// A ratio with an upper bound.
-pub(super) fn of_two(paint: Paint, ratio: f64, target: Option<f64>) -> Cell {
+pub(super) fn ratio_cell(paint: Paint, ratio: f64, target: Option<f64>) -> Cell {
     beside(paint, &format!("{ratio:.2}"), target.map(|target| (target.to_string(), ratio <= target)))
 }
 

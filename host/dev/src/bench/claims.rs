@@ -73,7 +73,7 @@ pub(super) fn measure(
     if let Some(native) = native {
         let run = native.measure(&Cluster::Devices(shape), rounds.cold).context("cannot measure native figures")?;
         for pod in &mut pods {
-            pod.native = run.of_pod(&pod.pod, pod.feasible)?;
+            pod.native = run.figures(&pod.pod, pod.feasible)?;
         }
     }
     progress.advance(1);
@@ -93,7 +93,7 @@ pub(super) fn measure(
         clients: placed.clients,
         placed_by_clients_per_second: placed.by_clients_per_second,
     };
-    Ok(ClaimResults { pods, cluster, targets: targets::of_devices(shape) })
+    Ok(ClaimResults { pods, cluster, targets: targets::for_devices(shape) })
 }
 
 /// The median times of expressions that are new, by what they read.

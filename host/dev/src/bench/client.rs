@@ -240,7 +240,7 @@ fn names(job: &PodJob, requests: usize) -> anyhow::Result<NamesFigures> {
         json_names_p50_ns,
         bare_names_p50_ns,
         bare_ping_p50_ns,
-    ] = times.map(|times| nanos(Times::of(times).quantile(0.5)));
+    ] = times.map(|times| nanos(Times::new(times).quantile(0.5)));
     Ok(NamesFigures {
         count,
         grpc_bitmap_p50_ns,
@@ -284,7 +284,7 @@ fn one_by_one(job: &PodJob, requests: usize) -> anyhow::Result<[Latency; 4]> {
         }
     }
     Ok(times.map(|times| {
-        let times = Times::of(times);
+        let times = Times::new(times);
         Latency { p50_ns: nanos(times.quantile(0.5)), p99_ns: nanos(times.quantile(0.99)) }
     }))
 }

@@ -97,7 +97,7 @@ impl NativeRun {
     /// # Errors
     ///
     /// If the program has not measured the pod, or its answer differs from that of this process.
-    pub(super) fn of_pod(&self, pod: &str, feasible: usize) -> anyhow::Result<NativeFigures> {
+    pub(super) fn figures(&self, pod: &str, feasible: usize) -> anyhow::Result<NativeFigures> {
         let line = self.0.get(pod).ok_or_else(|| anyhow!("{NAME} did not measure pod {pod}"))?;
         if line.feasible != feasible {
             bail!("pod {pod}: {} nodes fit with native predicates, {feasible} here", line.feasible);

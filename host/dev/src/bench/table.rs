@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::cells::{above, below, grouped, micros, natively, of_native, of_two, right};
+use super::cells::{above, below, grouped, micros, native_cell, natively, ratio_cell, right};
 use super::claims;
 use super::results::{Measured, Results};
 use nodesift::terminal::{Paint, render, table};
@@ -16,7 +16,7 @@ pub(super) fn text(clusters: &[Measured], paint: Paint) -> String {
     for measured in clusters {
         match measured {
             Measured::Pods(results) => {
-                text.push_str(&of_pods(results, paint));
+                text.push_str(&section(results, paint));
                 has_targets |= results.targets.warm.is_some();
             }
             Measured::Claims(results) => {
@@ -33,7 +33,7 @@ pub(super) fn text(clusters: &[Measured], paint: Paint) -> String {
     text
 }
 
-fn of_pods(results: &Results, paint: Paint) -> String {
+fn section(results: &Results, paint: Paint) -> String {
     let (nodes, pods) = (grouped(results.cluster.nodes as u64), grouped(results.cluster.pods as u64));
     let headline = format!("{nodes} nodes, {pods} pods");
     let mut text = String::new();
@@ -58,7 +58,7 @@ fn by_pod(results: &Results, paint: Paint) -> String {
             below(paint, micros(pod.row_changed_ns), of_pod(targets.row_changed)),
             below(paint, micros(pod.other_row_changed_ns), None),
             natively(&pod.native),
-            of_native(paint, &pod.native, targets.sandboxed_by_native),
+            native_cell(paint, &pod.native, targets.sandboxed_by_native),
         ]);
     }
     render(&drawing) + "\n"
@@ -79,7 +79,7 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     drawing.add_row([Cell::new(bare), below(paint, micros(cluster.uds_ping_p50_ns), None)]);
     drawing.add_row([
         Cell::new("one pod per request by bare messages, Unix socket"),
-        of_two(paint, cluster.uds_by_ping, targets.uds_by_ping),
+        ratio_cell(paint, cluster.uds_by_ping, targets.uds_by_ping),
     ]);
     let tcp = "TCP, one pod per request, as many requests";
     drawing.add_row([Cell::new(format!("{tcp}: p50")), below(paint, micros(cluster.tcp_p50_ns), None)]);
@@ -88,7 +88,7 @@ fn by_cluster(results: &Results, paint: Paint) -> String {
     drawing.add_row([Cell::new(bare), below(paint, micros(cluster.tcp_ping_p50_ns), None)]);
     drawing.add_row([
         Cell::new("one pod per request, TCP by Unix socket"),
-        of_two(paint, cluster.tcp_by_uds, targets.tcp_by_uds),
+        ratio_cell(paint, cluster.tcp_by_uds, targets.tcp_by_uds),
     ]);
     let names = grouped(u64::from(cluster.names));
     drawing.add_row([
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn targets_stand_beside_their_figures() {
-        let targets = targets::of(Shape { nodes: 5_000, pods_per_node: 30, seed: targets::SEED });
+        let targets = targets::for_shape(Shape { nodes: 5_000, pods_per_node: 30, seed: targets::SEED });
         let text = text(&[results(targets)], Paint::PLAIN);
         for part in [
             "5,000 nodes, 150,000 pods",
@@ -187,8 +187,10 @@ mod tests {
 
     #[test]
     fn another_cluster_has_no_targets() {
-        let text =
-            text(&[results(targets::of(Shape { nodes: 5_000, pods_per_node: 31, seed: targets::SEED }))], Paint::PLAIN);
+        let text = text(
+            &[results(targets::for_shape(Shape { nodes: 5_000, pods_per_node: 31, seed: targets::SEED }))],
+            Paint::PLAIN,
+        );
         assert!(!text.contains("met") && !text.contains("missed") && !text.contains("in brackets"), "{text}");
     }
 }

@@ -1,5 +1,5 @@
 //! Targets of the figures on two cores, for two synthetic clusters, and for two with devices. Other clusters have none. Start at
-//! [`of`] and [`of_devices`].
+//! [`for_shape`] and [`for_devices`].
 
 use crate::args::DeviceSize;
 use nodesift_fixtures::synthetic::Shape;
@@ -55,7 +55,7 @@ pub(super) const NONE: Targets = Targets {
 };
 
 /// The targets for a synthetic cluster.
-pub(super) fn of(shape: Shape) -> Targets {
+pub(super) fn for_shape(shape: Shape) -> Targets {
     match shape {
         Shape { nodes: 5_000, pods_per_node: 30, seed: SEED } => Targets {
             cold: [Some(60.0), Some(100.0), Some(250.0), Some(400.0)],
@@ -98,7 +98,7 @@ pub(super) struct ClaimTargets {
 }
 
 /// The targets for a synthetic cluster with devices.
-pub(super) fn of_devices(shape: DeviceShape) -> ClaimTargets {
+pub(super) fn for_devices(shape: DeviceShape) -> ClaimTargets {
     let DeviceShape { nodes, devices_per_node, uuids: true, seed: SEED } = shape else {
         return ClaimTargets::default();
     };

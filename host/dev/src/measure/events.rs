@@ -29,7 +29,7 @@ pub struct FullNode {
 
 impl FullNode {
     /// Fills the node in the middle of the table.
-    pub fn of(testbed: &Testbed) -> Self {
+    pub fn fill(testbed: &Testbed) -> Self {
         let row = Row(u32::try_from(testbed.nodes() / 2).unwrap_or(0));
         let victims = testbed.fill(row, VICTIMS);
         Self { node: testbed.reader().snapshot().node_name(row).to_owned(), victims }

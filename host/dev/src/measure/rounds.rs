@@ -8,7 +8,7 @@ pub struct Times(Vec<Duration>);
 
 impl Times {
     /// The times of some rounds, in any order.
-    pub fn of(mut times: Vec<Duration>) -> Self {
+    pub fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
@@ -44,7 +44,7 @@ pub fn timed<T, E>(
         run(prepared)?;
         times.push(started.elapsed());
     }
-    Ok(Times::of(times))
+    Ok(Times::new(times))
 }
 
 #[cfg(test)]
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn quantiles_are_measured_times() {
-        let times = Times::of((1..=100).rev().map(Duration::from_nanos).collect());
+        let times = Times::new((1..=100).rev().map(Duration::from_nanos).collect());
         assert_eq!(times.median(), Duration::from_nanos(50));
         assert_eq!(times.quantile(0.99), Duration::from_nanos(99));
         assert_eq!(times.quantile(1.0), Duration::from_nanos(100));
         assert_eq!(times.quantile(0.0), Duration::from_nanos(1));
-        assert_eq!(Times::of(Vec::new()).median(), Duration::ZERO);
-        assert_eq!(Times::of(vec![Duration::from_nanos(3)]).quantile(0.99), Duration::from_nanos(3));
+        assert_eq!(Times::new(Vec::new()).median(), Duration::ZERO);
+        assert_eq!(Times::new(vec![Duration::from_nanos(3)]).quantile(0.99), Duration::from_nanos(3));
     }
 
     #[test]

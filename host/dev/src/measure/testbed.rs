@@ -122,7 +122,7 @@ impl Testbed {
     /// # Errors
     ///
     /// If a file cannot be read or decoded.
-    pub fn of_files(
+    pub fn from_files(
         mut writer: Writer,
         own: &[String],
         cluster: &[PathBuf],

@@ -96,7 +96,7 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
         let sizes = if args.nodes.is_empty() { NODES.to_vec() } else { args.nodes.clone() };
         let world = |count: u32| {
             let (policy, objects) = (question.policy.clone(), question.objects.clone());
-            Box::new(move |module: &Arc<Module>| World::of(&policy, module, cycled(&objects, count), &NodeSums::new()))
+            Box::new(move |module: &Arc<Module>| World::new(&policy, module, cycled(&objects, count), &NodeSums::new()))
                 as MakeWorld
         };
         let worlds = sizes.into_iter().map(world).collect();
@@ -117,7 +117,7 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
         objects: Vec::new(),
         sums: NodeSums::new(),
     };
-    Ok((question, vec![Box::new(move |module: &Arc<Module>| World::of(&policy, module, objects, &NodeSums::new()))]))
+    Ok((question, vec![Box::new(move |module: &Arc<Module>| World::new(&policy, module, objects, &NodeSums::new()))]))
 }
 
 /// The first pod of files, else the first pending pod of a cluster.
@@ -223,9 +223,9 @@ fn measure(
         nodes,
         rejected,
         rounds: fresh_times.len(),
-        fresh_ns: nanos(&Times::of(fresh_times)),
-        spare_ns: nanos(&Times::of(spare_times)),
-        reused_ns: nanos(&Times::of(reused_times)),
+        fresh_ns: nanos(&Times::new(fresh_times)),
+        spare_ns: nanos(&Times::new(spare_times)),
+        reused_ns: nanos(&Times::new(reused_times)),
         memory_bytes: reused.idle_memory_bytes().unwrap_or_default(),
     };
     modules.keep(&subject.path, fresh);

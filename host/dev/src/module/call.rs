@@ -33,7 +33,7 @@ pub(super) struct World {
 
 impl World {
     /// The cluster of these objects, as a sidecar with this module and this policy would hold it, where its nodes show these sums.
-    pub(super) fn of(
+    pub(super) fn new(
         policy: &Policy,
         module: &Arc<Module>,
         objects: impl IntoIterator<Item = impl Borrow<Object>>,
@@ -159,7 +159,7 @@ impl Modules {
             Err(fault) if fault.kind == FaultKind::Configure => return ended(Outcome::Refused(fault.detail)),
             Err(fault) => return ended(Outcome::Faulted(fault)),
         };
-        let world = World::of(policy, &module, objects, sums).at(now);
+        let world = World::new(policy, &module, objects, sums).at(now);
         let context = world.context(pod, Batch::All);
         let (rows, mut lines) = (context.rows(), Vec::new());
         let outcome = match module.filter_logging(Arc::new(context), rows, None, &mut lines) {

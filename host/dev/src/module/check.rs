@@ -146,9 +146,9 @@ impl Asker<'_> {
         let mut calls = 0;
         for question in questions {
             let module = self.module(question, Lifetime::PerCall)?;
-            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let world = World::new(&question.policy, &module, &question.objects, &question.sums);
             let rows = world.rows();
-            let none = World::of(&question.policy, &module, question.objects.iter().take(0), &question.sums);
+            let none = World::new(&question.policy, &module, question.objects.iter().take(0), &question.sums);
             for (world, rows, what) in [
                 (&world, rows.clone(), "all nodes"),
                 (&world, rows.iter().take(1).copied().collect(), "one node"),
@@ -171,7 +171,7 @@ impl Asker<'_> {
     fn is_deterministic(&mut self, questions: &[Question]) -> anyhow::Result<Check> {
         for question in questions {
             let module = self.module(question, Lifetime::PerCall)?;
-            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let world = World::new(&question.policy, &module, &question.objects, &question.sums);
             let (one, two) = (whole(&module, &world, question), whole(&module, &world, question));
             if let Some(difference) = first_difference(&world, &one, &two) {
                 let advice = "a verdict may depend on facts and arguments alone: look for the order of a hash map, or for addresses";
@@ -191,7 +191,7 @@ impl Asker<'_> {
         for round in 0..2 {
             for question in questions {
                 let fresh = self.module(question, Lifetime::PerCall)?;
-                let world = World::of(&question.policy, &fresh, &question.objects, &question.sums);
+                let world = World::new(&question.policy, &fresh, &question.objects, &question.sums);
                 let grants = question.grants();
                 if !used.iter().any(|(known, _)| *known == grants) {
                     used.push((grants.clone(), self.module(question, Lifetime::Reused)?));
@@ -214,7 +214,7 @@ impl Asker<'_> {
         const NAME: &str = "row by row";
         for question in questions {
             let module = self.module(question, Lifetime::PerCall)?;
-            let world = World::of(&question.policy, &module, &question.objects, &question.sums);
+            let world = World::new(&question.policy, &module, &question.objects, &question.sums);
             let all = world.rows();
             let whole = whole(&module, &world, question);
             let (first, second) = all.split_at(all.len() / 2);
@@ -238,7 +238,7 @@ impl Asker<'_> {
     fn is_fast(&mut self, question: &Question) -> anyhow::Result<Check> {
         let name = "100,000 nodes";
         let module = self.module(question, Lifetime::PerCall)?;
-        let world = World::of(&question.policy, &module, cycled(&question.objects, CHECK_NODES), &NodeSums::new());
+        let world = World::new(&question.policy, &module, cycled(&question.objects, CHECK_NODES), &NodeSums::new());
         let rows = world.rows();
         let by_rows = FILTER_TIME_PER_10_000_ROWS * CHECK_NODES.div_ceil(10_000);
         let budget: Duration = question.grants().time_per_call.unwrap_or_else(|| by_rows.max(FILTER_TIME_MIN));

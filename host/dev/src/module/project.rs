@@ -63,11 +63,11 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
     let kind = if is_accounting { Kind::Accounting } else { Kind::Predicate };
     let path = args.output.clone().unwrap_or_else(|| args.folder.join(kind.name()).with_extension("wasm"));
     write_whole(&path, &built.component).map_err(|error| Failure::Files(error.context(path.display().to_string())))?;
-    if let Some(document) = accounting::Document::of(&path, &ModuleFile { bytes: built.component.clone() })? {
+    if let Some(document) = accounting::Document::inspect(&path, &ModuleFile { bytes: built.component.clone() })? {
         let table = || format!("{}\n", document.table(Paint::for_stdout()));
         return terminal::print(&escaped(&written(args.format, &document, table)?));
     }
-    let document = Document::of(&path, &built)?;
+    let document = Document::new(&path, &built)?;
     let text = match args.format {
         Format::Table => document.table(Paint::for_stdout()),
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&document)?),
@@ -104,14 +104,14 @@ struct Step {
 }
 
 impl<'a> Document<'a> {
-    fn of(path: &Path, built: &'a Built) -> anyhow::Result<Self> {
+    fn new(path: &Path, built: &'a Built) -> anyhow::Result<Self> {
         let mut imports = Vec::new();
         // Interfaces without functions have only types.
         for import in built.imports.iter().filter(|import| !import.functions.is_empty()) {
             let interface = Interface::from_name(import.short_name());
             let unknown =
                 || Failure::Data(anyhow!("the module imports {}, which this host does not have", import.interface));
-            imports.push(Import::of(interface.ok_or_else(unknown)?));
+            imports.push(Import::new(interface.ok_or_else(unknown)?));
         }
         let steps = built.steps.iter().map(|step| Step { name: step.name, seconds: step.took.as_secs_f64() }).collect();
         Ok(Self {

@@ -107,7 +107,7 @@ fn unavailable(error: RegistryError) -> anyhow::Error {
 
 /// A bar for what is transferred.
 fn transfer() -> registry::Progress {
-    let progress = Mutex::new(Progress::of_bytes());
+    let progress = Mutex::new(Progress::for_bytes());
     Arc::new(move |done, total| progress.lock().set(done, Some(total)))
 }
 

@@ -36,7 +36,7 @@ use target::Target;
 /// [`Failure::Data`](nodesift::exit::Failure::Data) if cases or module cannot be used, and an error of no kind of its own if a case
 /// fails. With `--watch` it ends only where nothing can be watched.
 pub(crate) fn test(args: &ModuleTestArgs) -> anyhow::Result<()> {
-    let target = Target::of(&args.path)?;
+    let target = Target::resolve(&args.path)?;
     if args.watch {
         return watch::run(&target, args.output);
     }

@@ -197,7 +197,7 @@ impl Context {
                 .capacity
                 .requests
                 .iter()
-                .map(|(name, quantity)| (text(name), amount(Amount::of(quantity))))
+                .map(|(name, quantity)| (text(name), amount(Amount::from(quantity))))
                 .collect(),
         }
     }

@@ -99,7 +99,7 @@ impl Context {
     }
 
     fn party_column(&self, seat: &PartySeat) -> PartyColumn {
-        let answers = self.snapshot.parties().of(&seat.party, &seat.subject);
+        let answers = self.snapshot.parties().get(&seat.party, &seat.subject);
         let (names, labels) = (self.snapshot.names(), self.snapshot.labels());
         let (mut states, mut reasons) = (vec![0; self.rows() as usize], vec![0; self.rows() as usize]);
         let mut texts: Vec<Arc<str>> = vec![Arc::default()];

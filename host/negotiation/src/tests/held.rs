@@ -36,14 +36,14 @@ pub(super) fn check(core: &Negotiations) {
         }
     }
     for (owner, bytes) in &owners {
-        assert_eq!(desk.ledger.of(owner).bytes, *bytes, "{owner:?}");
+        assert_eq!(desk.ledger.held_by(owner).bytes, *bytes, "{owner:?}");
     }
     for class in [Class::Local, Class::Remote] {
         let of_class = |bytes: &BTreeMap<(Class, Arc<str>), usize>| -> usize {
             bytes.iter().filter(|((of, _), _)| *of == class).map(|(_, bytes)| bytes).sum()
         };
         let bytes: usize = owners.iter().filter(|(owner, _)| owner.class == class).map(|(_, bytes)| bytes).sum();
-        assert_eq!((desk.ledger.of_class(class).bytes, desk.ledger.said(class)), (bytes, of_class(&said)));
+        assert_eq!((desk.ledger.held_by_class(class).bytes, desk.ledger.said(class)), (bytes, of_class(&said)));
     }
     assert!(said.values().all(|bytes| *bytes <= SAID_BYTES), "{said:?}");
     assert_eq!(desk.kept.reasons.counts(), &reasons);

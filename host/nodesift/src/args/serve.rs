@@ -191,7 +191,7 @@ impl ReachArgs {
         });
         let (folder, hosts) =
             (folder.transpose()?, (!self.registries.is_empty()).then(|| RegistryHosts::new(&self.registries)));
-        Ok(if is_object { Reach::of_object(folder, hosts) } else { Reach::of_file(folder, hosts) })
+        Ok(if is_object { Reach::for_object(folder, hosts) } else { Reach::for_file(folder, hosts) })
     }
 }
 

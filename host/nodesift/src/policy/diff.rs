@@ -200,7 +200,7 @@ impl<'a> Out<'a> {
             before: self.args.before.display().to_string(),
             after: self.args.after.display().to_string(),
             nodes: self.snapshot.node_count(),
-            summary: Summary::of(&self.differences),
+            summary: Summary::new(&self.differences),
             faults: self.faults,
             examples: examples.collect(),
         }

@@ -57,7 +57,7 @@ fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
     match url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path)) {
         Some("") => Err(Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"))),
         Some(path) => Ok(Endpoint::Socket(PathBuf::from(path))),
-        None => Endpoint::of_url("--server", url),
+        None => Endpoint::from_url("--server", url),
     }
 }
 

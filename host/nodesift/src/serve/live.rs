@@ -67,7 +67,7 @@ pub(super) fn follow(
     let following = Following::new(&server, &compiler, &deliver, (freshness, health), metrics);
     let live = Live { following: following.clone(), feed: feed.clone() };
     for kind in needs(&policy) {
-        let latch = readiness.wait_for(&format!("the list of {}", Resource::of(kind).plural));
+        let latch = readiness.wait_for(&format!("the list of {}", Resource::from(kind).plural));
         feed.hold_until_synced(kind, Box::new(latch));
     }
     let first = live.lease(&policy);

@@ -136,7 +136,7 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
         return refused(None, reason.to_owned());
     }
     let (kept, selection) = (active.selection(), next.selection());
-    if !kept.covers(&selection.of_nodes()) || !kept.covers(&selection.of_pods()) {
+    if !kept.covers(&selection.for_nodes()) || !kept.covers(&selection.for_pods()) {
         let interface = selection.interfaces().find(|wanted| !kept.interfaces().any(|kept| kept == *wanted));
         let interface = interface.unwrap_or_default();
         return refused(None, format!("a predicate reads {interface}, which no predicate of the active policy reads"));
@@ -147,7 +147,7 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     let watched = needs(active);
     for predicate in &next.predicates {
         let needed = kinds::needed(predicate.module.imports().iter().copied());
-        let missing: Vec<&str> = needed.difference(&watched).map(|kind| Resource::of(*kind).plural).collect();
+        let missing: Vec<&str> = needed.difference(&watched).map(|kind| Resource::from(*kind).plural).collect();
         if !missing.is_empty() {
             let (name, missing) = (&predicate.name, missing.join(", "));
             let reason = format!(
@@ -224,7 +224,7 @@ impl Ready {
     fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
         // Of ConfigMaps all are there.
         let (kept, selection) = (&self.of_files, next.selection());
-        if kept.covers(&selection.of_nodes()) && kept.covers(&selection.of_pods()) {
+        if kept.covers(&selection.for_nodes()) && kept.covers(&selection.for_pods()) {
             return Ok(());
         }
         let kept = &self.of_files.annotation_keys;
@@ -248,12 +248,12 @@ impl Ready {
 fn unsynced(lease: &Lease, next: &ActivePolicy, missing: &[(Kind, Option<String>)], time: Duration) -> Unacceptable {
     let seconds = time.as_secs_f64();
     let names = |kinds: &BTreeSet<Kind>| {
-        let names = kinds.iter().map(|kind| Resource::of(*kind).plural);
+        let names = kinds.iter().map(|kind| Resource::from(*kind).plural);
         names.collect::<Vec<_>>().join(", ")
     };
     let reasons = missing.iter().map(|(kind, reason)| {
         let reason = reason.as_deref().unwrap_or("the list is not complete");
-        format!("{}: {reason}", Resource::of(*kind).plural)
+        format!("{}: {reason}", Resource::from(*kind).plural)
     });
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     let missing: BTreeSet<Kind> = missing.iter().map(|(kind, _)| *kind).collect();

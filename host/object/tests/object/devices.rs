@@ -241,7 +241,7 @@ fn what_is_written_in_the_form_of_v1beta1_is_read_as_the_same_in_v1() {
     let mut random = fastrand::Rng::with_seed(seed);
     for kind in ["ResourceClaim", "ResourceSlice", "DeviceClass"] {
         for version in ["v1", "v1beta2", "v1beta1"] {
-            let known = Kind::of(&format!("resource.k8s.io/{version}"), kind);
+            let known = Kind::from_type_meta(&format!("resource.k8s.io/{version}"), kind);
             assert_eq!(known.map(Kind::name), Some(kind), "{version}");
         }
     }

@@ -165,10 +165,10 @@ fn moments_are_written_as_they_are_read() {
 
 #[test]
 fn kinds_are_told_by_api_version_and_kind() {
-    assert_eq!(Kind::of("v1", "Pod"), Some(Kind::Pod));
-    assert_eq!(Kind::of("metrics.k8s.io/v1beta1", "Node"), None);
-    assert_eq!(Kind::of("resource.k8s.io/v1", "DeviceClass"), Some(Kind::DeviceClass));
-    assert_eq!(Kind::of("v1", "DeviceClass"), None);
+    assert_eq!(Kind::from_type_meta("v1", "Pod"), Some(Kind::Pod));
+    assert_eq!(Kind::from_type_meta("metrics.k8s.io/v1beta1", "Node"), None);
+    assert_eq!(Kind::from_type_meta("resource.k8s.io/v1", "DeviceClass"), Some(Kind::DeviceClass));
+    assert_eq!(Kind::from_type_meta("v1", "DeviceClass"), None);
     let class: DeviceClass =
         read(&json!({"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}));
     assert_eq!(class.spec.extended_resource_name.as_deref(), Some("example.com/gpu"));

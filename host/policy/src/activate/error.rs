@@ -20,7 +20,7 @@ pub struct ActivateErrors {
 
 impl ActivateErrors {
     /// The error of one predicate, or of the accounting component.
-    pub(crate) fn of(policy: &Policy, spec: NamedModule<'_>, error: ActivateError) -> Self {
+    pub(crate) fn new(policy: &Policy, spec: NamedModule<'_>, error: ActivateError) -> Self {
         let first = Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
         Self { first: Box::new(first), others: Vec::new() }
     }

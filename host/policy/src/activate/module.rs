@@ -1,4 +1,4 @@
-//! The modules of a policy: their bytes and digests. Start at [`Module::of`].
+//! The modules of a policy: their bytes and digests. Start at [`Module::read`].
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -54,10 +54,10 @@ pub(crate) struct Module {
 
 impl Module {
     /// Reads a module, and compares its digest with the one in the policy. One of a registry has to be in the folder.
-    pub(crate) fn of(spec: NamedModule<'_>, pulled: &PulledFolder) -> Result<Self, ActivateError> {
+    pub(crate) fn read(spec: NamedModule<'_>, pulled: &PulledFolder) -> Result<Self, ActivateError> {
         let (path, expected) = match spec.module {
             ModuleSource::Builtin => return builtin(spec),
-            ModuleSource::Registry(module) => return Self::of_registry(spec, || pulled.component(module)),
+            ModuleSource::Registry(module) => return Self::read_registry(spec, || pulled.component(module)),
             ModuleSource::Oci { layout, reference, digest, keys } => {
                 let failed = |source| {
                     let (name, module) = (spec.name.to_owned(), spec.module.to_string());
@@ -80,19 +80,19 @@ impl Module {
         }
     }
 
-    /// Reads a module as [`Self::of`] does, but pulls that of a registry.
+    /// Reads a module as [`Self::read`] does, but pulls that of a registry.
     pub(crate) fn pull(
         spec: NamedModule<'_>,
         pulled: &PulledFolder,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, ActivateError> {
         match spec.module {
-            ModuleSource::Registry(module) => Self::of_registry(spec, || pulled.pull(module, is_over)),
-            _ => Self::of(spec, pulled),
+            ModuleSource::Registry(module) => Self::read_registry(spec, || pulled.pull(module, is_over)),
+            _ => Self::read(spec, pulled),
         }
     }
 
-    fn of_registry(
+    fn read_registry(
         spec: NamedModule<'_>,
         get: impl FnOnce() -> Result<(Vec<u8>, Proof), PullError>,
     ) -> Result<Self, ActivateError> {

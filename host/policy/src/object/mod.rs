@@ -130,7 +130,7 @@ mod tests {
             read.map(|_| String::new()).unwrap_or_else(|error| error.to_string())
         };
         let hosts = Hosts::new(&["registry.example.com".parse().unwrap()]);
-        let limited = Reach::of_object(Some(Folder::open(folder.path()).unwrap()), Some(hosts));
+        let limited = Reach::for_object(Some(Folder::open(folder.path()).unwrap()), Some(hosts));
         let oci = |host: &str| json!({"oci": format!("{host}/own:1"), "digest": digest});
         let layout = |path: &str| json!({"oci": "a/own:1", "digest": digest, "layout": path});
         for module in [json!({"path": below("own.wasm")}), layout(&below("layout")), oci("registry.example.com")] {
@@ -155,7 +155,7 @@ mod tests {
             let refused = refusals(&limited, &oci(host), &below("k"));
             assert!(refused.contains("is not listed") || refused.contains("no reference"), "{host}: {refused}");
         }
-        let nothing = Reach::of_object(None, None);
+        let nothing = Reach::for_object(None, None);
         let refused = refusals(&nothing, &json!({"path": below("own.wasm")}), &below("k"));
         assert_eq!(refused.matches("there is none").count(), 2, "{refused}");
         // Registries may be any where none are listed.

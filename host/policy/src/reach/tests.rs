@@ -23,7 +23,7 @@ fn world() -> (TempDir, Reach) {
     for file in ["secret", "modules-of-others/own.wasm"] {
         fs::write(at(file), "outside").unwrap();
     }
-    let reach = Reach::of_object(Some(Folder::open(&at("modules")).unwrap()), None);
+    let reach = Reach::for_object(Some(Folder::open(&at("modules")).unwrap()), None);
     (world, reach)
 }
 
@@ -36,10 +36,10 @@ fn read(world: &TempDir, reach: &Reach, name: &str) -> Result<Vec<u8>, String> {
 fn a_policy_of_the_cluster_names_no_files_unless_there_is_a_folder_for_them() {
     let (world, _) = world();
     for name in ["modules/own.wasm", "secret", "none"] {
-        let refused = read(&world, &Reach::of_object(None, None), name).unwrap_err();
+        let refused = read(&world, &Reach::for_object(None, None), name).unwrap_err();
         assert!(refused.contains("there is none"), "{refused}");
     }
-    assert_eq!(read(&world, &Reach::of_file(None, None), "secret").as_deref(), Ok(&b"outside"[..]));
+    assert_eq!(read(&world, &Reach::for_file(None, None), "secret").as_deref(), Ok(&b"outside"[..]));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn links_are_followed_inside_and_never_out_also_to_what_is_not_there() {
 fn the_folder_may_be_named_by_a_link_and_files_by_either_of_its_paths() {
     let (world, _) = world();
     symlink("modules", world.path().join("named")).unwrap();
-    let reach = Reach::of_file(Some(Folder::open(&world.path().join("named")).unwrap()), None);
+    let reach = Reach::for_file(Some(Folder::open(&world.path().join("named")).unwrap()), None);
     for name in ["named/own.wasm", "modules/own.wasm"] {
         assert_eq!(read(&world, &reach, name).as_deref(), Ok(&b"inside"[..]), "{name}");
     }

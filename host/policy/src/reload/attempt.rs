@@ -244,11 +244,11 @@ pub(super) fn remark(trial: &Trial) {
 
 /// The digests of all modules; each is read, and no two are in memory at once.
 fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>, ActivateErrors> {
-    let digest = |spec| match Module::of(spec, pulled) {
+    let digest = |spec| match Module::read(spec, pulled) {
         Err(error) if error.is_not_here() => Ok(None),
         module => Ok(Some(module?.digest)),
     };
-    policy.modules().map(|spec| digest(spec).map_err(|error| ActivateErrors::of(policy, spec, error))).collect()
+    policy.modules().map(|spec| digest(spec).map_err(|error| ActivateErrors::new(policy, spec, error))).collect()
 }
 
 /// Converts a time to milliseconds, for log lines.

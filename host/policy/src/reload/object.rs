@@ -174,7 +174,9 @@ impl PolicyObject {
             ObjectState::Present { document, .. } if document.len() as u64 > POLICY_FILE_BYTES => {
                 Err(PolicyError::TooLarge { path: PathBuf::from(self.source()) })
             }
-            ObjectState::Present { document, .. } => Ok(PolicyText::of_object(self.source(), document, &self.0.reach)),
+            ObjectState::Present { document, .. } => {
+                Ok(PolicyText::from_object(self.source(), document, &self.0.reach))
+            }
         }
     }
 

@@ -131,7 +131,7 @@ impl PolicyText {
     }
 
     /// The document of an object that messages call so.
-    pub(crate) fn of_object(name: String, document: &str, reach: &Reach) -> Self {
+    pub(crate) fn from_object(name: String, document: &str, reach: &Reach) -> Self {
         let (path, text) = (PathBuf::from(name), document.to_owned());
         Self { path, text, form: Form::Object, reach: reach.clone() }
     }

@@ -70,7 +70,7 @@ impl Server {
     fn with_artifact(component: &[u8]) -> (Self, Artifact) {
         let server = Self::start();
         let annotations = [(TITLE.to_owned(), "own.wasm".to_owned())].into();
-        let (artifact, _) = Artifact::of_component(component, annotations);
+        let (artifact, _) = Artifact::from_component(component, annotations);
         server.put("manifests/1", Answer::new(200, artifact.manifest.clone()));
         server.put(
             &format!("manifests/{}", digest_text(&artifact.digest())),
@@ -145,7 +145,7 @@ fn a_component_is_pulled_by_tag_and_by_the_digest_of_manifest_or_component() {
         assert_eq!((&pulled.artifact, &*pulled.component), (&artifact, &b"component"[..]));
     }
     // The tag has moved on: the digest of the manifest still leads to it, that of the component does not.
-    server.put("manifests/1", Answer::new(200, Artifact::of_component(b"other", BTreeMap::new()).0.manifest));
+    server.put("manifests/1", Answer::new(200, Artifact::from_component(b"other", BTreeMap::new()).0.manifest));
     assert!(server.pull(wanted(artifact.digest())).is_ok());
     for status in [404, 500] {
         server.put(&format!("manifests/{}", artifact.component.digest), Answer::new(status, ""));
@@ -345,7 +345,7 @@ fn a_token_is_asked_for_once_and_sent_to_the_registry_alone() {
 #[test]
 fn an_upload_to_another_host_gets_no_token() {
     let (server, stranger) = (Server::start(), Server::start());
-    let (artifact, config) = Artifact::of_component(b"component", BTreeMap::new());
+    let (artifact, config) = Artifact::from_component(b"component", BTreeMap::new());
     let config: Bytes = config.into();
     let challenge = format!("Bearer realm=\"http://127.0.0.1:{}/token\"", server.port);
     let refused = Answer::new(401, "").with("www-authenticate", challenge);

@@ -34,7 +34,7 @@ pub(super) enum VersionCheck {
 }
 
 impl VersionCheck {
-    fn of(order: Option<Ordering>, equal_is_stale: bool) -> Self {
+    fn from_order(order: Option<Ordering>, equal_is_stale: bool) -> Self {
         match order {
             Some(Ordering::Greater) => Self::Newer,
             Some(Ordering::Equal) if !equal_is_stale => Self::Newer,
@@ -165,7 +165,8 @@ impl Ledger {
             return VersionCheck::Newer;
         }
         let deleted = self.tombstones.version(object);
-        let since_deleted = deleted.map(|deleted| VersionCheck::of(version::compare(&object.version, deleted), true));
+        let since_deleted =
+            deleted.map(|deleted| VersionCheck::from_order(version::compare(&object.version, deleted), true));
         if since_deleted == Some(VersionCheck::Stale) {
             return VersionCheck::Stale;
         }
@@ -183,7 +184,7 @@ impl Ledger {
             return VersionCheck::Newer;
         }
         let equal_is_stale = *uid != *object.uid || evidence != Evidence::Audit;
-        VersionCheck::of(version::compare(&object.version, held), equal_is_stale)
+        VersionCheck::from_order(version::compare(&object.version, held), equal_is_stale)
     }
 
     /// Checks a deletion against what is `held` under its key. Another UID is another object, and stays.

@@ -1,4 +1,4 @@
-//! Fields by which an object or a list describes itself, read before it is decoded as one of its kind. Start at [`Envelope::of`].
+//! Fields by which an object or a list describes itself, read before it is decoded as one of its kind. Start at [`Envelope::parse`].
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
 }
 
 impl<'a> Envelope<'a> {
-    pub(super) fn of(json: &'a str) -> Result<Self, String> {
+    pub(super) fn parse(json: &'a str) -> Result<Self, String> {
         if json.trim_start().starts_with('[') {
             return Err("a list inside a list".to_owned());
         }
@@ -62,7 +62,7 @@ pub(super) enum Origin {
 }
 
 impl Origin {
-    pub(super) fn of(metadata: Option<&Metadata>) -> Self {
+    pub(super) fn from_metadata(metadata: Option<&Metadata>) -> Self {
         match metadata {
             Some(Metadata { resource_version: Some(_), .. }) => Self::Server,
             Some(Metadata { uid: Some(_), .. }) => Self::Unknown,

@@ -1,4 +1,4 @@
-//! A cluster file as a stream of text: unpacked, and limited in size. Start at [`Input::of`].
+//! A cluster file as a stream of text: unpacked, and limited in size. Start at [`Input::from_reader`].
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -80,7 +80,7 @@ impl<'a> Input<'a> {
     /// # Errors
     ///
     /// Where its first bytes cannot be read.
-    pub(super) fn of(stored: impl Read + 'a) -> io::Result<Self> {
+    pub(super) fn from_reader(stored: impl Read + 'a) -> io::Result<Self> {
         let meter = Meter::default();
         let mut stored = Counted { stored, meter: meter.clone() };
         let mut first = Vec::new();

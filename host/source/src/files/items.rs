@@ -237,7 +237,7 @@ impl<'p> Parser<'p> {
     ) -> Result<(), Stopped> {
         let place = self.place(index);
         let not_an_object = |reason: String| Stopped::Wrong(Box::new(ItemError::NotAnObject { place, reason }));
-        let envelope = Envelope::of(json).map_err(not_an_object)?;
+        let envelope = Envelope::parse(json).map_err(not_an_object)?;
         let list_item = list.item_kind().filter(|kind| !kind.is_empty());
         let list_version = list_item.and(list.api_version.as_deref());
         let api_version = envelope.api_version.as_deref().or(list_version).unwrap_or_default();
@@ -268,14 +268,14 @@ impl<'p> Parser<'p> {
         // Every kind that the cache keeps has a name of its own among those of Kubernetes.
         let is_unversioned = api_version.is_empty();
         let named = Kind::ALL.into_iter().find(|known| known.name() == kind);
-        let known = if is_unversioned { named } else { Kind::of(api_version, kind) };
+        let known = if is_unversioned { named } else { Kind::from_type_meta(api_version, kind) };
         let Some(known) = known else {
             // Something else has the name of a kind that is kept: only the version tells the two apart.
             let kind = if named.is_some() { format!("{kind} of {api_version}") } else { kind.to_owned() };
             return self.give(Found::Skipped(kind));
         };
         let name = || envelope.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
-        let origin = Origin::of(envelope.metadata.as_ref());
+        let origin = Origin::from_metadata(envelope.metadata.as_ref());
         let lacking = if origin == Origin::Server { None } else { defaults::fill(known, json) };
         // What a node has left is its kubelet's to say, which is no author of manifests.
         let is_filled = origin == Origin::Manifest && known != Kind::Node;
@@ -502,7 +502,7 @@ impl<'de, T: Text> Visitor<'de> for Items<'_, '_, T> {
         let (mut given, mut index) = (0, 0);
         while let Some(item) = items.next_element::<T>()? {
             let json = item.json();
-            let must_wait = !self.list.is_complete() && !Envelope::of(&json).is_ok_and(|item| item.is_complete());
+            let must_wait = !self.list.is_complete() && !Envelope::parse(&json).is_ok_and(|item| item.is_complete());
             let outcome = if must_wait {
                 self.waiting.push((index, json.into_owned()));
                 self.parser.give(Found::Waiting)

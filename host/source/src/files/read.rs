@@ -173,7 +173,7 @@ pub fn read(
         })?;
         before += meter.stored_bytes();
     }
-    heard.of_cluster(files)?;
+    heard.require_cluster(files)?;
     Ok(summary)
 }
 
@@ -190,7 +190,7 @@ pub fn read_texts(files: &[PathBuf], take: &mut dyn FnMut(Object, &str)) -> Resu
         let into = (&mut summary, &mut heard);
         parse(&name, input, Some(&mut places), into, &mut |item| take(item.object, item.json))?;
     }
-    heard.of_cluster(files)?;
+    heard.require_cluster(files)?;
     Ok(summary)
 }
 
@@ -206,7 +206,7 @@ pub fn read_bytes(name: &str, bytes: &[u8], take: &mut dyn FnMut(Object)) -> Res
 
 /// Reads one cluster file from where it comes, as [`read`] does.
 pub(super) fn read_from(name: &str, stored: impl io::Read, take: &mut dyn FnMut(Object)) -> Result<Summary, Error> {
-    let input = Input::of(stored).map_err(|source| Error::Read { file: name.to_owned(), source })?;
+    let input = Input::from_reader(stored).map_err(|source| Error::Read { file: name.to_owned(), source })?;
     let mut summary = Summary::default();
     let into = (&mut summary, &mut Heard::default());
     parse(name, input, Some(&mut Places::default()), into, &mut |item| take(item.object))?;
@@ -379,7 +379,7 @@ impl Heard {
     }
 
     /// Refuses files that hold something, and neither a node nor a pod.
-    fn of_cluster(&self, files: &[PathBuf]) -> Result<(), Error> {
+    fn require_cluster(&self, files: &[PathBuf]) -> Result<(), Error> {
         let any = self.any_of(&[Kind::Node, Kind::Pod]);
         any.map_err(|kinds| Error::NothingOfUse { file: names(files), kinds })?;
         self.whole()
@@ -501,7 +501,10 @@ fn size(file: &Path) -> Option<u64> {
 }
 
 fn open(file: &Path, name: &str) -> Result<Input<'static>, Error> {
-    let opened =
-        if is_stdin(file) { Input::of(io::stdin().lock()) } else { std::fs::File::open(file).and_then(Input::of) };
+    let opened = if is_stdin(file) {
+        Input::from_reader(io::stdin().lock())
+    } else {
+        std::fs::File::open(file).and_then(Input::from_reader)
+    };
     opened.map_err(|source| Error::Read { file: name.to_owned(), source })
 }

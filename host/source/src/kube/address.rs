@@ -2,7 +2,7 @@
 //!
 //! As in client-go, a scheme may be missing: it is `https` where anything about TLS is configured, and `http` otherwise. What cannot
 //! be asked is refused here, because the HTTP library panics over some addresses, takes another port for others, and waits for ever
-//! for the rest. Start at [`of_server`].
+//! for the rest. Start at [`parse`].
 
 use http::Uri;
 use http::uri::{Authority, InvalidUri};
@@ -34,7 +34,7 @@ pub enum AddressError {
 }
 
 /// Reads the address of an API server. `has_tls` says whether certificates are configured, or that none are to be checked.
-pub(super) fn of_server(text: &str, has_tls: bool) -> Result<Uri, AddressError> {
+pub(super) fn parse(text: &str, has_tls: bool) -> Result<Uri, AddressError> {
     if text.is_empty() {
         return Err(AddressError::Empty);
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, has_tls: bool) -> Result<String, String> {
-        of_server(text, has_tls).map(|uri| uri.to_string()).map_err(|error| error.to_string())
+        parse(text, has_tls).map(|uri| uri.to_string()).map_err(|error| error.to_string())
     }
 
     #[test]

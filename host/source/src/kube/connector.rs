@@ -141,7 +141,7 @@ enum Source {
 }
 
 impl Pinned {
-    async fn of(origin: &Origin) -> Result<Self, ConnectError> {
+    async fn resolve(origin: &Origin) -> Result<Self, ConnectError> {
         let is_named = origin.kubeconfig.is_some() || origin.context.is_some();
         let read = if is_named { Ok(()) } else { read_kubeconfig(&Origin::default()).await.map(drop) };
         let source = match read {
@@ -155,7 +155,7 @@ impl Pinned {
             }
             _ => Source::Kubeconfig,
         };
-        Ok(Self { origin: with_context(origin, source), source, environment: Environment::of_process() })
+        Ok(Self { origin: with_context(origin, source), source, environment: Environment::from_process() })
     }
 }
 
@@ -177,8 +177,8 @@ impl Pinned {
     /// The files from which it is read, as far as they name each other.
     fn files(&self) -> Files {
         match self.source {
-            Source::ServiceAccount => Files::of_service_account(),
-            Source::Kubeconfig => Files::of_kubeconfig(self.origin.kubeconfig.as_deref()),
+            Source::ServiceAccount => Files::from_service_account(),
+            Source::Kubeconfig => Files::from_kubeconfig(self.origin.kubeconfig.as_deref()),
         }
     }
 }
@@ -226,7 +226,7 @@ struct Refresh {
 impl Connector {
     /// Reads the configuration and makes the first client. Returns the address of the server with it.
     pub(super) async fn new(origin: &Origin) -> Result<(Self, String), ConnectError> {
-        let pinned = Pinned::of(origin).await?;
+        let pinned = Pinned::resolve(origin).await?;
         let files = pinned.files();
         let preparing = Arc::new(Semaphore::new(KUBE_PREPARING));
         let Prepared { config, client, due } = prepare(&pinned, &preparing).await?;
@@ -399,7 +399,7 @@ fn complete_server(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> 
         || cluster.certificate_authority_data.is_some()
         || cluster.insecure_skip_tls_verify == Some(true);
     if let Some(server) = &mut cluster.server {
-        *server = address::of_server(server, has_tls).map_err(ConnectError::Server)?.to_string();
+        *server = address::parse(server, has_tls).map_err(ConnectError::Server)?.to_string();
     }
     Ok(())
 }

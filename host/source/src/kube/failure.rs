@@ -75,19 +75,19 @@ pub enum Failure {
 
 impl Failure {
     /// The failure behind an HTTP status, its `Retry-After` in seconds, and its body, which normally is a [`Status`].
-    pub(super) fn of_status(http_status: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
+    pub(super) fn from_status(http_status: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
         let answer = status::status(body)
             .unwrap_or_else(|| Status { message: String::from_utf8_lossy(body).into_owned(), ..Status::default() });
         let asked = retry_after.and_then(|text| text.trim().parse().ok());
-        Self::of(http_status, asked.unwrap_or_else(|| u64::from(answer.details.retry_after_seconds)), &answer)
+        Self::new(http_status, asked.unwrap_or_else(|| u64::from(answer.details.retry_after_seconds)), &answer)
     }
 
     /// The failure behind an `ERROR` event of a watch.
-    pub(super) fn of_event(answer: &Status) -> Self {
-        Self::of(answer.code, u64::from(answer.details.retry_after_seconds), answer)
+    pub(super) fn from_event(answer: &Status) -> Self {
+        Self::new(answer.code, u64::from(answer.details.retry_after_seconds), answer)
     }
 
-    fn of(status: u16, retry_after_seconds: u64, answer: &Status) -> Self {
+    fn new(status: u16, retry_after_seconds: u64, answer: &Status) -> Self {
         let message = plain(&answer.message);
         let retry_after =
             (retry_after_seconds > 0).then(|| Duration::from_secs(retry_after_seconds).min(RETRY_AFTER_MOST));

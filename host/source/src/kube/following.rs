@@ -254,7 +254,7 @@ fn start_part<S: Server>(server: &Arc<S>, compiler: &Compiler, metrics: &Metrics
             let outlet = Arc::new(Outlet::new(kind, deliver, Freshness::default(), Health::default()));
             let objects = Objects::new(kind, Arc::clone(&keys), outlet, metrics.clone());
             let part = Part::new(&name, &parts, objects);
-            ReflectorTask::new(kind.into(), Arc::clone(&server), part, metrics.clone()).of_name(&name)
+            ReflectorTask::new(kind.into(), Arc::clone(&server), part, metrics.clone()).with_name(&name)
         }));
         task.abort_handle()
     })

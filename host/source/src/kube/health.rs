@@ -64,18 +64,6 @@ enum Cause {
 type Outage = (Cause, Option<Resource>);
 
 impl Cause {
-    fn of(failure: &Failure) -> Self {
-        match failure {
-            Failure::NotNow { .. } => Self::Throttled,
-            Failure::Denied { status: 401, .. } => Self::Unauthorized,
-            Failure::Denied { .. } => Self::Forbidden,
-            Failure::NotServed { .. } => Self::NotServed,
-            Failure::Lagging { .. } => Self::Lagging,
-            Failure::Transport(_) | Failure::Slow(_) | Failure::Silent(_) => Self::Unreachable,
-            Failure::Expired { .. } | Failure::Refused { .. } | Failure::Malformed(_) => Self::Errors,
-        }
-    }
-
     fn outage(self, resource: Resource) -> Outage {
         (self, self.concerns_one_kind().then_some(resource))
     }
@@ -87,6 +75,20 @@ impl Cause {
     /// Whether the server may have another history after it. One that is only overloaded is not asked for more.
     fn is_away(self) -> bool {
         matches!(self, Self::Unreachable | Self::Unauthorized | Self::Lagging)
+    }
+}
+
+impl From<&Failure> for Cause {
+    fn from(failure: &Failure) -> Self {
+        match failure {
+            Failure::NotNow { .. } => Self::Throttled,
+            Failure::Denied { status: 401, .. } => Self::Unauthorized,
+            Failure::Denied { .. } => Self::Forbidden,
+            Failure::NotServed { .. } => Self::NotServed,
+            Failure::Lagging { .. } => Self::Lagging,
+            Failure::Transport(_) | Failure::Slow(_) | Failure::Silent(_) => Self::Unreachable,
+            Failure::Expired { .. } | Failure::Refused { .. } | Failure::Malformed(_) => Self::Errors,
+        }
     }
 }
 
@@ -113,7 +115,7 @@ impl Health {
     /// A request about a kind has failed.
     pub(super) fn failed(&self, resource: impl Into<Resource>, failure: &Failure) {
         let resource = resource.into();
-        let (cause, now, text) = (Cause::of(failure), Instant::now(), failure.to_string());
+        let (cause, now, text) = (Cause::from(failure), Instant::now(), failure.to_string());
         let mut state = self.locked();
         let mut failures = 1;
         if matches!(failure, Failure::Expired { .. }) {
@@ -297,7 +299,7 @@ mod tests {
     use super::*;
 
     fn failure(status: u16) -> Failure {
-        Failure::of_status(status, None, b"no")
+        Failure::from_status(status, None, b"no")
     }
 
     /// The outages that are logged.

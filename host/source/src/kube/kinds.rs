@@ -97,19 +97,7 @@ pub struct Resource {
     pub optional: bool,
 }
 
-impl From<Kind> for Resource {
-    fn from(kind: Kind) -> Self {
-        Self::of(kind)
-    }
-}
-
 impl Resource {
-    /// The resource of a kind.
-    pub fn of(kind: Kind) -> Self {
-        let KindInfo { name, group, versions, plural, namespaced, optional, .. } = *kind.info();
-        Self { kind: name, group, versions, plural, namespaced, optional }
-    }
-
     /// Whether a server may lack the kind.
     pub fn is_optional(&self) -> bool {
         self.optional
@@ -159,6 +147,13 @@ impl Resource {
     }
 }
 
+impl From<Kind> for Resource {
+    fn from(kind: Kind) -> Self {
+        let KindInfo { name, group, versions, plural, namespaced, optional, .. } = *kind.info();
+        Self { kind: name, group, versions, plural, namespaced, optional }
+    }
+}
+
 /// Makes of the path and query of a list or watch those of the object with this name: `namespace/name` of a namespaced one.
 pub(super) fn narrow(uri: &mut String, resource: &Resource, name: &str) {
     let name = match name.split_once('/') {
@@ -190,7 +185,7 @@ fn push_encoded(uri: &mut String, value: &str) {
 /// those are read each by a Role of its namespace with `resourceNames`.
 pub fn rules(kinds: &BTreeSet<Kind>) -> String {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for resource in kinds.iter().filter(|kind| !is_by_name(**kind)).map(|kind| Resource::of(*kind)) {
+    for resource in kinds.iter().filter(|kind| !is_by_name(**kind)).map(|kind| Resource::from(*kind)) {
         groups.entry(resource.group).or_default().insert(resource.plural);
     }
     let mut rules = "rules:\n".to_owned();
@@ -206,7 +201,7 @@ pub fn rules(kinds: &BTreeSet<Kind>) -> String {
 pub fn permission(resource: impl Into<Resource>) -> String {
     let resource = resource.into();
     match resource.group {
-        _ if resource == Resource::of(Kind::ConfigMap) => {
+        _ if resource == Resource::from(Kind::ConfigMap) => {
             "list and watch, in its namespace, of each ConfigMap that spec.facts.configMaps names (a Role with resourceNames)"
                 .to_owned()
         }

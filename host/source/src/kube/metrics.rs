@@ -62,11 +62,11 @@ impl Metrics {
     }
 
     pub(super) fn list(&self, resource: impl Into<Resource>) {
-        self.lists.get_or_create(&[of(resource)]).inc();
+        self.lists.get_or_create(&[kind_label(resource)]).inc();
     }
 
     pub(super) fn relist(&self, resource: impl Into<Resource>, reason: RelistReason) {
-        self.relists.get_or_create(&[of(resource), ("reason", reason.name())]).inc();
+        self.relists.get_or_create(&[kind_label(resource), ("reason", reason.name())]).inc();
     }
 
     pub(super) fn watch(&self, resource: impl Into<Resource>, end: &End) {
@@ -77,23 +77,23 @@ impl Metrics {
             End::Failed(_) => "failed",
             End::Lagging => "lagging",
         };
-        self.watches.get_or_create(&[of(resource), ("end", how)]).inc();
+        self.watches.get_or_create(&[kind_label(resource), ("end", how)]).inc();
     }
 
     pub(super) fn event(&self, resource: impl Into<Resource>, event: &'static str) {
-        self.events.get_or_create(&[of(resource), ("type", event)]).inc();
+        self.events.get_or_create(&[kind_label(resource), ("type", event)]).inc();
     }
 
     pub(super) fn unreadable(&self, resource: impl Into<Resource>) {
-        self.unreadable.get_or_create(&[of(resource)]).inc();
+        self.unreadable.get_or_create(&[kind_label(resource)]).inc();
     }
 
     pub(super) fn failure(&self, resource: impl Into<Resource>, failure: &Failure) {
-        self.failures.get_or_create(&[of(resource), ("class", failure.class())]).inc();
+        self.failures.get_or_create(&[kind_label(resource), ("class", failure.class())]).inc();
     }
 
     pub(super) fn unordered(&self, resource: impl Into<Resource>, how: &'static str) {
-        self.unordered.get_or_create(&[of(resource), ("how", how)]).inc();
+        self.unordered.get_or_create(&[kind_label(resource), ("how", how)]).inc();
     }
 }
 
@@ -101,19 +101,19 @@ impl Metrics {
 #[cfg(test)]
 impl Metrics {
     pub(super) fn unreadable_count(&self, resource: impl Into<Resource>) -> u64 {
-        self.unreadable.get_or_create(&[of(resource)]).get()
+        self.unreadable.get_or_create(&[kind_label(resource)]).get()
     }
 
     pub(super) fn unordered_count(&self, resource: impl Into<Resource>, how: &'static str) -> u64 {
-        self.unordered.get_or_create(&[of(resource), ("how", how)]).get()
+        self.unordered.get_or_create(&[kind_label(resource), ("how", how)]).get()
     }
 
     pub(super) fn failure_count(&self, resource: impl Into<Resource>, class: &'static str) -> u64 {
-        self.failures.get_or_create(&[of(resource), ("class", class)]).get()
+        self.failures.get_or_create(&[kind_label(resource), ("class", class)]).get()
     }
 }
 
-fn of(resource: impl Into<Resource>) -> (&'static str, &'static str) {
+fn kind_label(resource: impl Into<Resource>) -> (&'static str, &'static str) {
     ("kind", resource.into().plural)
 }
 
@@ -131,7 +131,7 @@ impl Collector for FreshnessGauge {
         let kind = prometheus_client::metrics::MetricType::Gauge;
         let mut family = encoder.encode_descriptor("nodesift_kube_silence_seconds", help, None, kind)?;
         for (kind, age) in ages {
-            let labels = [of(kind)];
+            let labels = [kind_label(kind)];
             ConstGauge::new(age.as_secs_f64()).encode(family.encode_family(&labels)?)?;
         }
         Ok(())

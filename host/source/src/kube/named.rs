@@ -33,7 +33,7 @@ pub fn follow_named<S: Server>(
     let mut tasks = JoinSet::new();
     tasks.spawn(forever(resource, move || {
         let named = Named::new(resource, Arc::clone(&name), deliver.clone(), health.clone(), metrics.clone());
-        ReflectorTask::new(resource, Arc::clone(&server), named, metrics.clone()).of_name(&name)
+        ReflectorTask::new(resource, Arc::clone(&server), named, metrics.clone()).with_name(&name)
     }));
     FollowingNamed { _tasks: tasks }
 }

@@ -120,7 +120,7 @@ impl fmt::Debug for Environment {
 
 impl Environment {
     /// That of this process.
-    pub(super) fn of_process() -> Self {
+    pub(super) fn from_process() -> Self {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let either = |upper: &str, lower: &str| variable(upper).or_else(|| variable(lower)).unwrap_or_default();
         Self {

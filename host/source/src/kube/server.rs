@@ -130,7 +130,7 @@ async fn refusal(response: Response<Body>) -> Failure {
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let body = timeout(BODY_TIMEOUT, Limited::new(response.into_body(), KUBE_REFUSAL_BYTES).collect()).await;
     let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
-    Failure::of_status(status, retry_after.as_deref(), &body)
+    Failure::from_status(status, retry_after.as_deref(), &body)
 }
 
 /// The failure behind a request without a response.

@@ -171,7 +171,7 @@ mod tests {
     }
 
     impl Script {
-        fn of(answers: impl IntoIterator<Item = Failure>) -> Arc<Self> {
+        fn new(answers: impl IntoIterator<Item = Failure>) -> Arc<Self> {
             Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), seen: Mutex::default() })
         }
 
@@ -192,12 +192,12 @@ mod tests {
     }
 
     fn status(code: u16) -> Failure {
-        Failure::of_status(code, None, b"no")
+        Failure::from_status(code, None, b"no")
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_refused_status_is_written_again_with_backoff_and_told_until_it_is_written() {
-        let (script, trouble) = (Script::of([status(403), status(403), status(500)]), StatusTrouble::default());
+        let (script, trouble) = (Script::new([status(403), status(403), status(500)]), StatusTrouble::default());
         let writer = StatusWriter::start(&script, &trouble);
         writer.write(wanted("a"));
         sleep(Duration::from_millis(1)).await;
@@ -212,7 +212,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_the_newest_status_is_written_after_a_failure_and_none_twice() {
-        let script = Script::of([status(500)]);
+        let script = Script::new([status(500)]);
         let writer = StatusWriter::start(&script, &StatusTrouble::default());
         writer.write(wanted("a"));
         sleep(Duration::from_millis(1)).await;
@@ -225,7 +225,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_object_that_is_gone_is_no_trouble_and_is_not_asked_for_again() {
         for gone in [404, 409] {
-            let (script, trouble) = (Script::of([status(gone)]), StatusTrouble::default());
+            let (script, trouble) = (Script::new([status(gone)]), StatusTrouble::default());
             let writer = StatusWriter::start(&script, &trouble);
             writer.write(wanted("a"));
             sleep(Duration::from_secs(600)).await;
@@ -238,7 +238,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_comes_after_a_status_is_written_once_and_only_after_it() {
-        let (script, trouble) = (Script::of([status(500)]), StatusTrouble::default());
+        let (script, trouble) = (Script::new([status(500)]), StatusTrouble::default());
         let writer = StatusWriter::start(&script, &trouble);
         writer.write(Wanted { after: vec![wanted("b"), wanted("c")], ..wanted("a") });
         sleep(Duration::from_secs(600)).await;
@@ -247,7 +247,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_last_status_is_written_once_at_the_end() {
-        let script = Script::of([status(403)]);
+        let script = Script::new([status(403)]);
         let writer = StatusWriter::start(&script, &StatusTrouble::default());
         writer.write(wanted("a"));
         sleep(Duration::from_millis(1)).await;
@@ -258,13 +258,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_others_need_is_given_up_once_they_have_written_it() {
-        let script = Script::of([status(422)]);
+        let script = Script::new([status(422)]);
         let writer = StatusWriter::start(&script, &StatusTrouble::default());
         let last = Wanted { after: vec![wanted("without the entry")], ..wanted("end") };
         writer.finish(&last, Duration::from_secs(1)).await.unwrap();
         assert_eq!(script.bodies(), ["end", "without the entry", "end"]);
         // Nobody else is there.
-        let script = Script::of((0..100).filter(|number| *number != 1).map(|_| status(422)));
+        let script = Script::new((0..100).filter(|number| *number != 1).map(|_| status(422)));
         let writer = StatusWriter::start(&script, &StatusTrouble::default());
         assert!(writer.finish(&last, Duration::from_secs(1)).await.is_err());
         assert_eq!(script.bodies()[..2], ["end", "without the entry"]);

@@ -72,9 +72,9 @@ impl Accounting for Neon {
     }
 
     fn pod(&self, pod: &Object) -> Ruling {
-        let account = match Role::of(&pod.owners()) {
-            None => of_other(pod),
-            Some(role) => of_machine(pod, role),
+        let account = match Role::from_owners(&pod.owners()) {
+            None => container_account(pod),
+            Some(role) => machine_account(pod, role),
         };
         account.map_or_else(Ruling::Broken, Ruling::Account)
     }
@@ -94,7 +94,7 @@ impl Accounting for Neon {
 }
 
 /// A pod that runs no virtual machine takes what its containers request.
-fn of_other(pod: &Object) -> Result<Account, String> {
+fn container_account(pod: &Object) -> Result<Account, String> {
     let containers = pod.containers();
     let of = |resource: &str| containers.get(resource).copied().unwrap_or(0);
     let taken = Pair { cpu: of("cpu"), memory: of("memory") };
@@ -107,8 +107,8 @@ fn of_other(pod: &Object) -> Result<Account, String> {
 }
 
 /// A virtual machine takes what is approved, divided by its overcommit.
-fn of_machine(pod: &Object, role: Role) -> Result<Account, String> {
-    let Scaling { approved, wanted, taken } = Scaling::of(pod)?;
+fn machine_account(pod: &Object, role: Role) -> Result<Account, String> {
+    let Scaling { approved, wanted, taken } = Scaling::read(pod)?;
     let mut all = vec![(COMMITTED, approved), (WANTED, wanted)];
     if role == Role::Source {
         all.push((MIGRATING, taken));

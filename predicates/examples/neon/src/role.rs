@@ -1,4 +1,4 @@
-//! Whether a pod runs a virtual machine, and its part in a migration. Start at [`Role::of`].
+//! Whether a pod runs a virtual machine, and its part in a migration. Start at [`Role::from_owners`].
 //!
 //! NeonVM says both by owners alone, which cannot disagree with labels: a migration owns the pod that it moves and the pod that it
 //! moves to, and is the controller of the latter until that is done.
@@ -21,7 +21,7 @@ pub(super) enum Role {
 
 impl Role {
     /// That of a pod with these owners; none where it runs no virtual machine.
-    pub(super) fn of(owners: &[Owner]) -> Option<Self> {
+    pub(super) fn from_owners(owners: &[Owner]) -> Option<Self> {
         let of_kind = |kind: &str| owners.iter().find(|owner| owner.kind == kind && is_of_group(&owner.api_version));
         let _machine = of_kind("VirtualMachine")?;
         Some(match of_kind("VirtualMachineMigration") {

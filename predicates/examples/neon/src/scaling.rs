@@ -1,4 +1,4 @@
-//! Amounts of a virtual machine, parsed from the annotations of its pod. Start at [`Scaling::of`].
+//! Amounts of a virtual machine, parsed from the annotations of its pod. Start at [`Scaling::read`].
 
 use nodesift_sdk::accounting::Object;
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl Scaling {
     /// # Errors
     ///
     /// The annotation that is missing or cannot be read.
-    pub(super) fn of(pod: &Object) -> Result<Self, String> {
+    pub(super) fn read(pod: &Object) -> Result<Self, String> {
         let resources = document(pod, RESOURCES)?.ok_or_else(|| format!("{RESOURCES}: missing"))?;
         let has = in_use(&resources).ok_or_else(|| unreadable(RESOURCES))?;
         let scaled = |key: &str| match document(pod, key)? {

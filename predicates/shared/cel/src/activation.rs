@@ -1,7 +1,7 @@
 //! A device as the value of the variable `device`.
 //!
 //! Devices that are asked about one after the other mostly have the same names, and differ in few values. So the value of the last
-//! one is kept, and what differs is replaced in it. Start at [`Activation::of`]; the slow way is [`Last::new`].
+//! one is kept, and what differs is replaced in it. Start at [`Activation::device_value`]; the slow way is [`Last::new`].
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Activation {
     ///
     /// # Errors
     /// The device has a value that selectors cannot see, or too many values.
-    pub(crate) fn of(&self, device: &Device) -> Result<Value, String> {
+    pub(crate) fn device_value(&self, device: &Device) -> Result<Value, String> {
         device.limited()?;
         let State { texts, last } = &mut *self.0.borrow_mut();
         // It is taken out, so that one that was replaced in part only is not kept.

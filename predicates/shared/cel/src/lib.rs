@@ -153,7 +153,7 @@ impl Program {
     /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text of at most
     /// [`limits::ERROR_BYTES`].
     pub fn matches(&self, device: &Device) -> Result<bool, String> {
-        match self.activation.of(device).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
+        match self.activation.device_value(device).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
             Value::Bool(matches) => Ok(matches),
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }

@@ -10,12 +10,12 @@ use crate::value::Value;
 /// Calls a function of Kubernetes' libraries, chosen by its name and the type of its first argument.
 pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
     match args {
-        [Value::String(text), rest @ ..] => of_text(name, text, rest),
-        [Value::Quantity(quantity), rest @ ..] => of_quantity(name, *quantity, rest),
-        [Value::Semver(version), rest @ ..] => of_version(name, version, rest),
-        [Value::Ip(address)] => of_ip(name, *address),
-        [Value::Cidr(address, bits), rest @ ..] => of_network(name, (*address, *bits), rest),
-        [Value::Url(url)] => of_url(name, url),
+        [Value::String(text), rest @ ..] => call_on_text(name, text, rest),
+        [Value::Quantity(quantity), rest @ ..] => call_on_quantity(name, *quantity, rest),
+        [Value::Semver(version), rest @ ..] => call_on_version(name, version, rest),
+        [Value::Ip(address)] => call_on_ip(name, *address),
+        [Value::Cidr(address, bits), rest @ ..] => call_on_network(name, (*address, *bits), rest),
+        [Value::Url(url)] => call_on_url(name, url),
         [Value::Format(format), Value::String(text)] if name == "validate" => Ok(formats::validate(format, text)),
         [] if name.starts_with("format.") => {
             let name = name.trim_start_matches("format.");
@@ -31,7 +31,7 @@ fn missing(name: &str, args: &[Value]) -> Outcome {
     Err(format!("no such overload: {name}({})", types.join(", ")))
 }
 
-fn of_text(name: &str, text: &str, rest: &[Value]) -> Outcome {
+fn call_on_text(name: &str, text: &str, rest: &[Value]) -> Outcome {
     let loosely = matches!(rest, [Value::Bool(true)]);
     let version = || if loosely { Semver::parse_loosely(text) } else { Semver::parse(text) };
     let invalid = |what: &str| format!("{what} parse error during conversion from string: \"{text}\"");
@@ -60,7 +60,7 @@ fn of_text(name: &str, text: &str, rest: &[Value]) -> Outcome {
     }
 }
 
-fn of_quantity(name: &str, quantity: Quantity, rest: &[Value]) -> Outcome {
+fn call_on_quantity(name: &str, quantity: Quantity, rest: &[Value]) -> Outcome {
     match (name, rest) {
         ("sign", []) => Ok(Value::Int(quantity.sign())),
         ("isGreaterThan", [Value::Quantity(other)]) => Ok(Value::Bool(quantity.compare(*other).is_gt())),
@@ -72,14 +72,14 @@ fn of_quantity(name: &str, quantity: Quantity, rest: &[Value]) -> Outcome {
         }
         ("isInteger", []) => Ok(Value::Bool(quantity.as_integer().is_some())),
         ("add", [Value::Quantity(other)]) => Ok(Value::Quantity(quantity.plus(*other))),
-        ("add", [Value::Int(other)]) => Ok(Value::Quantity(quantity.plus(Quantity::of_int(*other)))),
+        ("add", [Value::Int(other)]) => Ok(Value::Quantity(quantity.plus(Quantity::from_int(*other)))),
         ("sub", [Value::Quantity(other)]) => Ok(Value::Quantity(quantity.minus(*other))),
-        ("sub", [Value::Int(other)]) => Ok(Value::Quantity(quantity.minus(Quantity::of_int(*other)))),
+        ("sub", [Value::Int(other)]) => Ok(Value::Quantity(quantity.minus(Quantity::from_int(*other)))),
         _ => no_overload(),
     }
 }
 
-fn of_version(name: &str, version: &Semver, rest: &[Value]) -> Outcome {
+fn call_on_version(name: &str, version: &Semver, rest: &[Value]) -> Outcome {
     let number = |at: usize| Ok(Value::Int(i64::try_from(version.numbers[at]).unwrap_or(i64::MAX)));
     match (name, rest) {
         ("isGreaterThan", [Value::Semver(other)]) => Ok(Value::Bool(version.compare(other).is_gt())),
@@ -92,7 +92,7 @@ fn of_version(name: &str, version: &Semver, rest: &[Value]) -> Outcome {
     }
 }
 
-fn of_ip(name: &str, address: std::net::IpAddr) -> Outcome {
+fn call_on_ip(name: &str, address: std::net::IpAddr) -> Outcome {
     let holds = |holds: bool| Ok(Value::Bool(holds));
     match name {
         "family" => Ok(Value::Int(if address.is_ipv4() { 4 } else { 6 })),
@@ -105,7 +105,7 @@ fn of_ip(name: &str, address: std::net::IpAddr) -> Outcome {
     }
 }
 
-fn of_network(name: &str, network: (std::net::IpAddr, u8), rest: &[Value]) -> Outcome {
+fn call_on_network(name: &str, network: (std::net::IpAddr, u8), rest: &[Value]) -> Outcome {
     let invalid = |text: &str| format!("parse error during conversion from string: \"{text}\"");
     match (name, rest) {
         ("containsIP", [Value::Ip(address)]) => Ok(Value::Bool(kubernetes::contains_ip(network, *address))),
@@ -130,7 +130,7 @@ fn of_network(name: &str, network: (std::net::IpAddr, u8), rest: &[Value]) -> Ou
     }
 }
 
-fn of_url(name: &str, url: &Url) -> Outcome {
+fn call_on_url(name: &str, url: &Url) -> Outcome {
     match name {
         "getScheme" => Ok(Value::text(&url.scheme)),
         "getHost" => Ok(Value::text(&url.host)),

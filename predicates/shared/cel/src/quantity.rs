@@ -58,7 +58,7 @@ impl Quantity {
         Self(self.0.saturating_sub(other.0))
     }
 
-    pub(crate) fn of_int(value: i64) -> Self {
+    pub(crate) fn from_int(value: i64) -> Self {
         Self(i128::from(value) * NANOS)
     }
 

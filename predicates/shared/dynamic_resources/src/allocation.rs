@@ -57,7 +57,7 @@ pub fn allocate(facts: &impl Facts, rows: usize, row: usize) -> Result<Option<Al
     let (plans, query) = pod.plans()?;
     let plan = plans.get(plan).ok_or(Broken::Rows)?;
     let devices = facts.devices(&query);
-    let layout = Layout::of(&devices, &query, rows)?;
+    let layout = Layout::try_new(&devices, &query, rows)?;
     let fits = Fits::new(plan, &devices)?;
     let given = Given { plan, devices: &devices, layout: &layout, fits: &fits, attributes: query.attributes.len() };
     let mut search = Search::new(given);

@@ -42,7 +42,7 @@ fn rounded_up(asked: Amount, min: Amount, range: &Range) -> Amount {
     let above = asked.units.wrapping_sub(min.units);
     let steps = above.wrapping_div(step).wrapping_add(i64::from(above.wrapping_rem(step) != 0));
     let units = min.units.wrapping_add(step.wrapping_mul(steps));
-    Amount { nano_units: Quantity::of_units(units).nano_units().into(), units }
+    Amount { nano_units: Quantity::from_units(units).nano_units().into(), units }
 }
 
 /// Whether the policy forbids an amount.
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn units(units: i64) -> Amount {
-        Amount { nano_units: Quantity::of_units(units).nano_units().into(), units }
+        Amount { nano_units: Quantity::from_units(units).nano_units().into(), units }
     }
 
     fn capacity(value: i64, policy: &[i64]) -> Capacity {

@@ -2,7 +2,7 @@
 //! attributes that all of them must have in common. Whether there is a solution follows from numbers;
 //! which one is for the search.
 //!
-//! Start at [`Counting::of`].
+//! Start at [`Counting::try_new`].
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(crate) struct Counting<'a> {
 impl<'a> Counting<'a> {
     /// For a plan and kinds of devices with which no search can end with a problem, and a pick leaves to others all devices but its own,
     /// and of these all with its attributes; else `None`.
-    pub(crate) fn of(given: Given<'a>) -> Option<Self> {
+    pub(crate) fn try_new(given: Given<'a>) -> Option<Self> {
         let Plan { claims, requests, asked, constraints } = given.plan;
         let ([claim], [_], [asked]) = (&claims[..], &requests[..], &asked[..]) else { return None };
         let Mode::Count(wanted) = asked.mode else { return None };
@@ -39,7 +39,7 @@ impl<'a> Counting<'a> {
         if !is_plain || are_under.iter().any(|constraint| !constraint.must_match) {
             return None;
         }
-        let fits = given.fits.of(0).iter().zip(&given.devices.kinds);
+        let fits = given.fits.for_asked(0).iter().zip(&given.devices.kinds);
         let candidate = |(fit, kind): (&Fit, &Kind)| match fit.is_candidate() {
             true if fit.has_failed() || !kind.consumes.is_empty() => None,
             is_candidate => Some(is_candidate),

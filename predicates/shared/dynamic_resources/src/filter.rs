@@ -48,7 +48,7 @@ pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
     for (row, code) in codes.iter_mut().enumerate() {
         match pod.task(row) {
             Task::Nothing | Task::Use => {}
-            Task::Reject(text) => *code = failures.of(Failure::Unresolvable(text.to_owned())),
+            Task::Reject(text) => *code = failures.code(Failure::Unresolvable(text.to_owned())),
             Task::Allocate(plan) => searched.push((row, plan)),
         }
     }
@@ -68,7 +68,7 @@ pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
         // The text of a search counts first; where there is nothing to do, nothing is looked at.
         if *code == 0 && pod.task(row) != Task::Nothing && !pod.is_available(row) {
             let text = "resourceclaim not available on the node";
-            *code = *unavailable.get_or_insert_with(|| failures.of(Failure::Unresolvable(text.to_owned())));
+            *code = *unavailable.get_or_insert_with(|| failures.code(Failure::Unresolvable(text.to_owned())));
         }
     }
     Ok(Filtered { verdict: Verdict::ByRow { codes, failures: failures.into_failures() }, effort })
@@ -101,7 +101,7 @@ impl<F: Facts> Answers<'_, F> {
         codes: &mut [u32],
     ) -> Result<Vec<(usize, usize)>, Broken> {
         let devices = self.facts.devices(query);
-        let layout = Layout::of(&devices, query, self.rows)?;
+        let layout = Layout::try_new(&devices, query, self.rows)?;
         let mut nameless = Vec::new();
         for (number, plan) in self.plans.iter().enumerate() {
             let fits = Fits::new(plan, &devices)?;
@@ -149,7 +149,7 @@ impl<F: Facts> Answers<'_, F> {
                 }
             }
         };
-        Ok(Known::Code(self.failures.of(failure)))
+        Ok(Known::Code(self.failures.code(failure)))
     }
 }
 

@@ -96,7 +96,7 @@ impl Fits {
     }
 
     /// By kind, for one thing asked; its place is that in the plan.
-    pub(crate) fn of(&self, asked: usize) -> &[Fit] {
+    pub(crate) fn for_asked(&self, asked: usize) -> &[Fit] {
         let start = asked.saturating_mul(self.kinds);
         self.fits.get(start..start.saturating_add(self.kinds)).unwrap_or_default()
     }

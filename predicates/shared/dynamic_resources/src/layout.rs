@@ -1,6 +1,6 @@
 //! Where the pools of a situation, and the devices and counters of a pool, are in the columns of [`Devices`].
 //!
-//! Start at [`Layout::of`], which also checks that columns agree in length.
+//! Start at [`Layout::try_new`], which also checks that columns agree in length.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Layout {
     ///
     /// # Errors
     /// Columns have not the lengths that pools and situations say.
-    pub(crate) fn of(devices: &Devices, query: &Query, rows: usize) -> Result<Self, Broken> {
+    pub(crate) fn try_new(devices: &Devices, query: &Query, rows: usize) -> Result<Self, Broken> {
         let mut layout = Self::default();
         layout.pools.reserve_exact(devices.pools.len());
         let (mut device, mut counter, mut pool) = (0_usize, 0_usize, 0_usize);

@@ -95,7 +95,7 @@ impl<'a> Picks<'a> {
     }
 
     /// How many devices a claim has.
-    pub(crate) fn of_claim(&self, claim: usize) -> usize {
+    pub(crate) fn devices_in_claim(&self, claim: usize) -> usize {
         self.by_claim.get(claim).copied().unwrap_or(0)
     }
 
@@ -285,7 +285,7 @@ impl<'a> Picks<'a> {
     }
 
     fn fit(&self, place: usize, kind: usize) -> Result<Fit, Broken> {
-        self.given.fits.of(place).get(kind).copied().ok_or(Broken::Kinds)
+        self.given.fits.for_asked(place).get(kind).copied().ok_or(Broken::Kinds)
     }
 
     fn kind(&self, device: usize) -> Result<(usize, &'a Kind), Broken> {

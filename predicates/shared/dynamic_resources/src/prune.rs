@@ -41,7 +41,8 @@ impl<'a> Pruning<'a> {
             let requests = plan.requests.get(claim.requests.clone()).unwrap_or_default();
             requests.iter().fold(0_usize, |sum, request| sum.saturating_add(most(request))) <= limits::CLAIM_DEVICES
         };
-        let has_failed = || (0..plan.asked.len()).any(|asked| given.fits.of(asked).iter().any(|fit| fit.has_failed()));
+        let has_failed =
+            || (0..plan.asked.len()).any(|asked| given.fits.for_asked(asked).iter().any(|fit| fit.has_failed()));
         let is_sound = plan.claims.iter().all(is_small) && !has_failed();
         Self { given, is_sound, is_ready: false, devices: 0..0, is_blocked: Vec::new(), by_value: Vec::new() }
     }
@@ -75,7 +76,7 @@ impl<'a> Pruning<'a> {
         self.is_blocked.clear();
         for (number, asked) in plan.asked.iter().enumerate() {
             let excluding = if asked.admin_access { 0 } else { EXCLUSIVE };
-            let fits = self.given.fits.of(number);
+            let fits = self.given.fits.for_asked(number);
             for device in self.devices.clone() {
                 let (kind, _) = self.given.kind(device)?;
                 let in_use = self.given.devices.in_use.get(device).ok_or(Broken::Devices)?;

@@ -11,7 +11,7 @@ pub struct Quantity(i128);
 
 impl Quantity {
     /// Makes an amount of this many units.
-    pub fn of_units(units: i64) -> Self {
+    pub fn from_units(units: i64) -> Self {
         Self(i128::from(units) * NANO)
     }
 
@@ -55,7 +55,7 @@ mod tests {
         for nano_units in edges {
             assert_eq!(Quantity::from(NanoUnits::from(nano_units)).nano_units(), nano_units);
         }
-        assert_eq!(Quantity::of_units(-2).nano_units(), -2_000_000_000);
+        assert_eq!(Quantity::from_units(-2).nano_units(), -2_000_000_000);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
 
     /// Creates a search of which only the ending is asked for: where it is enough to count devices, none are picked.
     pub(crate) fn without_picks(given: Given<'a>) -> Self {
-        Self { counting: Counting::of(given), ..Self::new(given) }
+        Self { counting: Counting::try_new(given), ..Self::new(given) }
     }
 
     /// Returns the devices that were picked, where a solution was found.
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
     /// Whether selectors match a device and it is for the node.
     fn is_selected(&self, place: usize, device: usize) -> Result<bool, Stop> {
         let (kind, _) = self.given.kind(device)?;
-        let fit = self.given.fits.of(place).get(kind).ok_or(Broken::Kinds)?;
+        let fit = self.given.fits.for_asked(place).get(kind).ok_or(Broken::Kinds)?;
         match fit.has_failed() {
             true => Err(Stop::Problem(Problem::Selector { asked: place, kind })),
             false => Ok(fit.is_selected()),
@@ -298,7 +298,7 @@ impl<'a> Search<'a> {
                 ..place
             }));
         }
-        let wanted = (self.picks.of_claim(place.claim) as u64).saturating_add(count - number);
+        let wanted = (self.picks.devices_in_claim(place.claim) as u64).saturating_add(count - number);
         if wanted > limits::CLAIM_DEVICES as u64 {
             return Ok(Turn::Back(Dead::TooMany));
         }
@@ -354,7 +354,7 @@ impl<'a> Search<'a> {
         let given = self.given;
         let asked = given.plan.asked.get(place.asked).ok_or(Broken::Alternatives)?;
         let count = self.counts.get(place.asked).copied().ok_or(Broken::Alternatives)?;
-        let fits = given.fits.of(place.asked);
+        let fits = given.fits.for_asked(place.asked);
         let kinds = given.devices.device_kinds.get(from..self.devices.end).ok_or(Broken::Devices)?;
         let in_use = given.devices.in_use.get(from..self.devices.end).ok_or(Broken::Devices)?;
         let excluding = if asked.admin_access { 0 } else { EXCLUSIVE };

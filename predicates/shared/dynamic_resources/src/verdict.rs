@@ -53,7 +53,7 @@ pub(crate) struct Codes {
 
 impl Codes {
     /// The code of a failure; never 0.
-    pub(crate) fn of(&mut self, failure: Failure) -> u32 {
+    pub(crate) fn code(&mut self, failure: Failure) -> u32 {
         if let Some(code) = self.codes.get(&failure) {
             return *code;
         }

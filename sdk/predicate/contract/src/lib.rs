@@ -105,8 +105,8 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, Error> {
     }
     outputs.extend(foreign(&contract)?);
     outputs.extend(moments::outputs(&contract));
-    outputs.extend(of_host(&contract, &table)?);
-    outputs.extend(of_rust(&contract, &table, &input(VALUES)?));
+    outputs.extend(host_outputs(&contract, &table)?);
+    outputs.extend(rust_outputs(&contract, &table, &input(VALUES)?));
     outputs.extend(bindings_of_rust(&text, &accounting, &input(CEL)?)?);
     outputs.push(Output::region("docs/src/predicates/README.md", "imports", docs::imports(&contract)));
     Ok(outputs)
@@ -128,7 +128,7 @@ fn foreign(contract: &Contract) -> Result<Vec<Output>, Error> {
 }
 
 /// Generated regions of the host's source files, as they follow from the contract and the host's table.
-fn of_host(contract: &Contract, table: &Table<'_>) -> Result<Vec<Output>, Error> {
+fn host_outputs(contract: &Contract, table: &Table<'_>) -> Result<Vec<Output>, Error> {
     let region = |path: &str, name, text| Output::region(&format!("host/{path}"), name, text);
     Ok(vec![
         region("sandbox/src/interface.rs", "interfaces", host::sandbox::interfaces(contract, table)?),
@@ -143,7 +143,7 @@ fn of_host(contract: &Contract, table: &Table<'_>) -> Result<Vec<Output>, Error>
 }
 
 /// The SDK for Rust, and the bridge of benchmarks.
-fn of_rust(contract: &Contract, table: &Table<'_>, values: &str) -> Vec<Output> {
+fn rust_outputs(contract: &Contract, table: &Table<'_>, values: &str) -> Vec<Output> {
     let path = |file: &str| format!("sdk/predicate/rust/src/{file}");
     let columns = rust::columns::columns(contract, values).into_iter();
     let mut outputs: Vec<Output> =

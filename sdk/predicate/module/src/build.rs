@@ -31,7 +31,7 @@ pub struct Built {
 /// Where the language is not known, a tool is missing, or the project does not compile or conform to the contract.
 pub fn build(folder: &Path, language: Option<Language>, tell: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
     let folder = folder.canonicalize().map_err(|error| BuildError::Folder(folder.to_owned(), error))?;
-    let language = language.map_or_else(|| Language::of(&folder), Ok)?;
+    let language = language.map_or_else(|| Language::detect(&folder), Ok)?;
     let mut steps = Steps { tell, done: Vec::new() };
     let component = language.support().build(&folder, &mut steps)?;
     let (digest, imports) = (component::digest(&component), component::imports(&component)?);

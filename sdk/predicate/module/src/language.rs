@@ -53,7 +53,7 @@ impl Language {
     /// # Errors
     ///
     /// Where there is none, or there are those of several languages.
-    pub fn of(folder: &Path) -> Result<Self, DetectError> {
+    pub fn detect(folder: &Path) -> Result<Self, DetectError> {
         let mut found = Self::ALL.into_iter().filter(|language| language.support().recognises(folder));
         match (found.next(), found.next()) {
             (Some(language), None) => Ok(language),
@@ -113,19 +113,19 @@ mod tests {
             for file in files {
                 std::fs::write(folder.path().join(file), "").unwrap();
             }
-            assert_eq!(Language::of(folder.path()).unwrap(), expected, "{files:?}");
+            assert_eq!(Language::detect(folder.path()).unwrap(), expected, "{files:?}");
         }
     }
 
     #[test]
     fn no_manifest_and_those_of_two_languages_are_refused_with_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Language::of(folder.path()).unwrap_err().to_string();
+        let error = Language::detect(folder.path()).unwrap_err().to_string();
         assert!(error.contains("nodesift-dev module new"), "{error}");
         for file in ["Cargo.toml", "go.mod"] {
             std::fs::write(folder.path().join(file), "").unwrap();
         }
-        let error = Language::of(folder.path()).unwrap_err().to_string();
+        let error = Language::detect(folder.path()).unwrap_err().to_string();
         assert!(error.contains("rust or go") && error.contains("--lang"), "{error}");
     }
 

@@ -200,7 +200,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("gpu-reserved");
             let created = new(&folder, Kind::Predicate, language, &Sdk::Carried).unwrap();
-            assert_eq!(Language::of(&folder).unwrap(), language);
+            assert_eq!(Language::detect(&folder).unwrap(), language);
             assert!(folder.join(language.support().source()).is_file(), "{language}");
             assert!(folder.join("sdk").join(language.support().sdk().1).is_dir(), "{language}");
             for file in &created.files {

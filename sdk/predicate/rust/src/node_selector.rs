@@ -29,7 +29,7 @@ impl RequiredAffinity {
 
     /// The requirements of the pod being filtered.
     #[must_use]
-    pub fn of_pod() -> Self {
+    pub fn for_pod() -> Self {
         Self::new(pod_placement::node_selector(), pod_placement::required_terms())
     }
 

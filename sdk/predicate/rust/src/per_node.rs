@@ -66,7 +66,7 @@ impl<P: NodePredicate> Predicate for P {
         let mut decisions = Decisions::new(&columns, rows);
         let mut verdict = VerdictBuilder::new(rows);
         for row in 0..rows {
-            let known = decisions.of(row);
+            let known = decisions.decide(row);
             if let Decision::Code(code) = known {
                 verdict.set(row, code);
                 continue;
@@ -230,7 +230,7 @@ struct Coded {
 }
 
 impl Coded {
-    fn of_texts(codes: Vec<u32>, texts: Vec<String>) -> Self {
+    fn from_texts(codes: Vec<u32>, texts: Vec<String>) -> Self {
         Self { codes, values: texts.len(), texts }
     }
 }
@@ -289,13 +289,13 @@ impl<'a> Node<'a> {
     /// The value of a label; none where the node does not have it.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
-        self.text(Text::Label, key, |key| Coded::of_texts(node_labels::column(key), node_labels::dictionary(key)))
+        self.text(Text::Label, key, |key| Coded::from_texts(node_labels::column(key), node_labels::dictionary(key)))
     }
 
     /// The value of an annotation; none where the node does not have it, or the policy does not list the key.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&'a str> {
-        let read = |key: &str| Coded::of_texts(node_annotations::column(key), node_annotations::dictionary(key));
+        let read = |key: &str| Coded::from_texts(node_annotations::column(key), node_annotations::dictionary(key));
         self.text(Text::Annotation, key, read)
     }
 
@@ -332,7 +332,7 @@ impl<'a> Node<'a> {
     /// Returns a field of the node's `status.nodeInfo`, or its `spec.providerID`; `None` where that is absent or empty.
     #[must_use]
     pub fn info(&self, field: Field) -> Option<&'a str> {
-        let read = |_: &str| Coded::of_texts(node_info::column(field), node_info::dictionary(field));
+        let read = |_: &str| Coded::from_texts(node_info::column(field), node_info::dictionary(field));
         self.text(Text::Info(field), "", read)
     }
 

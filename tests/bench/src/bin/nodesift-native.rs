@@ -69,7 +69,7 @@ fn main() -> anyhow::Result<()> {
         let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
         Testbed::synthetic(writer, own, shape, || ())?
     } else {
-        Testbed::of_files(writer, own, &args.cluster, &args.pods)?.0
+        Testbed::from_files(writer, own, &args.cluster, &args.pods)?.0
     };
     for template in testbed.templates() {
         let query = pods::question(template);
@@ -92,7 +92,7 @@ fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: u
         drop(black_box(natively()?));
         native_times.push(started.elapsed());
     }
-    let nanos = |times| u64::try_from(Times::of(times).median().as_nanos());
+    let nanos = |times| u64::try_from(Times::new(times).median().as_nanos());
     let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
     let times = NativeTimes { pod: pod.to_owned(), feasible, sandboxed_ns, native_ns };
     println!("{}", serde_json::to_string(&times)?);

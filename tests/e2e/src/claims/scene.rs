@@ -86,7 +86,7 @@ pub(crate) fn objects(rng: &mut Rng, pods: usize) -> Scene {
     let mut cluster = Vec::new();
     for number in 0..NODES {
         let name = format!("device-node-{number:02}");
-        cluster.extend(of_node(rng, &name, number % CARD_EVERY == 0));
+        cluster.extend(node_slices(rng, &name, number % CARD_EVERY == 0));
         let allocatable = json!({"cpu": "64", "memory": "256Gi", "pods": "110"});
         cluster.push(json!({
             "apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": allocatable},
@@ -192,7 +192,7 @@ fn one(class: &str) -> Value {
 }
 
 /// The slices of a node.
-fn of_node(rng: &mut Rng, node: &str, has_card: bool) -> Vec<Value> {
+fn node_slices(rng: &mut Rng, node: &str, has_card: bool) -> Vec<Value> {
     let gpus: Vec<Value> = (0..GPUS_PER_NODE)
         .map(|number| {
             let model = json!({"string": rng.word(&["a100", "h100"])});

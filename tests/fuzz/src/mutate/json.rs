@@ -80,7 +80,7 @@ pub(super) struct Dictionary {
 
 impl Dictionary {
     /// Collects the keys and values of these documents.
-    pub(super) fn of(documents: impl Iterator<Item = Value>) -> Self {
+    pub(super) fn from_documents(documents: impl Iterator<Item = Value>) -> Self {
         let (mut keys, mut values) = (BTreeSet::new(), BTreeSet::new());
         documents.for_each(|document| collect(&document, &mut keys, &mut values));
         let values = values.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();

@@ -48,7 +48,7 @@ impl Mutator {
             Form::Request => document(split_line(input).1).into_iter().collect(),
             Form::JsonLines => input.split(|byte| *byte == b'\n').filter_map(document).collect(),
         });
-        Self { form, dictionary: Dictionary::of(documents) }
+        Self { form, dictionary: Dictionary::from_documents(documents) }
     }
 
     /// A mutation of `input`, perhaps with pieces of `other`.

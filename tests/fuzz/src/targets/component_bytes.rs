@@ -55,7 +55,7 @@ pub(super) fn called(component: &[u8]) -> Behaviour {
     let context = Context::new(Arc::clone(&FACTS.snapshot), Arc::clone(&FACTS.pod), None, Batch::All);
     let rows = context.rows();
     match module.filter(Arc::new(context), rows, None) {
-        Ok(verdict) => Behaviour::of(("verdict", std::mem::discriminant(&verdict))),
+        Ok(verdict) => Behaviour::new(("verdict", std::mem::discriminant(&verdict))),
         Err(fault) => Behaviour::error(&fault.to_string()),
     }
 }

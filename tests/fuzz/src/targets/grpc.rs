@@ -127,7 +127,7 @@ const CALLS: [Call; 8] = [
 
 /// The message of the call.
 pub fn run(input: &[u8]) -> Behaviour {
-    let Some((choice, message)) = input.split_first() else { return Behaviour::of("empty") };
+    let Some((choice, message)) = input.split_first() else { return Behaviour::new("empty") };
     let call = &CALLS[usize::from(*choice) % CALLS.len()];
     (call.send)(&Api::take(), call, message)
 }
@@ -158,7 +158,7 @@ fn send<Q: Both + Waiting, A: Both + Timeless>(api: &Api, call: &Call, message: 
         same(call, &answer, &response);
     }
     match answer {
-        Ok(answer) => Behaviour::of((call.name, magnitude(answer.encoded_len()))),
+        Ok(answer) => Behaviour::new((call.name, magnitude(answer.encoded_len()))),
         Err(error) => {
             assert!(!DEFECTS.contains(&error.code), "{}: {error:?}", call.name);
             Behaviour::error(&error.message)

@@ -77,7 +77,7 @@ pub fn run(input: &[u8]) -> Behaviour {
         unit.step(usize::from(step[0]), step[1]);
     }
     unit.finish();
-    Behaviour::of(unit.seen)
+    Behaviour::new(unit.seen)
 }
 
 impl Unit {

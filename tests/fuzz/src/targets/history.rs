@@ -50,7 +50,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     }
     unit.rebuild();
     let nodes = unit.history.cluster.nodes().count();
-    Behaviour::of((
+    Behaviour::new((
         magnitude(nodes),
         magnitude(unit.history.cluster.all("Pod").count()),
         unit.assumed.len(),

@@ -58,7 +58,7 @@ pub fn run(input: &[u8]) -> Behaviour {
         .definitions(format!(r#"(data (i32.const {SCRATCH}) "{memory}")"#))
         .filter(format!("{body} (call $fits_all)"));
     let behaviour = called(&guest.component());
-    Behaviour::of((made, behaviour))
+    Behaviour::new((made, behaviour))
 }
 
 fn import(imports: &mut String, at: usize, function: &HostFunction) {

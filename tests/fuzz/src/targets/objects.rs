@@ -43,7 +43,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     assert!(drift.is_empty(), "a recount differs: {drift:?}");
     assert_eq!(reader.snapshot().node_count(), rows as usize);
     let seen: Vec<_> = objects.iter().map(|object| (object.kind(), shape(&format!("{object:?}")))).collect();
-    Behaviour::of((seen, magnitude(rows as usize), magnitude(reader.pods().pending().len())))
+    Behaviour::new((seen, magnitude(rows as usize), magnitude(reader.pods().pending().len())))
 }
 
 fn read(input: &[u8]) -> Result<Vec<Object>, String> {

@@ -39,7 +39,7 @@ static FILTERS: LazyLock<Vec<Filter>> = LazyLock::new(|| {
 
 /// The pod of the document, in one of the clusters.
 pub fn run(input: &[u8]) -> Behaviour {
-    let Some(document) = mutate::document(input) else { return Behaviour::of("not a document") };
+    let Some(document) = mutate::document(input) else { return Behaviour::new("not a document") };
     let mut typed = match serde_json::from_value::<ApiPod>(document) {
         Ok(typed) => typed,
         Err(error) => return Behaviour::error(&error.to_string()),
@@ -52,7 +52,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     // What Go makes of a sum with a very negative amount depends on how it holds the amount, which the reference does not model. API
     // servers refuse negative amounts.
     if has_very_negative(&pod) {
-        return Behaviour::of("a very negative amount");
+        return Behaviour::new("a very negative amount");
     }
     let decoded = match decode(Kind::Pod, &pod.to_string()) {
         Ok(Object::Pod(decoded)) => decoded,
@@ -68,7 +68,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     // The host cuts long reasons, and escapes control characters.
     let is_changed = |reason: &String| reason.len() > REASON_BYTES || reason.chars().any(char::is_control);
     if failures().flat_map(|failure| &failure.reasons).any(is_changed) {
-        return Behaviour::of("a reason that the host changes");
+        return Behaviour::new("a reason that the host changes");
     }
     let names: Vec<String> = world.cluster.nodes().map(|node| json::name(node).to_owned()).collect();
     let mut seen = Vec::new();
@@ -86,7 +86,7 @@ pub fn run(input: &[u8]) -> Behaviour {
             outcome.failures.values().flat_map(|failure| &failure.reasons).map(|reason| crate::shape(reason)).collect();
         (*name, reasons.first().cloned(), outcome.failures.len())
     });
-    Behaviour::of((seen, reasons.collect::<Vec<_>>()))
+    Behaviour::new((seen, reasons.collect::<Vec<_>>()))
 }
 
 /// Whether a text could be an amount below -10^9: in units of 10^-9 that is beyond 64 bits.

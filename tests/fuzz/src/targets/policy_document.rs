@@ -21,7 +21,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(world::runtime);
 
 /// Reads the input as a policy document and checks the policy or its problems.
 pub fn run(input: &[u8]) -> Behaviour {
-    let Ok(text) = std::str::from_utf8(input) else { return Behaviour::of("not UTF-8") };
+    let Ok(text) = std::str::from_utf8(input) else { return Behaviour::new("not UTF-8") };
     let policy = match read(text) {
         Ok(policy) => policy,
         Err(PolicyError::Invalid { problems, .. }) => {
@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) -> Behaviour {
                 assert!(shown.chars().count() <= PROBLEM_CHARS + text.len(), "a problem of {} bytes", shown.len());
             }
             let seen: Vec<_> = problems.iter().map(|problem| (shape(&problem.field), shape(&problem.reason))).collect();
-            return Behaviour::of(seen);
+            return Behaviour::new(seen);
         }
         Err(error) => panic!("a text cannot fail to be read: {error}"),
     };
@@ -52,7 +52,7 @@ pub fn run(input: &[u8]) -> Behaviour {
         (is_builtin && policy.predicates.len() <= LOADED).then(|| nodesift_policy::activate(&policy, 1, &RUNTIME));
     let loaded =
         loaded.map(|loaded| loaded.map(|active| active.predicates.len()).map_err(|error| shape(&error.to_string())));
-    Behaviour::of((names, loaded))
+    Behaviour::new((names, loaded))
 }
 
 fn read(text: &str) -> Result<Policy, PolicyError> {

@@ -14,20 +14,20 @@ const EXACT_BYTES: usize = 24;
 
 /// The amounts of the two lines.
 pub fn run(input: &[u8]) -> Behaviour {
-    let Ok(text) = std::str::from_utf8(input) else { return Behaviour::of("not UTF-8") };
+    let Ok(text) = std::str::from_utf8(input) else { return Behaviour::new("not UTF-8") };
     let (first, second) = text.split_once('\n').unwrap_or((text, "1"));
     let is_long = first.len().max(second.len()) > EXACT_BYTES;
-    let (Some(first), Some(second)) = (parse(first), parse(second)) else { return Behaviour::of("not a quantity") };
+    let (Some(first), Some(second)) = (parse(first), parse(second)) else { return Behaviour::new("not a quantity") };
     let order = first.0.cmp(&second.0);
     if is_long || !is_exact(first.1) || !is_exact(second.1) {
-        return Behaviour::of(("large", order, first.0.notation().2, second.0.notation().2));
+        return Behaviour::new(("large", order, first.0.notation().2, second.0.notation().2));
     }
     assert_eq!(order, first.1.compare(second.1), "comparison");
     assert_eq!(rounded(first.0), (first.1.value(), first.1.milli_value()), "rounding");
     let (sum, expected) = (first.0.plus(&second.0), first.1.plus(second.1));
     assert_eq!(rounded(sum), (expected.value(), expected.milli_value()), "sum");
     let notation = |(quantity, _): (Quantity, Reference)| (quantity.notation().1, quantity.notation().2);
-    Behaviour::of((order, notation(first), notation(second), first.0.is_zero()))
+    Behaviour::new((order, notation(first), notation(second), first.0.is_zero()))
 }
 
 fn parse(text: &str) -> Option<(Quantity, Reference)> {

@@ -35,7 +35,7 @@ const PATHS: [&str; 10] = [
 pub fn run(input: &[u8]) -> Behaviour {
     let (path, body) = split_line(input);
     let path = std::str::from_utf8(path).ok().and_then(|path| PATHS.iter().find(|known| **known == path));
-    let Some(path) = path else { return Behaviour::of("another path") };
+    let Some(path) = path else { return Behaviour::new("another path") };
     let api = Api::take();
     let body = without_waiting(body);
     let response = api.post(path, &body);
@@ -53,7 +53,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     grpc::same_over_grpc(&api, path, &body, &response);
     let reason = answer.pointer("/error/message").or_else(|| answer.get("Error")).or_else(|| answer.get("error"));
     let reason = crate::shape(reason.and_then(Value::as_str).unwrap_or_default());
-    Behaviour::of((path, response.status.as_u16(), reason, detail, magnitude(response.body.len()) / 2))
+    Behaviour::new((path, response.status.as_u16(), reason, detail, magnitude(response.body.len()) / 2))
 }
 
 /// Does not let a request wait for versions that never come: it would only take long.

@@ -12,7 +12,7 @@ use crate::{Behaviour, mutate};
 
 /// The selector and the labels of the document.
 pub fn run(input: &[u8]) -> Behaviour {
-    let Some(document) = mutate::document(input) else { return Behaviour::of("not a document") };
+    let Some(document) = mutate::document(input) else { return Behaviour::new("not a document") };
     let (selector, labels) = (&document["selector"], &document["labels"]);
     let decoded = match serde_json::from_value::<Option<LabelSelector>>(selector.clone()) {
         Ok(decoded) => decoded,
@@ -20,11 +20,11 @@ pub fn run(input: &[u8]) -> Behaviour {
     };
     // The reference reads plain objects, in which nothing is null.
     let written = decoded.as_ref().map_or(Value::Null, spelled);
-    let expected = Reference::of(&written);
+    let expected = Reference::parse(&written);
     let found = Selector::read(decoded.map(contract));
     assert_eq!(found.as_ref().err(), expected.as_ref().err(), "errors of {written}");
     let (Ok(found), Ok(expected)) = (found, expected) else {
-        return Behaviour::of(("invalid", written.to_string().len() / 64));
+        return Behaviour::new(("invalid", written.to_string().len() / 64));
     };
     let labels = if labels.is_object() { labels.clone() } else { json!({}) };
     let known = |key: &str| lookup(&labels, key);
@@ -36,7 +36,7 @@ pub fn run(input: &[u8]) -> Behaviour {
         .collect();
     let (found, expected) = (found.and_labels(own.clone()), expected.and_labels(&own));
     assert_eq!(found.matches(known), expected.matches(&labels), "{written} and {labels}");
-    Behaviour::of((found.matches(known), crate::shape(&written.to_string())))
+    Behaviour::new((found.matches(known), crate::shape(&written.to_string())))
 }
 
 fn spelled(selector: &LabelSelector) -> Value {

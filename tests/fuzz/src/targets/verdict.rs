@@ -101,7 +101,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     match checked_verdict(raw, rows, FAILURE_REASONS) {
         Ok(verdict) => {
             hold(&verdict, rows);
-            Behaviour::of((seen.0, magnitude(seen.1), seen.2, magnitude(rows as usize)))
+            Behaviour::new((seen.0, magnitude(seen.1), seen.2, magnitude(rows as usize)))
         }
         Err(fault) => {
             assert_eq!(fault.kind, FaultKind::MalformedVerdict, "{fault}");

@@ -46,7 +46,7 @@ pub fn run(input: &[u8]) -> Behaviour {
     assert_eq!(shown(&whole), shown(&cut), "in one chunk, and in several");
     let seen: Vec<String> = whole.iter().map(|change| shape(&format!("{change:?}"))).collect();
     apply(whole);
-    Behaviour::of((kind, seen, seen_of_page))
+    Behaviour::new((kind, seen, seen_of_page))
 }
 
 /// Feeds changes to a cache, and recounts it.

@@ -105,7 +105,7 @@ impl Search<'_> {
                     let requests =
                         (0..asked[number].len()).filter_map(|request| class_of(number, request)).collect::<Vec<_>>();
                     let picks: Vec<_> = state.picks.iter().filter(|pick| pick.claim == number).collect();
-                    results::of_claim(claim, &picks, &requests, self.node)
+                    results::claim_allocation(claim, &picks, &requests, self.node)
                 });
                 Ok(Some(results.collect()))
             }
@@ -123,7 +123,7 @@ impl<'a> Running<'a> {
         let object = self.search.claims[claim];
         let mut least = 0_usize;
         let mut prepared = Vec::new();
-        for alternatives in Request::of_claim(object) {
+        for alternatives in Request::from_claim(object) {
             let mut asked = Vec::new();
             for request in alternatives {
                 asked.push(self.prepare_request(claim, prepared.len(), asked.len(), request)?);

@@ -66,7 +66,7 @@ fn seconds(time: &str) -> Option<i64> {
 }
 
 /// The binding conditions of a device, as its allocation repeats them.
-pub(super) fn of_device(device: &Value) -> Vec<(&'static str, Value)> {
+pub(super) fn device_conditions(device: &Value) -> Vec<(&'static str, Value)> {
     let fields = ["bindingConditions", "bindingFailureConditions"];
     fields
         .into_iter()

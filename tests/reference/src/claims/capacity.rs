@@ -60,7 +60,7 @@ fn rounded_up(asked: Quantity, range: &Value) -> Quantity {
     let (asked, min) = (asked.value(), min.value());
     let above = asked.wrapping_sub(min);
     let steps = above.wrapping_div(step) + i64::from(above.wrapping_rem(step) != 0);
-    Quantity::of_units(min.wrapping_add(step.wrapping_mul(steps)))
+    Quantity::from_units(min.wrapping_add(step.wrapping_mul(steps)))
 }
 
 fn violates(wanted: Quantity, policy: &Value) -> bool {

@@ -16,7 +16,7 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// The requests of a claim, each with its alternatives; a plain one has one, itself.
-    pub(super) fn of_claim(claim: &'a Value) -> Vec<Vec<Self>> {
+    pub(super) fn from_claim(claim: &'a Value) -> Vec<Vec<Self>> {
         let of_request = |request: &'a Value| {
             let base = text(request, "name");
             let alternatives = list(request, "firstAvailable");

@@ -8,7 +8,12 @@ use super::candidates::Pick;
 use super::requests::Request;
 
 /// The allocation of one claim. `requests` are those that were taken, each with its class.
-pub(super) fn of_claim(claim: &Value, picks: &[&Pick<'_>], requests: &[(&Value, Request<'_>)], node: &Value) -> Value {
+pub(super) fn claim_allocation(
+    claim: &Value,
+    picks: &[&Pick<'_>],
+    requests: &[(&Value, Request<'_>)],
+    node: &Value,
+) -> Value {
     let devices: Vec<Value> = picks.iter().map(|pick| device(pick)).collect();
     let mut allocation = json!({"claim": name(claim), "devices": devices});
     if let Some(selector) = node_selector(picks, node) {
@@ -49,7 +54,7 @@ fn device(pick: &Pick<'_>) -> Value {
     if !pick.request.tolerations().is_empty() {
         device["tolerations"] = pick.request.tolerations().iter().map(without_empty).collect();
     }
-    for (field, conditions) in binding::of_device(pick.candidate.device) {
+    for (field, conditions) in binding::device_conditions(pick.candidate.device) {
         device[field] = conditions;
     }
     device

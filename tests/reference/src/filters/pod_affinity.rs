@@ -42,12 +42,12 @@ fn namespace_labels<'a>(cluster: &'a Cluster, name: &str) -> &'a Value {
 fn terms(pod: &Value, written: &[Value], inner: &str) -> Result<Vec<Term>, String> {
     let term = |written: &Value| {
         let written = if inner.is_empty() { written } else { at(written, inner) };
-        let selector = Selector::of(at(written, "labelSelector"))?;
+        let selector = Selector::parse(at(written, "labelSelector"))?;
         let mut namespaces = texts(written, "namespaces");
         if namespaces.is_empty() && !is_set(written, "namespaceSelector") {
             namespaces.push(namespace(pod).to_owned());
         }
-        let namespace_selector = Selector::of(at(written, "namespaceSelector"))?;
+        let namespace_selector = Selector::parse(at(written, "namespaceSelector"))?;
         Ok(Term { namespaces, namespace_selector, selector, topology_key: text(written, "topologyKey").to_owned() })
     };
     written.iter().map(term).collect()

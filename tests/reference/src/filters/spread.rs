@@ -67,7 +67,7 @@ fn constraints(pod: &Value) -> Result<Vec<Constraint>, String> {
 }
 
 fn parse(pod: &Value, constraint: &Value) -> Result<Constraint, String> {
-    let selector = Selector::of(at(constraint, "labelSelector"))?;
+    let selector = Selector::parse(at(constraint, "labelSelector"))?;
     let keys = texts(constraint, "matchLabelKeys");
     let matched: Vec<(String, String)> =
         keys.iter().filter_map(|key| Some((key.clone(), label(pod, key)?.to_owned()))).collect();

@@ -167,6 +167,6 @@ fn has_capacity(cluster: &Cluster, claim: &Value, class: &Value, node: &Value) -
         text(capacity, "storageClassName") == name(class)
             && limit.is_some_and(|limit| limit.value() >= asked.value())
             && !topology.is_null()
-            && Selector::of(topology).is_ok_and(|selector| selector.matches(labels(node)))
+            && Selector::parse(topology).is_ok_and(|selector| selector.matches(labels(node)))
     })
 }

@@ -111,7 +111,7 @@ pub fn find_volume<'a>(
     let selector =
         match at(claim, "spec.selector") {
             Value::Null => None,
-            selector => Some(Selector::of(selector).map_err(|error| {
+            selector => Some(Selector::parse(selector).map_err(|error| {
                 format!("error creating internal label selector for claim: {}: {error}", key(claim))
             })?),
         };

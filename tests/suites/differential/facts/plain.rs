@@ -23,7 +23,7 @@ pub(super) struct Plain {
 
 impl Plain {
     /// The objects of a cluster. The writer says where pods are, since some are assumed.
-    pub(super) fn of(cluster: &Cluster, writer: &mut Writer, has_sum: bool) -> Self {
+    pub(super) fn new(cluster: &Cluster, writer: &mut Writer, has_sum: bool) -> Self {
         let nodes = cluster.nodes().map(|node| (name(node).to_owned(), node.clone())).collect();
         let by_uid: BTreeMap<&str, &Value> = cluster.all("Pod").map(|pod| (text(pod, "metadata.uid"), pod)).collect();
         let (mut pods, mut nominated) = (BTreeMap::new(), BTreeMap::new());

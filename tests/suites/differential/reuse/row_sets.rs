@@ -80,7 +80,7 @@ fn rejected(answer: &Answer) -> Vec<Vec<(Vec<String>, Vec<u32>)>> {
 fn row_sets_reject_what_columns_reject() {
     let folder = tempfile::tempdir().unwrap();
     let (mut counted, mut rows, mut queries) = (Counted::default(), 0, 0);
-    for seed in Seeds::of_run(HISTORIES / 2).take(HISTORIES) {
+    for seed in Seeds::for_run(HISTORIES / 2).take(HISTORIES) {
         let rules = rules(&mut fastrand::Rng::with_seed(seed));
         let mut world = World::new(seed);
         let (engine, registry) = world.engine(&policy(&rules, folder.path()), None);
@@ -105,7 +105,7 @@ fn row_sets_reject_what_columns_reject() {
                 queries += 1;
             }
         }
-        counted.add(Counted::of(&registry));
+        counted.add(Counted::read(&registry));
     }
     println!("{queries} queries, {rows} rejected rows, {counted:?}");
     let ways = [counted.kept, counted.patched, counted.evaluated];

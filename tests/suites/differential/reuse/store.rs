@@ -31,7 +31,7 @@ const BATCH: usize = 24;
 
 #[test]
 fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
-    let seeds = Seeds::of_run(HISTORIES / 2);
+    let seeds = Seeds::for_run(HISTORIES / 2);
     for limit in LIMITS {
         let mut all = Counted::default();
         for seed in seeds.take(HISTORIES) {
@@ -45,11 +45,11 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
                         panic!("limit {limit}, seed {seed}, event {}: {error}\n  {query:?}", world.events);
                     }
                     // Bytes that a query adds are counted at once, and evictions happen before the answer.
-                    let bytes = Counted::of(&registry).bytes;
+                    let bytes = Counted::read(&registry).bytes;
                     assert!(bytes <= limit as u64, "seed {seed}: {bytes} bytes are cached, the limit is {limit}");
                 }
             }
-            all.add(Counted::of(&registry));
+            all.add(Counted::read(&registry));
         }
         println!("limit {limit}: {all:?}");
         assert!(all.evicted > 0, "nothing was evicted under a limit of {limit} bytes: {all:?}");
@@ -115,7 +115,7 @@ fn many_threads_get_fresh_answers_while_the_cluster_changes() {
         }
         all
     });
-    let counted = Counted::of(&registry);
+    let counted = Counted::read(&registry);
     println!("{queries} queries while {} events were published: {counted:?}", world.events);
     assert!(failures.is_empty(), "seed {seed}: {} answers differ, the first: {}", failures.len(), failures[0]);
     assert!(counted.kept > 0 && counted.patched > 0 && counted.evaluated > 0, "{counted:?}");

@@ -253,7 +253,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    pub(crate) fn of(registry: &Registry) -> Self {
+    pub(crate) fn read(registry: &Registry) -> Self {
         let mut text = String::new();
         encode(&mut text, registry).expect("metrics are text");
         let value = |name: &str| {

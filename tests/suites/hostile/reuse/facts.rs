@@ -399,7 +399,7 @@ fn a_cached_verdict_expires_at_the_first_moment_that_it_was_told_has_not_passed(
     let asks: String = questions.iter().map(|question| question.code().1).collect();
     let guest =
         Guest::healthy().imports(questions[0].code().0).definitions(FOLD).filter(format!("{asks} (call $fits_all)"));
-    let mut world = World::of_silver(&guest);
+    let mut world = World::with_silver_nodes(&guest);
     world.engine = world.engine.with_clock(Clock::new(move || clock.load(Ordering::Relaxed))).with_reuse(Reuse::On);
     let query = Query::new([super::world::pending()]);
     let evaluated_at = |now: i64| {

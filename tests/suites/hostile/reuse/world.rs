@@ -84,7 +84,7 @@ impl World {
     }
 
     /// A world with the usual nodes, none of which is gold.
-    pub(super) fn of_silver(guest: &Guest) -> Self {
+    pub(super) fn with_silver_nodes(guest: &Guest) -> Self {
         let mut world = Self::new(guest);
         (0..NODES).for_each(|number| world.node(number, "silver"));
         world.writer.publish();

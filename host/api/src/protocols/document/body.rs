@@ -32,7 +32,7 @@ impl Encoded {
     }
 
     /// A document that is text already.
-    pub(crate) fn of(text: Vec<u8>) -> Self {
+    pub(crate) fn from_text(text: Vec<u8>) -> Self {
         Self { first: text, rest: Document::new(NodeNames::default()) }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn preempt(
     unsent::until_read(unsent).await?;
     let body = body_buffer::read(body).await?;
     let reply = driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?;
-    Encoded::of(reply).respond(unsent)
+    Encoded::from_text(reply).respond(unsent)
 }
 
 /// The call, from body to body.

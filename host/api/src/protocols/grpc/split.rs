@@ -24,7 +24,7 @@ use crate::{Error, limits};
 /// UNIMPLEMENTED where they are compressed.
 pub(super) fn messages<Q: Message + Default>(request: Request, max: usize) -> Result<Messages<Q>, Status> {
     check_encoding(&request)?;
-    Ok(Messages::of(request.into_body(), max))
+    Ok(Messages::new(request.into_body(), max))
 }
 
 /// The messages of a body, up to the first error. One that declares more than `max` bytes is refused by its head.
@@ -48,7 +48,7 @@ enum End {
 }
 
 impl<Q: Message + Default> Messages<Q> {
-    fn of(body: Body, max: usize) -> Self {
+    fn new(body: Body, max: usize) -> Self {
         Self { body, buffer: BytesMut::new(), end: None, max, message: PhantomData }
     }
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     async fn messages(body: Body, max: usize) -> Vec<Result<FilterStreamRequest, Status>> {
-        let (mut messages, mut read) = (Messages::of(body, max), Vec::new());
+        let (mut messages, mut read) = (Messages::new(body, max), Vec::new());
         while let Some(message) = messages.next().await {
             read.push(message);
             // As if each had to be waited for.
@@ -164,7 +164,7 @@ mod tests {
     async fn a_wait_reads_on_up_to_a_limit_and_loses_nothing() {
         let sent: Vec<FilterStreamRequest> = (0..100_000).map(|id| FilterStreamRequest { id, filter: None }).collect();
         let bytes: Vec<u8> = sent.iter().flat_map(framed).collect();
-        let mut messages: Messages<FilterStreamRequest> = Messages::of(body(&bytes, 9), 1 << 20);
+        let mut messages: Messages<FilterStreamRequest> = Messages::new(body(&bytes, 9), 1 << 20);
         messages.while_waiting(std::future::ready(())).await;
         assert_eq!(messages.buffer.len(), 0, "what is there already waits for nothing");
         let mut ticks = 0;

@@ -76,7 +76,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn of(results: &[AllocatedDevice]) -> Self {
+    pub(super) fn new(results: &[AllocatedDevice]) -> Self {
         let mut held = Self { exclusive: BTreeSet::new(), shared: BTreeMap::new() };
         for result in results.iter().filter(|result| !result.admin_access) {
             let id = [result.driver.clone(), result.pool.clone(), result.device.clone()];

@@ -1,6 +1,6 @@
 //! Errors of node selectors in the words of Kubernetes: the texts reach users as errors of kube-scheduler.
 //!
-//! Start at [`of_selector`]. Sources: `NewRequirement` in apimachinery's pkg/labels, `IsLabelKey` and `IsLabelValue` in its
+//! Start at [`selector_errors`]. Sources: `NewRequirement` in apimachinery's pkg/labels, `IsLabelKey` and `IsLabelValue` in its
 //! pkg/api/validate/content.
 
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub(super) const PREFIX_RULE: &str = "a lowercase RFC 1123 subdomain must consis
      validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /// All errors of a selector with their places, as one text; `None` where it is good. A text that is too long ends early.
-pub(super) fn of_selector(selector: &NodeSelector) -> Option<String> {
+pub(super) fn selector_errors(selector: &NodeSelector) -> Option<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut bytes = 0_usize;
     for (term_number, term) in selector.node_selector_terms.iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn of_selector(selector: &NodeSelector) -> Option<String> {
             if bytes > SELECTOR_ERROR_BYTES {
                 break;
             }
-            for error in of_requirement(requirement) {
+            for error in requirement_errors(requirement) {
                 let error = format!("nodeSelectorTerms[{term_number}].matchExpressions[{number}].{error}");
                 if bytes <= SELECTOR_ERROR_BYTES && !errors.contains(&error) {
                     bytes = bytes.saturating_add(error.len());
@@ -57,7 +57,7 @@ pub(super) fn of_selector(selector: &NodeSelector) -> Option<String> {
 }
 
 /// All errors of a requirement about a label.
-pub(super) fn of_requirement(requirement: &Requirement) -> Vec<String> {
+pub(super) fn requirement_errors(requirement: &Requirement) -> Vec<String> {
     let Requirement { key, operator_text, values } = requirement;
     let operator = requirement.operator();
     if operator == Operator::Unknown {

@@ -49,7 +49,7 @@ pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
 }
 
 /// Requests of `spec.containers` alone.
-pub(super) fn of_containers(pod: &Pod) -> ResourceList {
+pub(super) fn container_requests(pod: &Pod) -> ResourceList {
     let mut sums = ResourceList::default();
     pod.spec.containers.iter().for_each(|container| add(&mut sums, &container.resources.requests));
     sums

@@ -51,8 +51,10 @@ impl Plugin {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|plugin| plugin.name() == name)
     }
+}
 
-    fn of(source: InTreeSource<'_>) -> Self {
+impl From<InTreeSource<'_>> for Plugin {
+    fn from(source: InTreeSource<'_>) -> Self {
         match source {
             InTreeSource::Gce(_) => Self::GcePd,
             InTreeSource::Ebs(_) => Self::AwsEbs,
@@ -96,7 +98,7 @@ pub(crate) fn persistent(source: InTreeSource<'_>, labels: &Labels) -> InTreeVol
 }
 
 fn volume(source: InTreeSource<'_>, handle: Result<String, String>) -> InTreeVolume {
-    InTreeVolume { plugin: Plugin::of(source), handle: handle.map(Arc::from).map_err(Arc::from) }
+    InTreeVolume { plugin: Plugin::from(source), handle: handle.map(Arc::from).map_err(Arc::from) }
 }
 
 /// The handle of kinds for which it does not matter where the volume is written.

@@ -43,7 +43,7 @@ impl<'a> ResourcesStrip<'a> {
         };
         Self {
             columns: resources.columns.iter().map(column).collect(),
-            unadvertised: resources.unadvertised.of_row(row).into(),
+            unadvertised: resources.unadvertised.pods_in_row(row).into(),
             unadvertised_rows: Vec::with_capacity(len),
         }
     }
@@ -77,8 +77,8 @@ impl<'a> ResourcesStrip<'a> {
         let resource = |column: StripColumn<'_>| {
             let resource = Resource {
                 allocatable: Column::filled(len, &column.allocatable),
-                free: Column::of(column.free_rows),
-                foreign: Column::of(column.foreign_rows),
+                free: Column::from(column.free_rows),
+                foreign: Column::from(column.foreign_rows),
                 advertisers: 1,
                 zeros: Arc::new(
                     (0..len).filter(|_| column.is_zero).filter_map(|at| u32::try_from(at).ok().map(Row)).collect(),
@@ -88,7 +88,7 @@ impl<'a> ResourcesStrip<'a> {
         };
         Resources {
             columns: Arc::new(self.columns.into_iter().map(resource).collect()),
-            unadvertised: Unadvertised::of(self.unadvertised_rows),
+            unadvertised: Unadvertised::new(self.unadvertised_rows),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Headings: what anti-affinity terms are filed under, so that a pod's question looks at the terms under the pod's headings and
-//! at no others. Start at [`of_term`] and [`of_pod`].
+//! at no others. Start at [`term_headings`] and [`pod_headings`].
 //!
 //! A heading is a scope and a clue. A scope says in which namespaces the term matches, by a name or by a clue about labels of the
 //! namespace; the clue, what labels of pods it matches. A term is filed under all of its scopes and clues, and a pod that it matches has
@@ -23,7 +23,7 @@ enum Scope<'a> {
 }
 
 /// The headings that a term is filed under, each once: at most [`TERM_HEADINGS`] beside one for each namespace that it names.
-pub(super) fn of_term(term: &AntiAffinityTerm) -> Vec<u64> {
+pub(super) fn term_headings(term: &AntiAffinityTerm) -> Vec<u64> {
     let selector = &term.selector;
     let named = selector.namespaces.iter().map(|name| Scope::Named(name));
     let labelled = selector.namespace_requirements.iter().flat_map(|requirements| {
@@ -40,7 +40,7 @@ pub(super) fn of_term(term: &AntiAffinityTerm) -> Vec<u64> {
 /// The headings of the terms that can match a pod of this namespace, which has labels itself, and with these labels; each once, and in
 /// their order. `next` gives the first heading, not before a given one, under which something is filed: most scopes have no terms at all,
 /// and their headings are left out.
-pub(super) fn of_pod(
+pub(super) fn pod_headings(
     namespace: &str,
     namespace_labels: &[(Arc<str>, Arc<str>)],
     labels: &Labels,

@@ -23,7 +23,7 @@ struct Chunk<V> {
 
 impl<V> Chunk<V> {
     /// A chunk of these entries; none without entries.
-    fn of(entries: Vec<Entry<V>>) -> Option<Self> {
+    fn new(entries: Vec<Entry<V>>) -> Option<Self> {
         let first = entries.first()?.number;
         Some(Self { first, entries: Arc::new(entries) })
     }
@@ -83,7 +83,7 @@ impl<V: Clone> TermMap<V> {
         let entry = Entry { number, term, value };
         let chunks = Arc::make_mut(&mut self.chunks);
         let Some(chunk) = chunks.get_mut(place) else {
-            chunks.extend(Chunk::of(vec![entry]));
+            chunks.extend(Chunk::new(vec![entry]));
             return;
         };
         let entries = Arc::make_mut(&mut chunk.entries);
@@ -91,7 +91,7 @@ impl<V: Clone> TermMap<V> {
         entries.insert(at.min(entries.len()), entry);
         chunk.first = chunk.first.min(number);
         if entries.len() > TERM_CHUNK {
-            let upper = Chunk::of(entries.split_off(TERM_CHUNK / 2));
+            let upper = Chunk::new(entries.split_off(TERM_CHUNK / 2));
             chunks.splice(place + 1..place + 1, upper);
         }
     }

@@ -134,7 +134,7 @@ impl State {
         matched
     }
 
-    fn of_row(&self, row: Row) -> Vec<Arc<PodRecord>> {
+    fn pods_in_row(&self, row: Row) -> Vec<Arc<PodRecord>> {
         self.pods.iter().filter(|(at, _)| *at == row).map(|(_, pod)| Arc::clone(pod)).collect()
     }
 }
@@ -156,7 +156,7 @@ fn random_pods_are_matched_as_by_a_walk_over_all_terms_and_older_clones_stay_as_
         match random.u8(0..20) {
             0 => {
                 let to = Row(random.u32(0..ROWS));
-                state.anti_affinity.move_row(row, to, &state.of_row(row));
+                state.anti_affinity.move_row(row, to, &state.pods_in_row(row));
                 state.pods.iter_mut().filter(|(at, _)| *at == row).for_each(|(at, _)| *at = to);
             }
             1 => {
@@ -171,7 +171,7 @@ fn random_pods_are_matched_as_by_a_walk_over_all_terms_and_older_clones_stay_as_
             }
             4 => {
                 // A defect adds or forgets a pod.
-                let pods = state.of_row(row);
+                let pods = state.pods_in_row(row);
                 match pods.first().filter(|_| random.bool()) {
                     Some(pod) => state.anti_affinity.apply(Delta::Remove, row, pod),
                     None => state.anti_affinity.apply(Delta::Add, row, &random_pod_of(&mut random, &terms)),
@@ -211,7 +211,7 @@ type Held = Vec<(Vec<(Arc<AntiAffinityTerm>, u32)>, Option<u32>)>;
 
 fn held(anti_affinity: &AntiAffinity) -> Held {
     let rows = (0..ROWS).map(Row);
-    rows.map(|row| (anti_affinity.of_row(row), anti_affinity.totals.get(row).copied())).collect()
+    rows.map(|row| (anti_affinity.terms_in_row(row), anti_affinity.totals.get(row).copied())).collect()
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn a_term_is_filed_under_few_headings_beside_its_namespaces() {
     let mut random = fastrand::Rng::with_seed(5);
     for _ in 0..5_000 {
         let term = random_term(&mut random);
-        let headings = headings::of_term(&term);
+        let headings = headings::term_headings(&term);
         assert!(headings.len() <= term.selector.namespaces.len() + TERM_HEADINGS, "{term:?}");
         assert!(headings.is_sorted_by(|a, b| a < b));
     }
@@ -399,17 +399,17 @@ fn many_labels_of_a_pod_and_of_its_namespace_cost_a_look_each_and_not_their_prod
         let selector = PodSelector { namespaces: Vec::new(), namespace_requirements, requirements };
         AntiAffinityTerm { selector, topology_key: text("host") }
     });
-    let filed: std::collections::BTreeSet<u64> = terms.flat_map(|term| headings::of_term(&term)).collect();
+    let filed: std::collections::BTreeSet<u64> = terms.flat_map(|term| headings::term_headings(&term)).collect();
     let looked = std::cell::Cell::new(0);
     let next = |heading| {
         looked.set(looked.get() + 1);
         filed.range(heading..).next().copied()
     };
-    let found = headings::of_pod("a", &of_namespace, &of_pod, next);
+    let found = headings::pod_headings("a", &of_namespace, &of_pod, next);
     let all = 2 * LABELS + 2;
     // Each scope is looked up once, and each heading that is filed under it leads to one look more at most.
     assert!(looked.get() <= 2 * all + 2 * filed.len(), "{} looks, {} headings", looked.get(), filed.len());
-    let clues = headings::of_pod("a", &of_namespace, &of_pod, Some);
+    let clues = headings::pod_headings("a", &of_namespace, &of_pod, Some);
     let expected: Vec<u64> = filed.iter().copied().filter(|heading| clues.binary_search(heading).is_ok()).collect();
     assert!(found.len() > LABELS / 4, "{} headings", found.len());
     assert_eq!(found, expected);

@@ -42,6 +42,6 @@ impl Model {
 
 /// Returns the answers about a node that a snapshot shows.
 pub(super) fn answers_of(snapshot: &Snapshot, node: &str) -> BTreeMap<Key, Suitability> {
-    let said = |key: &Key| snapshot.parties().of(&key.0, &key.1)?.get(node).cloned();
+    let said = |key: &Key| snapshot.parties().get(&key.0, &key.1)?.get(node).cloned();
     keys().into_iter().filter_map(|key| Some((key.clone(), said(&key)?))).collect()
 }

@@ -63,7 +63,7 @@ pub(in super::super) fn measure(job: &PlaceJob, quick: bool) -> anyhow::Result<P
         }
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // The number of pods is far below 2^52.
-        let rate = (job.uids.len() as f64 / Times::of(times).median().as_secs_f64()) as u64;
+        let rate = (job.uids.len() as f64 / Times::new(times).median().as_secs_f64()) as u64;
         Ok(rate)
     };
     Ok(PlaceFigures {

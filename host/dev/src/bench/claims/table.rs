@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::super::cells::{above, below, grouped, micros, natively, of_native, right, shown};
+use super::super::cells::{above, below, grouped, micros, native_cell, natively, right, shown};
 use super::results::ClaimResults;
 use nodesift::terminal::{Paint, render, table};
 
@@ -40,7 +40,7 @@ fn by_pod(results: &ClaimResults, paint: Paint) -> String {
             below(paint, micros(pod.allocated_ns), targets.allocated),
             below(paint, micros(pod.warm_ns), targets.warm),
             natively(&pod.native),
-            of_native(paint, &pod.native, None),
+            native_cell(paint, &pod.native, None),
         ]);
     }
     render(&drawing) + "\n"
@@ -104,7 +104,7 @@ mod tests {
             clients: 4,
             placed_by_clients_per_second: 2_345,
         };
-        ClaimResults { pods: vec![pod], cluster, targets: targets::of_devices(shape) }
+        ClaimResults { pods: vec![pod], cluster, targets: targets::for_devices(shape) }
     }
 
     #[test]

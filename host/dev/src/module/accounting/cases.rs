@@ -189,9 +189,9 @@ fn subject(reader: &mut Reader, at: &At<Tree>, fields: &Fields<'_>) -> Subject {
     let ((pod, pod_path), (node, node_path)) = (fields.get("pod"), fields.get("node"));
     let mut reading = Reading::new(reader);
     match (pod, node) {
-        (Some(pod), None) => {
-            reading.one_pod(pod, &pod_path, "pod").map_or(Subject::None, |pod| Subject::Pod(PlainObject::of_pod(&pod)))
-        }
+        (Some(pod), None) => reading
+            .one_pod(pod, &pod_path, "pod")
+            .map_or(Subject::None, |pod| Subject::Pod(PlainObject::from_pod(&pod))),
         (None, Some(node)) => {
             reading.one_node(node, &node_path);
             let (objects, sums) = (std::mem::take(&mut reading.objects), std::mem::take(&mut reading.sums));
@@ -200,7 +200,7 @@ fn subject(reader: &mut Reader, at: &At<Tree>, fields: &Fields<'_>) -> Subject {
                 reader.refuse(node, &below(&node_path, "sums"), reason);
             }
             let found = objects.iter().find_map(|object| match object {
-                Object::Node(node) => Some(PlainObject::of_node(node)),
+                Object::Node(node) => Some(PlainObject::from_node(node)),
                 _ => None,
             });
             found.map_or(Subject::None, Subject::Node)

@@ -62,7 +62,7 @@ pub(in super::super) fn check(args: &ModuleCheckArgs, file: &ModuleFile) -> anyh
         Check::passed("size", format!("{} bytes of at most {COMPONENT_BYTES}", file.bytes.len())),
         Check::passed("starts", format!("compiled and configured in {took:.1} s, with its arguments")),
     ];
-    let answers = Answers::of(&first, &pods, &nodes);
+    let answers = Answers::new(&first, &pods, &nodes);
     checks.push(answers.without_faults());
     checks.push(answers.same_in_any_order(&loaded()?, &pods, &nodes));
     let report =
@@ -117,7 +117,7 @@ struct Answers {
 }
 
 impl Answers {
-    fn of(accounting: &Accounting, pods: &[Arc<dyn AccountedObject>], nodes: &[Arc<dyn AccountedObject>]) -> Self {
+    fn new(accounting: &Accounting, pods: &[Arc<dyn AccountedObject>], nodes: &[Arc<dyn AccountedObject>]) -> Self {
         Self { pods: accounting.pods(pods), nodes: accounting.nodes(nodes) }
     }
 
@@ -149,7 +149,7 @@ impl Answers {
         nodes: &[Arc<dyn AccountedObject>],
     ) -> Check {
         let reversed = |objects: &[Arc<dyn AccountedObject>]| objects.iter().rev().cloned().collect::<Vec<_>>();
-        let mut again = Self::of(other, &reversed(pods), &reversed(nodes));
+        let mut again = Self::new(other, &reversed(pods), &reversed(nodes));
         again.pods.reverse();
         again.nodes.reverse();
         let name = "keeps nothing";

@@ -1,4 +1,4 @@
-//! Description of an accounting module, as a table and as a document. Start at [`Document::of`].
+//! Description of an accounting module, as a table and as a document. Start at [`Document::inspect`].
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Document {
     /// # Errors
     ///
     /// [`Failure::Data`](nodesift::exit::Failure::Data) if it cannot be loaded.
-    pub(in super::super) fn of(path: &Path, file: &ModuleFile) -> anyhow::Result<Option<Self>> {
+    pub(in super::super) fn inspect(path: &Path, file: &ModuleFile) -> anyhow::Result<Option<Self>> {
         let Some(inspected) = inspect_accounting(&file.bytes) else { return Ok(None) };
         let inspected = inspected.map_err(|error| unusable(path, &error))?;
         // Cases that cannot be read are told by `module test`.

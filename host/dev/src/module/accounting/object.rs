@@ -1,4 +1,4 @@
-//! Pods and nodes as an accounting module reads them. Start at [`PlainObject::of_pod`].
+//! Pods and nodes as an accounting module reads them. Start at [`PlainObject::from_pod`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct PlainObject {
 }
 
 impl PlainObject {
-    pub(super) fn of_pod(pod: &Pod) -> Self {
+    pub(super) fn from_pod(pod: &Pod) -> Self {
         let facts = metadata::pod(pod);
         // The same pod with nothing but containers.
         let mut bare = pod.clone();
@@ -42,7 +42,7 @@ impl PlainObject {
         }
     }
 
-    pub(super) fn of_node(node: &Node) -> Self {
+    pub(super) fn from_node(node: &Node) -> Self {
         Self {
             annotations: annotations(&node.metadata.annotations),
             standard: amounts(&metadata::node(node).allocatable),
@@ -98,7 +98,7 @@ mod tests {
             "spec": {"containers": [container("1"), container("500m")], "initContainers": [container("4")],
                 "overhead": {"cpu": "100m"}}}))
         .unwrap();
-        let object = PlainObject::of_pod(&pod);
+        let object = PlainObject::from_pod(&pod);
         let cpu = |value| vec![Amount { resource: "cpu".into(), value }];
         assert_eq!((object.standard(), object.containers()), (cpu(4_100), cpu(1_500)));
         assert_eq!(object.annotation("k").as_deref(), Some("v"));

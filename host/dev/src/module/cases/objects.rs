@@ -169,9 +169,9 @@ impl<'r> Reading<'r> {
         let found = match (version, kind, expected) {
             (_, None, expected) => expected,
             (version, Some(kind), Some(expected)) => {
-                Kind::of(version.unwrap_or("v1"), kind).filter(|it| *it == expected)
+                Kind::from_type_meta(version.unwrap_or("v1"), kind).filter(|it| *it == expected)
             }
-            (version, Some(kind), None) => Kind::of(version.unwrap_or("v1"), kind),
+            (version, Some(kind), None) => Kind::from_type_meta(version.unwrap_or("v1"), kind),
         };
         if found.is_none() {
             let what = match (expected, kind) {

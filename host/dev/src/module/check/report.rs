@@ -96,7 +96,7 @@ impl Report {
         self.contract = Some(inspection.contract.clone());
         self.compile_seconds = Some(compiled_in.as_secs_f64());
         self.cluster_wide = Some(inspection.imports.iter().any(|interface| interface.is_cluster_wide()));
-        self.imports = inspection.imports.iter().copied().map(Import::of).collect();
+        self.imports = inspection.imports.iter().copied().map(Import::new).collect();
     }
 
     /// How many checks failed.

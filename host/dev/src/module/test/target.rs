@@ -1,4 +1,4 @@
-//! The argument of `module test` → a file of cases, and the module that they are about. Start at [`Target::of`].
+//! The argument of `module test` → a file of cases, and the module that they are about. Start at [`Target::resolve`].
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Target {
     /// # Errors
     ///
     /// [`Failure::Data`] where there are no cases.
-    pub(super) fn of(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn resolve(path: &Path) -> anyhow::Result<Self> {
         let is_cases = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
         let target = if path == Path::new(".") {
             // As an editor and a person name it.
@@ -109,10 +109,10 @@ mod tests {
     fn a_path_is_a_folder_a_file_of_cases_or_a_module() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        assert!(Target::of(folder.path()).unwrap_err().to_string().contains("cases.yaml"));
+        assert!(Target::resolve(folder.path()).unwrap_err().to_string().contains("cases.yaml"));
         std::fs::write(path(CASES_FILE), "").unwrap();
         std::fs::write(path("other.yml"), "").unwrap();
-        let target = |path: &Path| Target::of(path).unwrap();
+        let target = |path: &Path| Target::resolve(path).unwrap();
         let cases = path(CASES_FILE);
         assert_eq!(target(folder.path()), Target { cases: cases.clone(), module: None });
         assert_eq!(target(&path("other.yml")), Target { cases: path("other.yml"), module: None });

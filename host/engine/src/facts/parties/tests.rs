@@ -49,7 +49,9 @@ impl World {
 
     fn apply(&mut self, object: &Value) {
         let text = |field: &str| object[field].as_str().unwrap().to_owned();
-        match decode::decode(Kind::of(&text("apiVersion"), &text("kind")).unwrap(), &object.to_string()).unwrap() {
+        match decode::decode(Kind::from_type_meta(&text("apiVersion"), &text("kind")).unwrap(), &object.to_string())
+            .unwrap()
+        {
             Object::Node(node) => self.writer.apply(metadata::node(&node)),
             Object::DeviceClass(class) => self.writer.apply(metadata::device_class(&class)),
             Object::ResourceClaim(claim) => self.writer.apply(metadata::resource_claim(&claim)),

@@ -338,7 +338,7 @@ impl Record {
                 log.allocations.entry(allocate.id).or_insert((party.clone(), None));
                 let (_, _, scope) = PARTIES.into_iter().find(|(name, ..)| **name == **party).unwrap();
                 let pod = &log.asked.pod;
-                let subject = Subject::of(scope, &pod.uid, &pod.template, &allocate.claims);
+                let subject = Subject::new(scope, &pod.uid, &pod.template, &allocate.claims);
                 self.selected.insert(allocate.id, (allocate.nodes[0].clone(), subject));
             }
             Call::Deallocate(deallocate) => {

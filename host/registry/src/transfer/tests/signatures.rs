@@ -12,13 +12,13 @@ fn signatures_are_read_and_bounded() {
     assert_eq!(server.pull(wanted).unwrap().signatures, Signatures::default());
     let payload = |index: usize| format!("payload {index}");
     let layer = |index: usize| {
-        let mut layer = Descriptor::of(sign::PAYLOAD, payload(index).as_bytes());
+        let mut layer = Descriptor::new(sign::PAYLOAD, payload(index).as_bytes());
         layer.annotations.insert(sign::SIGNATURE.to_owned(), format!("signature {index}"));
         server.put(&format!("blobs/{}", layer.digest), Answer::new(200, payload(index)));
         layer
     };
     let layers: Vec<Descriptor> = (0..SIGNATURES + 3).map(layer).collect();
-    let config = Descriptor::of("x", b"");
+    let config = Descriptor::new("x", b"");
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
     server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
     let bundle = list(&[attach(&server, &artifact, "bundle")]);
@@ -31,7 +31,7 @@ fn signatures_are_read_and_bounded() {
 #[test]
 fn a_blob_whose_name_is_no_digest_is_not_asked_for_and_the_name_is_cut() {
     let (server, artifact) = Server::with_artifact(b"component");
-    let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
+    let mut layer = Descriptor::new(sign::PAYLOAD, b"payload");
     layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
     layer.digest = format!("../../../{}", "x".repeat(1 << 20));
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": layer, "layers": [layer]});
@@ -43,15 +43,15 @@ fn a_blob_whose_name_is_no_digest_is_not_asked_for_and_the_name_is_cut() {
 
 /// A bundle, as a blob and as a referrer of the artifact; its entry in a list.
 fn attach(server: &Server, artifact: &Artifact, text: &str) -> serde_json::Value {
-    let layer = Descriptor::of(BUNDLE, text.as_bytes());
+    let layer = Descriptor::new(BUNDLE, text.as_bytes());
     server.put(&format!("blobs/{}", layer.digest), Answer::new(200, text));
-    let subject = Descriptor::of(MANIFEST, artifact.manifest.as_bytes());
-    let config = Descriptor::of("application/vnd.oci.empty.v1+json", b"{}");
+    let subject = Descriptor::new(MANIFEST, artifact.manifest.as_bytes());
+    let config = Descriptor::new("application/vnd.oci.empty.v1+json", b"{}");
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE, "config": config, "layers": [layer], "subject": subject,
     });
     let manifest = manifest.to_string();
-    let entry = Descriptor::of(MANIFEST, manifest.as_bytes());
+    let entry = Descriptor::new(MANIFEST, manifest.as_bytes());
     server.put(&format!("manifests/{}", entry.digest), Answer::new(200, manifest));
     json!({"mediaType": MANIFEST, "digest": entry.digest, "size": entry.size, "artifactType": BUNDLE})
 }
@@ -88,10 +88,10 @@ fn bundles_are_found_in_the_list_of_referrers_or_under_its_tag() {
     // A list that cannot be read is told.
     server.put(&tag, Answer::new(200, "{"));
     assert!(pulled().unread[0].contains("the list of referrers"), "{:?}", pulled());
-    let mut layer = Descriptor::of(sign::PAYLOAD, b"payload");
+    let mut layer = Descriptor::new(sign::PAYLOAD, b"payload");
     layer.annotations.insert(sign::SIGNATURE.to_owned(), "signature".to_owned());
     server.put(&format!("blobs/{}", layer.digest), Answer::new(200, "payload"));
-    let config = Descriptor::of("x", b"");
+    let config = Descriptor::new("x", b"");
     let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]});
     server.put(&format!("manifests/{}", sign::tag(&artifact.digest())), Answer::new(200, manifest.to_string()));
     let found = pulled();
@@ -131,7 +131,7 @@ fn referrers_are_bounded_and_one_that_is_bad_hides_no_other() {
     let gone = json!({"mediaType": MANIFEST, "digest": format!("sha256:{}", "0".repeat(64)), "size": 2, "artifactType": BUNDLE});
     let odd = json!({"mediaType": MANIFEST, "digest": "../../x", "size": 2, "artifactType": BUNDLE});
     let manifest = "x".repeat(usize::try_from(REFERRER_BYTES).unwrap() + 1);
-    let long = Descriptor::of(MANIFEST, manifest.as_bytes());
+    let long = Descriptor::new(MANIFEST, manifest.as_bytes());
     server.put(&format!("manifests/{}", long.digest), Answer::new(200, manifest));
     put(&[large, gone, odd, json!(long), good.clone()]);
     let found = pulled();
@@ -220,12 +220,12 @@ fn signatures_that_cannot_be_had_hide_none_that_is_good_and_fail_no_pull_without
     let good = list(&[attach(&server, &artifact, &signed(&key, &artifact))]);
     let layer = |key: &SigningKey| {
         let Signature { payload, signature } = key.sign("r/x", &artifact.digest()).unwrap();
-        let mut layer = Descriptor::of(sign::PAYLOAD, payload.as_bytes());
+        let mut layer = Descriptor::new(sign::PAYLOAD, payload.as_bytes());
         layer.annotations.insert(sign::SIGNATURE.to_owned(), signature);
         server.put(&format!("blobs/{}", layer.digest), Answer::new(200, payload));
         layer
     };
-    let config = Descriptor::of("x", b"");
+    let config = Descriptor::new("x", b"");
     let payloads = |layers: &[Descriptor]| {
         let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
         Answer::new(200, manifest.to_string())

@@ -21,7 +21,7 @@ pub(super) const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/service
 
 impl Files {
     /// A kubeconfig, or those that are read where none is given, and what they name.
-    pub(super) fn of_kubeconfig(file: Option<&Path>) -> Self {
+    pub(super) fn from_kubeconfig(file: Option<&Path>) -> Self {
         let kubeconfigs = kubeconfigs(file);
         let mut paths = kubeconfigs.clone();
         for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
@@ -30,15 +30,15 @@ impl Files {
             let users = kubeconfig.auth_infos.into_iter().filter_map(|named| named.auth_info);
             paths.extend(users.flat_map(|user| named_by(&user)));
         }
-        Self::of(paths)
+        Self::new(paths)
     }
 
     /// Returns the files of a pod's service account: token and CA certificate.
-    pub(super) fn of_service_account() -> Self {
-        Self::of(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)).into())
+    pub(super) fn from_service_account() -> Self {
+        Self::new(["token", "ca.crt"].map(|file| Path::new(SERVICE_ACCOUNT).join(file)).into())
     }
 
-    fn of(paths: Vec<PathBuf>) -> Self {
+    fn new(paths: Vec<PathBuf>) -> Self {
         let mut files = Self(paths.into_iter().map(|path| (path, None)).collect());
         files.look();
         files

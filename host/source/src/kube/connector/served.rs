@@ -245,7 +245,7 @@ async fn a_credential_plugin_is_told_the_proxy_of_the_kubeconfig() {
 }
 
 /// A certificate that an authority has signed which the client does not have, with changes.
-async fn of_unknown_authority(change: impl FnOnce(&mut CertificateParams)) -> Served {
+async fn signed_by_unknown_authority(change: impl FnOnce(&mut CertificateParams)) -> Served {
     let (authority, key) = (authority(), KeyPair::generate().unwrap());
     let mut params = names();
     change(&mut params);
@@ -255,7 +255,7 @@ async fn of_unknown_authority(change: impl FnOnce(&mut CertificateParams)) -> Se
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_servers_own_certificate_is_as_good_as_that_of_its_authority() {
-    let served = of_unknown_authority(|_| {}).await;
+    let served = signed_by_unknown_authority(|_| {}).await;
     let answer = |served: Served, cluster: Value| async move {
         served.answer(&cluster, &json!({}), Environment::default()).await
     };
@@ -272,7 +272,7 @@ async fn the_servers_own_certificate_is_as_good_as_that_of_its_authority() {
     assert_eq!(answer(served, cluster).await.as_deref(), Ok("fine"));
 
     // Among others, and with `tls-server-name`.
-    let served = of_unknown_authority(|_| {}).await;
+    let served = signed_by_unknown_authority(|_| {}).await;
     let ca = served.folder.path().join("ca");
     fs::write(&ca, authority().pem() + &fs::read_to_string(&ca).unwrap()).unwrap();
     let cluster = json!({"server": served.by_address(), "tls-server-name": NAME});
@@ -288,25 +288,25 @@ async fn a_servers_own_certificate_must_be_the_listed_one_for_its_name_for_serve
         assert_eq!(*served.asked.lock(), Vec::<String>::new());
         error
     };
-    let other = of_unknown_authority(|_| {}).await;
-    let served = of_unknown_authority(|_| {}).await;
+    let other = signed_by_unknown_authority(|_| {}).await;
+    let served = signed_by_unknown_authority(|_| {}).await;
     fs::copy(other.folder.path().join("ca"), served.folder.path().join("ca")).unwrap();
     let error = refused(served, json!({})).await;
     // The other one may be taken for its authority, by its name.
     assert!(["UnknownIssuer", "BadSignature"].iter().any(|words| error.contains(words)), "{error}");
 
-    let served = of_unknown_authority(|_| {}).await;
+    let served = signed_by_unknown_authority(|_| {}).await;
     let error = refused(served, json!({"tls-server-name": "other.invalid"})).await;
     assert!(error.contains("NotValidForName"), "{error}");
 
-    let served = of_unknown_authority(|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1)).await;
+    let served = signed_by_unknown_authority(|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1)).await;
     assert!(refused(served, json!({})).await.contains("Expired"));
 
-    let served = of_unknown_authority(|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1)).await;
+    let served = signed_by_unknown_authority(|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1)).await;
     assert!(refused(served, json!({})).await.contains("NotValidYet"));
 
     let clients = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
-    let served = of_unknown_authority(|params| params.extended_key_usages = clients).await;
+    let served = signed_by_unknown_authority(|params| params.extended_key_usages = clients).await;
     let error = refused(served, json!({})).await;
     assert!(error.contains("InvalidPurpose"), "{error}");
 }
@@ -338,7 +338,7 @@ async fn a_client_has_a_certificate_of_version_1_by_file_or_in_the_kubeconfig() 
         assert_eq!(served.answer(&cluster, &user, Environment::default()).await.as_deref(), Ok("fine"), "{user}");
     }
     // A key of another certificate is refused at once where it can be seen.
-    let (other, its_key) = (of_unknown_authority(|_| {}).await, KeyPair::generate().unwrap().serialize_pem());
+    let (other, its_key) = (signed_by_unknown_authority(|_| {}).await, KeyPair::generate().unwrap().serialize_pem());
     let user =
         json!({"client-certificate": other.folder.path().join("ca"), "client-key-data": STANDARD.encode(its_key)});
     let error = served.answer(&cluster, &user, Environment::default()).await.unwrap_err();

@@ -47,7 +47,7 @@ impl<'a> Line<'a> {
         let line: Self = serde_json::from_str(line).map_err(not_an_event)?;
         if line.kind == "ERROR" {
             let status: Status = serde_json::from_str(line.object.get()).map_err(not_an_event)?;
-            return Err(Failure::of_event(&status));
+            return Err(Failure::from_event(&status));
         }
         Ok(line)
     }

@@ -128,7 +128,7 @@ async fn a_kind_is_followed_for_as_long_as_a_lease_names_it_and_dropped_after_it
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_cannot_be_listed_for_a_policy_that_is_not_active_is_no_outage_and_leaves_nothing() {
-    let denied = Failure::of_status(403, None, b"storageclasses is forbidden");
+    let denied = Failure::from_status(403, None, b"storageclasses is forbidden");
     let mut script = Script::default().page("10", &[]);
     for _ in 0..20 {
         script = script.list(Answer::No(denied.clone()));
@@ -218,7 +218,7 @@ async fn a_list_with_other_annotations_is_not_older_than_what_was_seen() {
 #[tokio::test(start_paused = true)]
 async fn the_watch_goes_on_where_a_policy_with_other_annotations_is_refused_before_they_are_listed() {
     for hangs in [false, true] {
-        let refused = || Answer::No(Failure::of_status(500, None, b"etcdserver: leader changed"));
+        let refused = || Answer::No(Failure::from_status(500, None, b"etcdserver: leader changed"));
         let mut script = Script::default().page("10", &[pod("a", 3)]);
         for _ in 0..10 {
             script = script.list(if hangs { Answer::Hang } else { refused() });
@@ -308,7 +308,7 @@ async fn config_maps_are_read_one_by_one_and_are_one_kind_to_the_feed() {
 
 #[tokio::test(start_paused = true)]
 async fn config_maps_are_as_fresh_as_the_one_that_was_shown_longest_ago() {
-    let forbidden = Failure::of_status(403, None, b"configmaps is forbidden");
+    let forbidden = Failure::from_status(403, None, b"configmaps is forbidden");
     let script = Script::default().page("10", &[config_map("a", 5)]).list(Answer::No(forbidden));
     let bench = Bench::new(script.watch([Do::Pause(seconds(10)), bookmark(11), Do::Silence]));
     let lease = bench.lease_config_maps(&["ops/a", "ops/b"]);
@@ -324,7 +324,7 @@ async fn config_maps_are_as_fresh_as_the_one_that_was_shown_longest_ago() {
 #[tokio::test(start_paused = true)]
 async fn a_config_map_that_only_a_candidate_lists_and_that_cannot_be_read_makes_nothing_stale() {
     for hangs in [false, true] {
-        let refused = || Answer::No(Failure::of_status(403, None, b"configmaps is forbidden"));
+        let refused = || Answer::No(Failure::from_status(403, None, b"configmaps is forbidden"));
         let mut script = Script::default().page("10", &[config_map("a", 5)]);
         for _ in 0..20 {
             script = script.list(if hangs { Answer::Hang } else { refused() });

@@ -78,23 +78,23 @@ fn all_interfaces_together_need_every_kind_there_is() {
 
 #[test]
 fn paths_are_those_of_the_api() {
-    let list = |kind, version| Resource::of(kind).list_uri(version, None);
+    let list = |kind, version| Resource::from(kind).list_uri(version, None);
     assert_eq!(list(Kind::Pod, 0), "/api/v1/pods?limit=500");
     assert_eq!(list(Kind::ReplicaSet, 0), "/apis/apps/v1/replicasets?limit=500");
     assert_eq!(list(Kind::CsiStorageCapacity, 0), "/apis/storage.k8s.io/v1/csistoragecapacities?limit=500");
     assert_eq!(list(Kind::DeviceClass, 1), "/apis/resource.k8s.io/v1beta2/deviceclasses?limit=500");
     assert_eq!(list(Kind::ResourceClaim, 0), "/apis/resource.k8s.io/v1/resourceclaims?limit=500");
     assert_eq!(list(Kind::ResourceSlice, 2), "/apis/resource.k8s.io/v1beta1/resourceslices?limit=500");
-    let next = Resource::of(Kind::Node).list_uri(0, Some("eyJ2 +/=ü"));
+    let next = Resource::from(Kind::Node).list_uri(0, Some("eyJ2 +/=ü"));
     assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
-    let watch = Resource::of(Kind::Node).watch_uri(0, "42", 30);
+    let watch = Resource::from(Kind::Node).watch_uri(0, "42", 30);
     assert_eq!(watch, "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=42");
-    let status = Resource::of(Kind::CsiNode).status_uri(0, "n", "a/b");
+    let status = Resource::from(Kind::CsiNode).status_uri(0, "n", "a/b");
     assert_eq!(status, "/apis/storage.k8s.io/v1/csinodes/n/status?force=true&fieldManager=a%2Fb");
     let mut named = "?limit=1".to_owned();
-    narrow(&mut named, &Resource::of(Kind::Node), "a.b");
+    narrow(&mut named, &Resource::from(Kind::Node), "a.b");
     assert_eq!(named, "?limit=1&fieldSelector=metadata.name%3Da.b");
-    let map = Resource::of(Kind::ConfigMap);
+    let map = Resource::from(Kind::ConfigMap);
     let mut uri = map.list_uri(0, None);
     narrow(&mut uri, &map, "ops/a.b");
     assert_eq!(uri, "/api/v1/namespaces/ops/configmaps?limit=500&fieldSelector=metadata.name%3Da.b");
@@ -103,7 +103,7 @@ fn paths_are_those_of_the_api() {
 #[test]
 fn only_kinds_that_every_api_server_serves_are_required() {
     for kind in Kind::ALL {
-        let resource = Resource::of(kind);
+        let resource = Resource::from(kind);
         assert_eq!(resource.is_optional(), resource.group == "resource.k8s.io", "{kind}");
     }
 }

@@ -45,7 +45,7 @@ impl<S: Server> Lister<S> {
     ///
     /// The failure of the first page that cannot be read. Retrying is left to the caller.
     pub async fn list_all(&self, kind: Kind) -> Result<Listed, Failure> {
-        let resource = Resource::of(kind);
+        let resource = Resource::from(kind);
         for version in 0..resource.versions.len() {
             match self.list_version(kind, &resource, version).await {
                 Err(Failure::NotServed { .. }) => {}
@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn missing() -> Answer {
-        Answer::No(Failure::of_status(404, None, b"404 page not found"))
+        Answer::No(Failure::from_status(404, None, b"404 page not found"))
     }
 
     #[tokio::test]
@@ -134,7 +134,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_on_any_page_is_no_list() {
         let first = Answer::Page(page("9", Some("more"), &[pod("a", 1)]));
-        for failure in [Failure::of_status(410, None, b""), Failure::of_status(500, None, b"")] {
+        for failure in [Failure::from_status(410, None, b""), Failure::from_status(500, None, b"")] {
             let (lister, _) = lister(Script::default().list(first.clone()).list(Answer::No(failure.clone())));
             assert_eq!(lister.list_all(Kind::Pod).await.unwrap_err(), failure);
         }

@@ -67,9 +67,9 @@ pub(in crate::kube) fn has_annotations(kind: Kind) -> bool {
 /// Returns the part of a selection that is about a kind.
 pub(in crate::kube) fn selection_of(kind: Kind, selection: &Selection) -> Selection {
     match kind {
-        Kind::Pod => selection.of_pods(),
-        Kind::Node => selection.of_nodes(),
-        Kind::ConfigMap => selection.of_config_maps(),
+        Kind::Pod => selection.for_pods(),
+        Kind::Node => selection.for_nodes(),
+        Kind::ConfigMap => selection.for_config_maps(),
         _ => Selection::default(),
     }
 }

@@ -209,7 +209,7 @@ impl Reflector {
 
     /// Reads only the object with this name.
     #[must_use]
-    pub(super) fn of_name(self, name: &Arc<str>) -> Self {
+    pub(super) fn with_name(self, name: &Arc<str>) -> Self {
         // Somebody waits for it, and its kind is made for it.
         Self { name: Some(Arc::clone(name)), unserved: UNSERVED_NAME_PERIOD, ..self }
     }

@@ -153,8 +153,8 @@ impl<S: Server, K: Sink> ReflectorTask<S, K> {
 
     /// Reads only the object with this name.
     #[must_use]
-    pub(in crate::kube) fn of_name(self, name: &Arc<str>) -> Self {
-        Self { reflector: self.reflector.of_name(name), ..self }
+    pub(in crate::kube) fn with_name(self, name: &Arc<str>) -> Self {
+        Self { reflector: self.reflector.with_name(name), ..self }
     }
 
     /// Lists and watches until it is dropped.

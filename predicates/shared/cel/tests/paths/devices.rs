@@ -32,7 +32,7 @@ impl Vocabulary {
     }
 
     /// With everything that these paths name.
-    pub(crate) fn of(paths: &[Path]) -> Self {
+    pub(crate) fn from_paths(paths: &[Path]) -> Self {
         let mut all = Self::new();
         for path in paths {
             match path {

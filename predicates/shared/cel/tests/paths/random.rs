@@ -102,7 +102,7 @@ fn the_expressions_of_the_documents_hold_it_too() {
 impl Run {
     fn triples(&mut self, rng: &mut Rng, of: &str, program: &Program, pairs: usize) {
         let paths = program.paths();
-        let vocabulary = paths.as_deref().map_or_else(Vocabulary::new, Vocabulary::of);
+        let vocabulary = paths.as_deref().map_or_else(Vocabulary::new, Vocabulary::from_paths);
         for _ in 0..pairs {
             let device = vocabulary.device(rng);
             let changed = vocabulary.changed(rng, &device);

@@ -62,17 +62,17 @@ fn each_contradiction_has_its_own_error() {
     for (number, (damage, broken)) in damages.into_iter().enumerate() {
         let mut devices = sound();
         damage(&mut devices);
-        let made = Made::of(claim(vec![request("r", 2)], numa()), &[devices.clone(), devices]);
+        let made = Made::new(claim(vec![request("r", 2)], numa()), &[devices.clone(), devices]);
         assert_eq!(filter(&made, 1).map(|filtered| filtered.verdict), Err(broken), "damage {number}");
         assert_eq!(allocate(&made, 1, 0), Err(broken), "damage {number}");
     }
-    let made = Made::of(claim(vec![request("r", 2)], numa()), &[sound()]);
+    let made = Made::new(claim(vec![request("r", 2)], numa()), &[sound()]);
     assert_eq!(failures(&made, 1), [None]);
-    let short = Made::of(Claim::Allocated(vec![1]), &[]);
+    let short = Made::new(Claim::Allocated(vec![1]), &[]);
     assert_eq!(filter(&short, 2), Err(Broken::Rows));
     let mut empty = request("r", 1);
     empty.alternatives.clear();
-    assert_eq!(filter(&Made::of(claim(vec![empty], None), &[]), 1), Err(Broken::Alternatives));
+    assert_eq!(filter(&Made::new(claim(vec![empty], None), &[]), 1), Err(Broken::Alternatives));
 }
 
 #[test]
@@ -82,10 +82,10 @@ fn damaged_facts_are_answered_somehow() {
     for seed in 0..CLUSTERS {
         let made = DeviceCluster::new(seed);
         let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
-        let nodes = Nodes::of(&world, &selectors);
+        let nodes = Nodes::new(&world, &selectors);
         let mut rng = Rng::with_seed(seed);
         for pod in &made.pods {
-            let facts = Projected::of(&nodes, pod);
+            let facts = Projected::new(&nodes, pod);
             let count = nodes.nodes.len();
             let Ok(claims) = facts.claims() else { continue };
             let asked = Asked::default();
@@ -183,7 +183,7 @@ fn a_search_of_too_many_steps_is_an_error() {
     // Twelve devices with values of their own, where there are eleven values: three devices have each.
     let row = (0..33).map(|number| (0, 0, number % 11 + 1)).collect();
     let devices = rows(&[row], &[kind(Answer::Yes)], 1);
-    let made = Made::of(claim(vec![request("r", 12)], distinct()), &[devices]);
+    let made = Made::new(claim(vec![request("r", 12)], distinct()), &[devices]);
     let filtered = filter(&made, 1).unwrap();
     assert_eq!(filtered.effort.most_steps, limits::SEARCH_STEPS + 1);
     let text = "running \"DynamicResources\" filter plugin: timed out trying to allocate devices".to_owned();
@@ -197,7 +197,7 @@ fn a_long_search_that_cannot_succeed_ends_soon() {
     last.alternatives[0].selectors = vec![Some("false".to_owned())];
     let none = Kind { matches: vec![Answer::Yes, Answer::No], ..kind(Answer::Yes) };
     let devices = rows(&[vec![(0, 0, 1); 30]], &[none], 1);
-    let made = Made::of(claim(vec![request("first", 10), last], numa()), &[devices]);
+    let made = Made::new(claim(vec![request("first", 10), last], numa()), &[devices]);
     let filtered = filter(&made, 1).unwrap();
     assert!(filtered.effort.most_steps < 100, "{:?}", filtered.effort);
     let text = "cannot allocate all claims".to_owned();
@@ -215,7 +215,7 @@ fn requests_for_more_devices_than_there_are_end_soon_whatever_some_of_them_must_
     for (requests, devices, constraints) in [(12, 11, Vec::new()), (17, 16, Vec::new()), (17, 16, pairs.collect())] {
         let asked = (0..requests).map(|number| request(&format!("r{number}"), 1)).collect();
         let devices = rows(&[values(devices)], &[kind(Answer::Yes)], usize::from(!constraints.is_empty()));
-        let made = Made::of(Claim::Unallocated { requests: asked, constraints }, &[devices]);
+        let made = Made::new(Claim::Unallocated { requests: asked, constraints }, &[devices]);
         let filtered = filter(&made, 1).unwrap();
         assert!(filtered.effort.most_steps < 1_000, "{requests} requests: {:?}", filtered.effort);
         let text = "cannot allocate all claims".to_owned();
@@ -229,7 +229,7 @@ fn all_searches_of_a_call_share_their_steps() {
     // No two rows see the same, so each is searched; see `a_search_of_too_many_steps_is_an_error`.
     let row = |number: u32| (0..33 + number).map(|number| (0, 0, number % 11 + 1)).collect::<Vec<_>>();
     let devices = rows(&(0..ROWS).map(row).collect::<Vec<_>>(), &[kind(Answer::Yes)], 1);
-    let made = Made::of(claim(vec![request("r", 12)], distinct()), &[devices]);
+    let made = Made::new(claim(vec![request("r", 12)], distinct()), &[devices]);
     let filtered = filter(&made, ROWS as usize).unwrap();
     let most = u64::from(limits::SEARCH_STEPS) + u64::from(ROWS) * u64::from(limits::LEAST_STEPS + 1);
     assert!(filtered.effort.steps <= most, "{:?}", filtered.effort);
@@ -243,7 +243,7 @@ fn all_searches_of_a_call_share_their_steps() {
 #[test]
 fn many_claims_do_not_exhaust_the_stack() {
     let devices = rows(&[vec![(0, 0, 1); 3]], &[kind(Answer::Yes)], 1);
-    let mut made = Made::of(claim(vec![request("r", 3)], numa()), &[devices]);
+    let mut made = Made::new(claim(vec![request("r", 3)], numa()), &[devices]);
     made.claims.splice(0..0, vec![claim(vec![request("none", 0)], None); 100_000]);
     assert_eq!(failures(&made, 1), [None]);
 }
@@ -263,7 +263,7 @@ fn the_class_is_looked_at_before_the_request_and_the_node_last() {
         let devices = rows(&[vec![(0, 0, 1)]], &[kind], 0);
         let mut asked = request("r", 1);
         asked.alternatives[0].class.selectors = Some(vec!["of the class".to_owned()]);
-        let made = Made::of(claim(vec![asked], None), &[devices]);
+        let made = Made::new(claim(vec![asked], None), &[devices]);
         let expected = match expected {
             "cannot allocate all claims" => expected.to_owned(),
             error => format!("running \"DynamicResources\" filter plugin: {error}"),
@@ -280,14 +280,14 @@ fn names_are_asked_for_only_where_a_text_has_them() {
     named.pool_names = vec!["p".to_owned(); named.pools.len()];
     let mut all = request("r", 0);
     "All".clone_into(&mut all.alternatives[0].mode);
-    let made = Made::of(claim(vec![all], numa()), &[named, nameless.clone()]);
+    let made = Made::new(claim(vec![all], numa()), &[named, nameless.clone()]);
     let text = "running \"DynamicResources\" filter plugin: claim default/c0, request r: cannot add device \
                 gpu.example.com/p/b because a claim constraint would not be satisfied";
     assert_eq!(failures(&made, 2), [Some(text.to_owned()), None]);
     let asked: Vec<bool> = made.queries.borrow().iter().map(|query| query.names).collect();
     assert_eq!(asked, [false, true]);
 
-    let made = Made::of(claim(vec![request("r", 2)], numa()), &[nameless]);
+    let made = Made::new(claim(vec![request("r", 2)], numa()), &[nameless]);
     assert_eq!(failures(&made, 2), [Some("cannot allocate all claims".to_owned()), None]);
     assert_eq!(made.queries.borrow().len(), 1);
 }
@@ -309,7 +309,7 @@ fn a_value_of_unknown_type_may_only_come_first() {
     for (constraint, values, fits) in cases {
         let of = format!("{constraint:?} {values:?}");
         let devices = rows(&[values.map(|value| (0, 0, value)).to_vec()], &[kind(Answer::Yes)], 1);
-        let made = Made::of(claim(vec![request("r", 2)], constraint), &[devices]);
+        let made = Made::new(claim(vec![request("r", 2)], constraint), &[devices]);
         assert_eq!(failures(&made, 1)[0].is_none(), fits, "{of}");
     }
 }
@@ -318,7 +318,7 @@ fn a_value_of_unknown_type_may_only_come_first() {
 fn devices_in_use_are_passed_over() {
     let row = |in_use: u8| vec![(0, in_use, 1), (0, 0, 1)];
     let devices = rows(&[row(0), row(EXCLUSIVE)], &[kind(Answer::Yes)], 0);
-    let made = Made::of(claim(vec![request("r", 2)], None), &[devices.clone(), devices.clone(), devices]);
+    let made = Made::new(claim(vec![request("r", 2)], None), &[devices.clone(), devices.clone(), devices]);
     assert_eq!(failures(&made, 2), [None, Some("cannot allocate all claims".to_owned())]);
     let picked: Vec<u32> = allocate(&made, 2, 0).unwrap().unwrap().picks.iter().map(|pick| pick.device).collect();
     assert_eq!(picked, [0, 1]);

@@ -71,7 +71,7 @@ fn every_verdict_and_device_is_kube_schedulers() {
 fn compare(name: &str, kind: &str, counts: &mut Counts, work: &mut Work) -> Vec<String> {
     let read = |kind: &str| read_gzip(&folder().join(format!("{name}.{kind}.gz")));
     let items = |text: &str| json::list(&serde_json::from_str::<Value>(text).unwrap(), "items").to_vec();
-    let cluster = Cluster::of_list(&serde_json::from_str(&read("cluster.json").unwrap()).unwrap());
+    let cluster = Cluster::from_list(&serde_json::from_str(&read("cluster.json").unwrap()).unwrap());
     let in_flight = read("inflight.json").map(|text| items(&text)).unwrap_or_default();
     let lines = |kind: &str| -> Vec<Value> {
         let text = read(&format!("{kind}.jsonl")).unwrap_or_default();
@@ -81,7 +81,7 @@ fn compare(name: &str, kind: &str, counts: &mut Counts, work: &mut Work) -> Vec<
     let allocations = lines(if kind == "expected" { "allocations" } else { "documented-allocations" });
     let world = World { cluster: &cluster, in_flight: &in_flight, now_s: NOW_S };
     let selectors = Selectors::default();
-    let nodes = Nodes::of(&world, &selectors);
+    let nodes = Nodes::new(&world, &selectors);
     counts.documents += 1;
     let mut all = Vec::new();
     for pod in &items(&read("pods.json").unwrap()) {

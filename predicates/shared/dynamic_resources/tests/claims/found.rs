@@ -30,7 +30,7 @@ pub struct Found {
 
 /// Asks for one pod on all nodes.
 pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
-    let facts = Projected::of(nodes, pod);
+    let facts = Projected::new(nodes, pod);
     let rows = nodes.nodes.len();
     let filtered = filter(&facts, rows).expect("the facts are sound");
     let mut found = Found {

@@ -38,7 +38,7 @@ impl Facts for Made {
 
 impl Made {
     /// One claim; the answers come last first.
-    pub fn of(claim: Claim, answers: &[Devices]) -> Self {
+    pub fn new(claim: Claim, answers: &[Devices]) -> Self {
         Self { claims: vec![claim], devices: RefCell::new(answers.to_vec()), ..Self::default() }
     }
 }

@@ -49,7 +49,7 @@ fn answers_are_those_of_the_reference() {
             }
         });
         let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
-        let nodes = Nodes::of(&world, &selectors);
+        let nodes = Nodes::new(&world, &selectors);
         for pod in &made.pods {
             let mut decision = judge(&world, &selectors, pod);
             let mut expected: Verdicts = decision

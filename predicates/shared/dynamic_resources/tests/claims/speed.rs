@@ -37,7 +37,7 @@ fn measure(name: &str, of: &Claim, devices: &Devices) -> Filtered {
     let mut times: Vec<Duration> = Vec::new();
     let mut last = None;
     for _ in 0..RUNS {
-        let made = Made::of(of.clone(), std::slice::from_ref(devices));
+        let made = Made::new(of.clone(), std::slice::from_ref(devices));
         let start = Instant::now();
         last = Some(filter(&made, NODES).unwrap());
         times.push(start.elapsed());

@@ -99,7 +99,7 @@ pub fn node_interfaces(contract: &Contract, table: &Table<'_>) -> String {
     for (log, _) in &logs {
         let _ = writeln!(text, "        Self::{log},");
     }
-    text.push_str("    ];\n\n    /// The log of a moment.\n    pub fn of_moment(moment: Moment) -> Self {\n        match moment {\n");
+    text.push_str("    ];\n\n    /// The log of a moment.\n    pub fn for_moment(moment: Moment) -> Self {\n        match moment {\n");
     for answer in &table.answers {
         if let (("moment", [moment]), Some(log)) = (answer.read(), table.log(answer.interface)) {
             let _ = writeln!(text, "            Moment::{moment} => Self::{log},");

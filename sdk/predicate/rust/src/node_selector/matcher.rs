@@ -34,7 +34,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(column: &[u32]) -> Self {
+    fn new(column: &[u32]) -> Self {
         let mut starts = vec![0; column.iter().max().map_or(0, |most| *most as usize + 1) + 1];
         for code in column {
             starts[*code as usize + 1] += 1;
@@ -51,7 +51,7 @@ impl Groups {
     }
 
     /// The rows with this code, ascending.
-    fn of_code(&self, code: u32) -> &[u32] {
+    fn rows_with(&self, code: u32) -> &[u32] {
         match self.starts.get(code as usize..) {
             Some([start, end, ..]) => &self.rows[*start..*end],
             _ => &[],
@@ -141,7 +141,7 @@ impl Matcher {
         let mut rows: Vec<u32> = Vec::new();
         for (key, codes) in terms {
             let groups = self.groups(&key);
-            rows.extend(codes.into_iter().flat_map(|code| groups.of_code(code)));
+            rows.extend(codes.into_iter().flat_map(|code| groups.rows_with(code)));
         }
         rows.sort_unstable();
         rows.dedup();
@@ -151,7 +151,7 @@ impl Matcher {
     /// The rows of a label's column by their codes. Made once and cached.
     fn groups(&mut self, key: &str) -> &Groups {
         let index = self.groups.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
-            let groups = Groups::of(self.column(key));
+            let groups = Groups::new(self.column(key));
             self.groups.push((key.into(), groups));
             self.groups.len() - 1
         });

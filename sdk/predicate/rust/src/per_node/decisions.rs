@@ -5,7 +5,7 @@
 //! the path of columns and codes that the call has read. A call that reads an amount or a name is decided for each row anew, from there
 //! on. The result of a predicate depends only on the pod, the node and the arguments, so this cannot be seen from outside.
 //!
-//! Start at [`Decisions::of`].
+//! Start at [`Decisions::decide`].
 
 use super::Columns;
 
@@ -57,7 +57,7 @@ impl<'c> Decisions<'c> {
 
     /// Returns the decision about a row: anything but a branch.
     #[inline]
-    pub(super) fn of(&self, row: usize) -> Decision {
+    pub(super) fn decide(&self, row: usize) -> Decision {
         let mut decision = self.entries[0];
         while let Decision::Branch(at) = decision {
             let branch = &self.branches[at as usize];

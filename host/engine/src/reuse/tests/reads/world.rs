@@ -56,7 +56,7 @@ impl World {
 
     pub(super) fn apply(&mut self, object: Value) {
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-        let kind = Kind::of(&text("apiVersion"), &text("kind")).unwrap();
+        let kind = Kind::from_type_meta(&text("apiVersion"), &text("kind")).unwrap();
         let object = decode::decode(kind, &object.to_string()).unwrap();
         self.writer.apply(Record::compile(
             &object,

@@ -41,7 +41,7 @@ async fn seen(script: Script, time: Duration) -> (Vec<(Duration, String)>, Vec<S
     });
     let (name, metrics): (Arc<str>, _) = (Arc::from("a"), Metrics::default());
     let named = Named::new(RESOURCE, Arc::clone(&name), deliver, Health::default(), metrics.clone());
-    let task = ReflectorTask::new(RESOURCE, Arc::clone(&script), named, metrics).of_name(&name);
+    let task = ReflectorTask::new(RESOURCE, Arc::clone(&script), named, metrics).with_name(&name);
     let _time_is_up = timeout(time, task.run()).await;
     let told = told.lock().clone();
     (told, script.asked())
@@ -69,7 +69,7 @@ async fn one_object_is_followed_from_its_list_on_and_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_not_there_is_absent_and_a_kind_that_is_not_served_is_asked_for_again_soon() {
-    let missing = || Answer::No(Failure::of_status(404, None, b"404 page not found"));
+    let missing = || Answer::No(Failure::from_status(404, None, b"404 page not found"));
     let script = Script::default().list(missing()).list(missing()).page("10", &[]).watch([Do::Silence]);
     let (told, _) = seen(script, seconds(30)).await;
     assert_eq!(texts(&told), ["NotServed", "Absent"]);

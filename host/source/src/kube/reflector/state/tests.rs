@@ -11,14 +11,14 @@ struct Walk {
 }
 
 impl Walk {
-    fn of(kind: Kind) -> Self {
+    fn new(kind: Kind) -> Self {
         let now = Instant::now();
-        Self { reflector: Reflector::new(Resource::of(kind), fastrand::Rng::with_seed(1)), now }
+        Self { reflector: Reflector::new(Resource::from(kind), fastrand::Rng::with_seed(1)), now }
     }
 
     /// A reflector that has listed at version 100 and watches.
     fn watching() -> Self {
-        let mut walk = Self::of(Kind::Pod);
+        let mut walk = Self::new(Kind::Pod);
         assert_eq!(walk.page("100", None), whole("100"));
         walk
     }
@@ -82,7 +82,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_watch_begins_at_the_version_of_the_first_page_whatever_later_pages_say() {
-    let mut walk = Walk::of(Kind::Pod);
+    let mut walk = Walk::new(Kind::Pod);
     assert_eq!(walk.page("100", Some("a")), Effect::Keep);
     assert_eq!(*walk.reflector.state(), State::Listing { next: Some(Arc::from("a")) });
     assert_eq!(walk.page("105", Some("b")), Effect::Keep);
@@ -118,7 +118,7 @@ fn expiry_leads_to_a_relist_at_once_but_not_in_a_hot_loop() {
 
 #[test]
 fn expiry_in_the_middle_of_a_list_drops_its_pages() {
-    let mut walk = Walk::of(Kind::Pod);
+    let mut walk = Walk::new(Kind::Pod);
     walk.page("100", Some("a"));
     assert_eq!(walk.no_page(expired()), Effect::Relist(RelistReason::Expired));
     assert!(walk.is_listing_from_the_start());
@@ -126,7 +126,7 @@ fn expiry_in_the_middle_of_a_list_drops_its_pages() {
 
 #[test]
 fn a_page_that_fails_is_requested_again_and_the_list_goes_on() {
-    let mut walk = Walk::of(Kind::Pod);
+    let mut walk = Walk::new(Kind::Pod);
     walk.page("100", Some("a"));
     assert_eq!(walk.no_page(storm()), Effect::None);
     assert!(walk.wait() > Duration::ZERO);
@@ -249,7 +249,7 @@ fn versions_that_cannot_be_compared_count_in_the_order_of_arrival() {
         walk.ended(End::Orderly, LONG);
         assert!(walk.watch_uri().ends_with("resourceVersion=100"), "{nothing:?} after a number");
     }
-    let mut walk = Walk::of(Kind::Pod);
+    let mut walk = Walk::new(Kind::Pod);
     assert_eq!(walk.page("xyz", None), whole("xyz"));
     assert_eq!(walk.reached("abc"), None);
     walk.ended(End::Orderly, LONG);
@@ -368,7 +368,7 @@ fn a_malformed_event_leads_to_a_relist() {
 #[test]
 fn older_versions_of_an_api_are_tried_and_a_kind_that_is_not_served_is_treated_as_empty() {
     let missing = || Failure::NotServed { message: String::new() };
-    let mut walk = Walk::of(Kind::DeviceClass);
+    let mut walk = Walk::new(Kind::DeviceClass);
     for version in ["v1/", "v1beta2/", "v1beta1/"] {
         assert!(walk.reflector.list_uri(None).contains(version));
         let last = version == "v1beta1/";
@@ -390,7 +390,7 @@ fn older_versions_of_an_api_are_tried_and_a_kind_that_is_not_served_is_treated_a
 #[test]
 fn a_kind_that_was_served_keeps_its_objects_when_it_is_not_any_more() {
     let missing = || Failure::NotServed { message: String::new() };
-    let mut walk = Walk::of(Kind::StorageClass);
+    let mut walk = Walk::new(Kind::StorageClass);
     walk.page("7", None);
     assert_eq!(walk.ended(End::Failed(missing()), LONG), Effect::Relist(RelistReason::NotServed));
     for _ in 0..3 {
@@ -402,7 +402,7 @@ fn a_kind_that_was_served_keeps_its_objects_when_it_is_not_any_more() {
 #[test]
 fn a_server_without_pods_is_not_an_empty_cluster() {
     for kind in [Kind::Pod, Kind::StorageClass, Kind::ReplicaSet] {
-        let mut walk = Walk::of(kind);
+        let mut walk = Walk::new(kind);
         for _ in 0..3 {
             assert_eq!(
                 walk.no_page(Failure::NotServed { message: String::new() }),

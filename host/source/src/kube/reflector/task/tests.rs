@@ -126,7 +126,7 @@ async fn only_a_resource_version_that_the_server_shows_confirms_the_cache() {
     assert_eq!(reflect(quiet(), seconds(7)).await.staleness, Some(seconds(2)), "a probe");
     for (what, answer) in [
         ("no answer", Answer::Hang),
-        ("an error", Answer::No(Failure::of_status(500, None, b""))),
+        ("an error", Answer::No(Failure::from_status(500, None, b""))),
         ("an older version", Answer::Page(page("9", None, &[]))),
         ("no list", Answer::Page("{}".to_owned())),
     ] {
@@ -274,7 +274,7 @@ async fn a_cluster_that_is_restored_is_stale_until_its_older_lists_are_taken() {
 #[tokio::test(start_paused = true)]
 async fn a_restored_server_that_refuses_watches_of_later_versions_is_found_out_as_well() {
     let behind = || {
-        Failure::of_status(
+        Failure::from_status(
             504,
             None,
             br#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 100, current: 7"}"#,
@@ -407,7 +407,7 @@ async fn a_watch_without_a_response_times_out_as_well() {
 
 #[tokio::test(start_paused = true)]
 async fn flow_control_is_obeyed_for_as_long_as_the_server_asks() {
-    let busy = Failure::of_status(429, Some("17"), b"");
+    let busy = Failure::from_status(429, Some("17"), b"");
     let script = Script::default().list(Answer::No(busy.clone())).page("10", &[]).refuse_watch(busy);
     let seen = reflect(script, seconds(60)).await;
     assert_eq!(seen.lists(), [seconds(0), seconds(17)]);
@@ -418,7 +418,7 @@ async fn flow_control_is_obeyed_for_as_long_as_the_server_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_behind_our_version_gets_the_same_request_again() {
-    let behind = Failure::of_status(
+    let behind = Failure::from_status(
         504,
         None,
         br#"{"kind":"Status","reason":"Timeout","message":"Too large resource version: 9, current: 5"}"#,
@@ -433,7 +433,7 @@ async fn a_server_behind_our_version_gets_the_same_request_again() {
 async fn errors_for_a_minute_lead_to_a_few_requests_and_then_the_watch_goes_on() {
     let mut script = Script::default().page("10", &[]);
     for _ in 0..7 {
-        script = script.refuse_watch(Failure::of_status(500, None, b"boom"));
+        script = script.refuse_watch(Failure::from_status(500, None, b"boom"));
     }
     let seen = reflect(script.watch([bookmark(12), Do::Silence]), seconds(150)).await;
     let at: Vec<_> = seen.watches().iter().map(|(at, _)| *at).collect();
@@ -490,7 +490,7 @@ async fn what_arrives_out_of_order_is_counted_and_the_watch_goes_on_from_the_new
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_is_treated_as_empty_and_requested_every_five_minutes() {
-    let missing = || Answer::No(Failure::of_status(404, None, b"404 page not found"));
+    let missing = || Answer::No(Failure::from_status(404, None, b"404 page not found"));
     let mut script = Script::default();
     for _ in 0..6 {
         script = script.list(missing());
@@ -505,7 +505,7 @@ async fn a_kind_that_is_not_served_is_treated_as_empty_and_requested_every_five_
 async fn a_missing_permission_leads_to_growing_backoff() {
     let mut script = Script::default();
     for _ in 0..20 {
-        script = script.list(Answer::No(Failure::of_status(
+        script = script.list(Answer::No(Failure::from_status(
             403,
             None,
             br#"{"kind":"Status","message":"pods is forbidden"}"#,

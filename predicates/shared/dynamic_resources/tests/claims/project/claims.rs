@@ -16,7 +16,7 @@ use super::{Nodes, amount, class};
 /// Claims, the one for extended resources, and all of their names.
 pub(super) type OfPod = (Result<Vec<Claim>, Obstacle>, Option<Extended>, Vec<String>);
 
-pub(super) fn of_pod(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
+pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
     let resolved = match claims_of(nodes.world, pod) {
         Ok(resolved) => resolved,
         Err(failure) => {

@@ -1,6 +1,6 @@
 //! Plain objects to facts, as slow and obvious as the reference, which tells what nodes see and which claims pods have.
 //!
-//! Start with [`Nodes::of`], then [`Projected::of`].
+//! Start with [`Nodes::new`], then [`Projected::new`].
 
 mod claims;
 mod devices;
@@ -25,7 +25,7 @@ pub struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    pub fn of(world: &'a World<'a>, selectors: &'a Selectors) -> Self {
+    pub fn new(world: &'a World<'a>, selectors: &'a Selectors) -> Self {
         let nodes: Vec<&Value> = world.cluster.nodes().collect();
         let seen = nodes.iter().map(|node| seen_by(world, node)).collect();
         Self { world, selectors, nodes, seen }
@@ -45,8 +45,8 @@ pub struct Projected<'a> {
 }
 
 impl<'a> Projected<'a> {
-    pub fn of(nodes: &'a Nodes<'a>, pod: &Value) -> Self {
-        let (claims, extended, names) = claims::of_pod(nodes, pod);
+    pub fn new(nodes: &'a Nodes<'a>, pod: &Value) -> Self {
+        let (claims, extended, names) = claims::resolve(nodes, pod);
         Self { nodes, claims, extended, names, answers: RefCell::default(), asked_for_names: RefCell::new(false) }
     }
 }
