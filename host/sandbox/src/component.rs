@@ -31,10 +31,6 @@ pub(super) struct Linked<W: World> {
 
 impl<W: World> Linked<W> {
     /// Links a component by `link`, and then looks up its exports.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError::Contract`] where imports or exports do not fit.
     pub(super) fn new(
         component: &component::Component,
         link: impl FnOnce(&mut Linker<Frame<W>>) -> wasmtime::Result<()>,
@@ -47,10 +43,6 @@ impl<W: World> Linked<W> {
     }
 
     /// Makes the first instance, which is not configured, and compares its exports with the contract's types.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError::Contract`] where a type is another, and [`LoadError::Step`] with the fault of instantiation.
     pub(super) fn first(&self, pool: &Arc<Slots>, memory_bytes: usize) -> Result<Instance<W>, LoadError> {
         let [_, shared] = W::SLOTS;
         let limits = CallLimits::from(INSTANTIATE_TIME);
@@ -193,10 +185,6 @@ impl<W: World> Component<W> {
 
     /// Checks that a new instance is ready within its time: otherwise every call that finds none would fault. It waits for the first
     /// call.
-    ///
-    /// # Errors
-    ///
-    /// The step that failed, and its fault.
     pub(super) fn check_start(&self) -> Result<(), StartFault> {
         if self.add_spare()? {
             return Ok(());
@@ -321,10 +309,6 @@ pub(super) struct Turn<'a, W: World> {
 
 impl<W: World> Turn<'_, W> {
     /// Makes a call. An instance is dropped after a fault, and the next call has a new one.
-    ///
-    /// # Errors
-    ///
-    /// The fault of `call`, or why there is no instance.
     pub(super) fn call<T>(
         &mut self,
         limits: CallLimits<'_>,

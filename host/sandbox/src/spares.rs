@@ -31,6 +31,12 @@ struct Queue<W: World> {
     is_closed: bool,
 }
 
+/// Work of the thread: instances to drop, and then a component that is to have spares.
+struct Work<W: World> {
+    used: Vec<Instance<W>>,
+    component: Option<Weak<Component<W>>>,
+}
+
 impl<W: World> Spares<W> {
     /// A slot for an instance that waits, or is to be dropped; none where all are in use. Half of them are for components that have none yet.
     pub(super) fn slot(&self, is_first: bool) -> Option<Slot> {
@@ -60,12 +66,13 @@ impl<W: World> Spares<W> {
         }
     }
 
-    /// Waits for work of the thread: instances to drop, and a component that is to have spares then. `None` once the thread has to end.
-    fn next(&self) -> Option<(Vec<Instance<W>>, Option<Weak<Component<W>>>)> {
+    /// Waits for the next work of the thread; `None` once the thread has to end.
+    fn next(&self) -> Option<Work<W>> {
         let mut queue = self.queue.lock();
         let is_idle = |queue: &mut Queue<W>| queue.components.is_empty() && queue.used.is_empty() && !queue.is_closed;
         self.asked.wait_while(&mut queue, is_idle);
-        (!queue.is_closed).then(|| (std::mem::take(&mut queue.used), queue.components.pop_front()))
+        let is_closed = queue.is_closed;
+        (!is_closed).then(|| Work { used: std::mem::take(&mut queue.used), component: queue.components.pop_front() })
     }
 }
 
@@ -88,7 +95,7 @@ impl<W: World> Maker<W> {
             move || {
                 // Requests go first: they can make their own. Without that, it only competes with them.
                 let _ = nice(SPARE_NICE);
-                while let Some((used, component)) = spares.next() {
+                while let Some(Work { used, component }) = spares.next() {
                     // First: a spare may take their slots.
                     drop(used);
                     if let Some(component) = component.and_then(|component| component.upgrade()) {

@@ -1,5 +1,5 @@
 //! The policy's files, or its object, are followed while serving; what a new policy waits for, what changes with it, and which ones a
-//! running process cannot change to. Start at [`follow`], then [`Ready`].
+//! running process cannot change to. Start at [`follow`], then [`ServeHost`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use nodesift_cache::metadata::Selection;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::Kind;
 use nodesift_policy::Reach;
-use nodesift_policy::reload::{self, Follow, Following, Metrics, Prepare, Prepared, Source, Unacceptable, Unprepared};
+use nodesift_policy::reload::{self, Follow, Following, Host, Metrics, Source, Unacceptable, Unprepared};
 use nodesift_policy::remembered::StateFolder;
 use nodesift_policy::shadow::{self, Beside, ShadowError};
 use nodesift_source::kube::Lease;
@@ -73,25 +73,11 @@ pub(super) fn follow(
             step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
         })
     });
-    let prepare = Box::new(Ready { live, writer: Arc::clone(writer), of_files: engine.policy().selection() });
-    let prepared = Arc::new(Held(first));
+    let host = ServeHost { live, writer: Arc::clone(writer), of_files: engine.policy().selection() };
     let pulled = cluster::pulled_folder(files.state);
     let state_folder = files.state.map(|path| StateFolder::new(path, &pulled));
-    let writer = Arc::clone(writer);
-    let recount = Box::new(move |before: &ActivePolicy, next: &ActivePolicy| {
-        let started = Instant::now();
-        let mut writer = writer.lock();
-        let accounted = match before.accounts_as(next) {
-            true => 0,
-            false => writer.recount_accounts(next.accountant()),
-        };
-        let foreign = writer.recount_ownership(&next.scheduler_names);
-        writer.publish();
-        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(changed_sides = foreign, other_accounts = accounted, ms, "pods count as another policy says");
-    });
     let engine = Arc::clone(engine);
-    let policy = reload::start(Follow { engine, source, prepare, prepared, recount, metrics, pulled, state_folder })?;
+    let policy = reload::start(Follow { engine, source, host, metrics, pulled, state_folder }, first)?;
     Ok(Reloading { _policy: Some(policy), _first: None })
 }
 
@@ -159,8 +145,8 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     Ok(())
 }
 
-/// Makes the process ready for the next policy.
-struct Ready {
+/// Work of the process for the policies that become active.
+struct ServeHost {
     /// None where the cluster comes from files.
     live: Option<Live>,
     writer: SharedWriter,
@@ -168,36 +154,49 @@ struct Ready {
     of_files: Selection,
 }
 
-/// Lease on the kinds that a policy reads; none for files.
-#[derive(Debug)]
-struct Held(Option<Lease>);
+impl Host for ServeHost {
+    /// Lease on the kinds that a policy reads; none for files.
+    type Held = Option<Lease>;
 
-impl Prepared for Held {
-    fn commit(&self) {
-        self.0.iter().for_each(Lease::count);
-    }
-}
-
-impl Prepare for Ready {
     fn prepare(
         &self,
         active: &ActivePolicy,
         next: &ActivePolicy,
         is_over: &dyn Fn() -> bool,
-    ) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let Some(live) = &self.live else {
-            self.check_files(next)?;
-            self.account(active, next, is_over);
-            return Ok(Arc::new(Held(None)));
+    ) -> Result<Option<Lease>, Unprepared> {
+        let lease = match &self.live {
+            None => {
+                self.check_files(next)?;
+                None
+            }
+            Some(live) => {
+                let (lease, time) = (live.lease(next), sync_time());
+                live.sync(&lease, time, is_over).map_err(|why| match why {
+                    Unsynced::Over => Unprepared::Over,
+                    Unsynced::Missing(missing) => Unprepared::Unacceptable(unsynced(&lease, next, &missing, time)),
+                })?;
+                Some(lease)
+            }
         };
-        let lease = live.lease(next);
-        let time = sync_time();
-        live.sync(&lease, time, is_over).map_err(|why| match why {
-            Unsynced::Over => Unprepared::Over,
-            Unsynced::Missing(missing) => Unprepared::Unacceptable(unsynced(&lease, next, &missing, time)),
-        })?;
         self.account(active, next, is_over);
-        Ok(Arc::new(Held(Some(lease))))
+        Ok(lease)
+    }
+
+    fn recount(&self, before: &ActivePolicy, next: &ActivePolicy) {
+        let started = Instant::now();
+        let mut writer = self.writer.lock();
+        let accounted = match before.accounts_as(next) {
+            true => 0,
+            false => writer.recount_accounts(next.accountant()),
+        };
+        let foreign = writer.recount_ownership(&next.scheduler_names);
+        writer.publish();
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(changed_sides = foreign, other_accounts = accounted, ms, "pods count as another policy says");
+    }
+
+    fn commit(&self, held: &Option<Lease>) {
+        held.iter().for_each(Lease::count);
     }
 }
 
@@ -207,7 +206,7 @@ fn refused(reason: String) -> Unprepared {
     Unprepared::Unacceptable(Unacceptable { predicate: None, reason })
 }
 
-impl Ready {
+impl ServeHost {
     /// Has another accounting component account for everything that is held, without the writer's lock: then the writer only has to
     /// count.
     fn account(&self, active: &ActivePolicy, next: &ActivePolicy, is_over: &dyn Fn() -> bool) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::attempt::Reading;
 use super::notice::Notice;
+use super::pipeline::Reading;
 use super::settle::{Next, Settle, pull_pause};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
@@ -41,7 +41,7 @@ impl Changes {
         let mut files = Files::new(source);
         watches.follow(&files);
         let mut names_registries = false;
-        let settle = Settle::new(Reading::of(&files, &builtins, pulled).map(|reading| {
+        let settle = Settle::new(Reading::new(&files, &builtins, pulled).map(|reading| {
             names_registries = reading.names_registries();
             files = reading.files;
             reading.stamp
@@ -65,7 +65,7 @@ impl Changes {
             let wake = match self.settle.look(now, self.files.stamp(), self.notice.is_open()) {
                 Next::Rest => look,
                 Next::Look(at) => at.min(look),
-                Next::Read => match Reading::of(&self.files, &self.builtins, &self.pulled) {
+                Next::Read => match Reading::new(&self.files, &self.builtins, &self.pulled) {
                     Some(reading) => {
                         self.names_registries = reading.names_registries();
                         self.files = reading.files;

@@ -1,7 +1,8 @@
 //! Reload: the files of a policy are followed, and what they hold becomes the active policy of a running engine, or is refused.
 //!
 //! ```text
-//! follow    the thread: waits for a change that is whole, makes an attempt, notes its result
+//! pipeline  one reload: read → activate → prepare → trial → recount → commit → told
+//! follow    the thread: waits for a change that is whole, reloads, and rolls back
 //! notice    notifications of the system about the files, and which are open for writing
 //! watches   the watches of the system that send them
 //! source    where the document is
@@ -10,7 +11,6 @@
 //! settle    when a change is whole: a state machine without I/O
 //! changes   the same wait, for a process that has no policy yet
 //! rollback  back to the policy before, once a new predicate is put in quarantine
-//! attempt   one reload: read, verify, compile, link, configure, follow, trial, swap
 //! failure   errors of all steps as the engine reports them
 //! told      what is told of the states of an object
 //! metrics   generation, reloads by result, time of the last
@@ -18,13 +18,13 @@
 //!
 //! Nothing here runs on a thread of a request. A step that fails leaves the active policy in its place. Start at [`start`].
 
-mod attempt;
 mod changes;
 mod failure;
 mod follow;
 mod metrics;
 mod notice;
 mod object;
+mod pipeline;
 mod rollback;
 mod settle;
 mod source;
@@ -32,11 +32,11 @@ mod stamp;
 mod told;
 mod watches;
 
-pub use attempt::{Prepare, Prepared, Recount, Unacceptable, Unprepared};
 pub use changes::Changes;
 pub use failure::start_refusal;
 pub use follow::{Follow, Following, start};
 pub use metrics::Metrics;
 pub use object::{Attempt, AttemptOutcome, ObjectId, ObjectState, PolicyObject, Quarantined};
+pub use pipeline::{Host, Unacceptable, Unprepared};
 pub use source::Source;
 pub(crate) use stamp::{Files, Stamp};

@@ -4,16 +4,15 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use super::attempt::Prepared;
 use crate::limits::ROLLBACK_PROOF;
 use nodesift_engine::{ActivePolicy, ActivePredicate, Quarantine, Refusal, StepFailure};
 
 /// The policy before the active one, which may be rolled back to it. Its modules stay loaded meanwhile, and what they read stays
 /// followed.
 #[derive(Debug)]
-pub(super) struct Predecessor {
+pub(super) struct Predecessor<T> {
     before: Arc<ActivePolicy>,
-    prepared: Arc<dyn Prepared>,
+    held: Arc<T>,
     /// The generation of its successor, and since when that is active.
     successor: u64,
     since: Instant,
@@ -21,18 +20,18 @@ pub(super) struct Predecessor {
 
 /// A policy to go back to, and why.
 #[derive(Debug)]
-pub(super) struct Rollback {
+pub(super) struct Rollback<T> {
     pub(super) policy: ActivePolicy,
-    pub(super) prepared: Arc<dyn Prepared>,
+    pub(super) held: Arc<T>,
     pub(super) refusal: Refusal,
 }
 
-impl Predecessor {
+impl<T> Predecessor<T> {
     /// The policy before, if the active one wants to be rolled back. `known` is that of the policy before: it is kept where that
     /// was active for too short a time to show whether its predicates fail.
-    pub(super) fn of(
+    pub(super) fn new(
         known: Option<Self>,
-        (before, prepared): (Arc<ActivePolicy>, Arc<dyn Prepared>),
+        (before, held): (Arc<ActivePolicy>, Arc<T>),
         active: &ActivePolicy,
     ) -> Option<Self> {
         if !active.settings.rollback_on_quarantine {
@@ -40,8 +39,8 @@ impl Predecessor {
         }
         let unproven =
             known.filter(|known| known.successor == before.generation && known.since.elapsed() < ROLLBACK_PROOF);
-        let (before, prepared) = unproven.map_or((before, prepared), |known| (known.before, known.prepared));
-        Some(Self { before, prepared, successor: active.generation, since: Instant::now() })
+        let (before, held) = unproven.map_or((before, held), |known| (known.before, known.held));
+        Some(Self { before, held, successor: active.generation, since: Instant::now() })
     }
 
     /// Whether this is the policy to go back to.
@@ -51,7 +50,7 @@ impl Predecessor {
 
     /// Returns the policy to go back to, if a predicate of the active policy is in quarantine that the policy before does not have. One
     /// that both have would be no better there.
-    pub(super) fn rollback(&self, active: &ActivePolicy) -> Option<Rollback> {
+    pub(super) fn rollback(&self, active: &ActivePolicy) -> Option<Rollback<T>> {
         if active.generation != self.successor {
             return None;
         }
@@ -70,6 +69,6 @@ impl Predecessor {
         let source = active.origin.source.clone();
         let refusal =
             Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted: quarantined.count() };
-        Some(Rollback { policy: (*self.before).clone(), prepared: Arc::clone(&self.prepared), refusal })
+        Some(Rollback { policy: (*self.before).clone(), held: Arc::clone(&self.held), refusal })
     }
 }
