@@ -34,7 +34,7 @@ pub mod exports {
                 /// A name of an attribute or a capacity. One that is written without a domain is in the domain of its device's driver.
                 #[derive(Clone, PartialEq)]
                 pub struct QualifiedName {
-                    /// The domain.
+                    /// The domain that the name belongs to.
                     pub domain: _rt::String,
                     /// The name without the domain.
                     pub name: _rt::String,
@@ -53,7 +53,7 @@ pub mod exports {
                 /// Something of a device that an expression reads. Of several values of one domain and name the first counts.
                 #[derive(Clone, PartialEq)]
                 pub enum Path {
-                    /// The driver's name.
+                    /// The name of the driver.
                     Driver,
                     /// Whether several claims may share the device.
                     AllowMultipleAllocations,
@@ -94,11 +94,11 @@ pub mod exports {
                 /// The value of an attribute. Texts are in `devices.texts`, behind those that come before; here is how many bytes of them.
                 #[derive(Clone, Copy, PartialEq)]
                 pub enum Attribute {
-                    /// A number.
+                    /// An integer of 64 bits.
                     Int(i64),
-                    /// A flag.
+                    /// A truth value, true or false.
                     Boolean(bool),
-                    /// A text.
+                    /// A text, as the number of its bytes.
                     Text(u32),
                     /// A semantic version, as it is written.
                     Version(u32),
@@ -162,7 +162,7 @@ pub mod exports {
                 /// expressions.
                 #[derive(Clone, PartialEq)]
                 pub struct Devices {
-                    /// The devices.
+                    /// The devices, in the order of outcomes.
                     pub devices: _rt::Vec<Device>,
                     /// Names of drivers, and of attributes and capacities with or without a domain, each once.
                     pub names: _rt::Vec<_rt::String>,
@@ -187,12 +187,12 @@ pub mod exports {
                             .finish()
                     }
                 }
-                /// What an expression says of one device.
+                /// The result of an expression for one device.
                 #[derive(Clone, PartialEq)]
                 pub enum Outcome {
                     /// The device does not match.
                     No,
-                    /// It matches.
+                    /// The device matches the expression.
                     Yes,
                     /// The device has a value that expressions cannot see, or the expression fails for it: the fault, without a prefix.
                     Error(_rt::String),
@@ -705,8 +705,8 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// What of a device the outcomes of an expression can depend on, sorted; none where it may be anything. The error is why the
-                    /// text is no expression.
+                    /// The paths of a device on which the outcomes of an expression can depend, sorted; none where it may be anything. The error
+                    /// is why the text is no expression.
                     ///
                     /// Beside these, an outcome depends on the values that expressions cannot see: a device that has one gives the same error
                     /// for every expression. Only texts of versions and of capacities, attributes of unknown types, and the number of

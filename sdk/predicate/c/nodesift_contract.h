@@ -67,7 +67,7 @@ typedef struct ns_pod_placement_requirement {
     // The key of a label, or the name of a field.
     ns_text key;
     ns_pod_placement_operator operator_;
-    // As written, in order.
+    // `values` of the requirement, as written and in order.
     ns_list_text values;
 } ns_pod_placement_requirement;
 
@@ -132,7 +132,7 @@ enum {
     NS_POD_TOLERATIONS_EFFECT_NO_SCHEDULE,
     NS_POD_TOLERATIONS_EFFECT_PREFER_NO_SCHEDULE,
     NS_POD_TOLERATIONS_EFFECT_NO_EXECUTE,
-    // Any other text.
+    // Any other text as the effect of a taint.
     NS_POD_TOLERATIONS_EFFECT_OTHER,
 };
 typedef uint8_t ns_pod_tolerations_effect;
@@ -202,7 +202,7 @@ typedef struct ns_selectors_requirement {
     // The key of the label.
     ns_text key;
     ns_selectors_operator operator_;
-    // As written, in order.
+    // `values` of the requirement, as written and in order.
     ns_list_text values;
     // The operator as written, for error texts.
     ns_text operator_text;
@@ -218,7 +218,7 @@ typedef struct ns_list_selectors_requirement {
 typedef struct ns_selectors_label_selector {
     // Label key and value of each entry, sorted by key.
     ns_list_tuple_text_text match_labels;
-    // In order.
+    // `matchExpressions`: requirements on labels, in order.
     ns_list_selectors_requirement match_expressions;
 } ns_selectors_label_selector;
 
@@ -229,7 +229,7 @@ typedef struct ns_selectors_label_selector {
 enum {
     NS_POD_SPREAD_WHEN_UNSATISFIABLE_DO_NOT_SCHEDULE,
     NS_POD_SPREAD_WHEN_UNSATISFIABLE_SCHEDULE_ANYWAY,
-    // Any other text.
+    // Any other text as `whenUnsatisfiable`.
     NS_POD_SPREAD_WHEN_UNSATISFIABLE_OTHER,
 };
 typedef uint8_t ns_pod_spread_when_unsatisfiable;
@@ -238,7 +238,7 @@ typedef uint8_t ns_pod_spread_when_unsatisfiable;
 enum {
     NS_POD_SPREAD_INCLUSION_HONOR,
     NS_POD_SPREAD_INCLUSION_IGNORE,
-    // Any other text.
+    // Any other text as the policy.
     NS_POD_SPREAD_INCLUSION_OTHER,
 };
 typedef uint8_t ns_pod_spread_inclusion;
@@ -269,9 +269,9 @@ typedef struct ns_pod_spread_constraint {
     ns_option_selectors_label_selector selector;
     // A number of domains. None: 1.
     ns_option_s32 min_domains;
-    // None: honor.
+    // `nodeAffinityPolicy`, about nodes that the pod's node selector and node affinity exclude. None: honor.
     ns_option_pod_spread_inclusion node_affinity_policy;
-    // None: ignore.
+    // `nodeTaintsPolicy`, about nodes with taints that the pod does not tolerate. None: ignore.
     ns_option_pod_spread_inclusion node_taints_policy;
     // Label keys. The values of the pod being filtered for these keys are added to the selector.
     ns_list_text match_label_keys;
@@ -293,7 +293,7 @@ ns_option_selectors_label_selector ns_pod_spread_default_selector(void);
 // pod-affinity
 // Required pod affinity and anti-affinity of the pod, as written and unvalidated; of preferred terms only invalid ones.
 
-// A PodAffinityTerm.
+// A PodAffinityTerm of the Kubernetes API, as written.
 typedef struct ns_pod_affinity_term {
     // `labelSelector`: the other pods that the term is about. None: matches no pod.
     ns_option_selectors_label_selector selector;
@@ -439,9 +439,9 @@ ns_text ns_pod_spec_scheduler_name(void);
 
 // An object that owns pods.
 typedef struct ns_pod_owner_owner {
-    // For example `apps/v1`.
+    // `apiVersion` of the owner, for example `apps/v1`.
     ns_text api_version;
-    // For example `ReplicaSet`.
+    // `kind` of the owner, for example `ReplicaSet`.
     ns_text kind;
     ns_text name;
 } ns_pod_owner_owner;
@@ -464,14 +464,14 @@ ns_option_text ns_pod_owner_controller_uid(void);
 
 // An amount in billionths: `high` × 2^64 + `low`.
 typedef struct ns_pod_claims_nano_units {
-    // With the sign.
+    // The upper 64 bits, which carry the sign.
     int64_t high;
     uint64_t low;
 } ns_pod_claims_nano_units;
 
 // A quantity of the Kubernetes API.
 typedef struct ns_pod_claims_amount {
-    // Exactly.
+    // The exact amount, in billionths of a unit.
     ns_pod_claims_nano_units nano_units;
     // In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
     int64_t units;
@@ -479,7 +479,7 @@ typedef struct ns_pod_claims_amount {
 
 // Why no claim of the pod can be allocated on any node.
 typedef struct ns_pod_claims_obstacle {
-    // kube-scheduler's text.
+    // The text of kube-scheduler's reason or error.
     ns_text text;
     // Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable.
     bool is_error;
@@ -527,7 +527,7 @@ typedef struct ns_list_tuple_text_pod_claims_amount {
     size_t length;
 } ns_list_tuple_text_pod_claims_amount;
 
-// What a request, or one of its alternatives, asks for.
+// The devices that a request, or one of its alternatives, asks for.
 typedef struct ns_pod_claims_asked {
     // The name without that of the request to which an alternative belongs.
     ns_text own_name;
@@ -542,7 +542,7 @@ typedef struct ns_pod_claims_asked {
     int64_t count;
     // Whether use of a device by others does not matter; never for alternatives.
     bool admin_access;
-    // In order.
+    // `tolerations` of the request, in order.
     ns_list_pod_claims_toleration tolerations;
     // `capacity.requests`: the name and amount of each, sorted by name.
     ns_list_tuple_text_pod_claims_amount capacity;
@@ -561,13 +561,13 @@ typedef struct ns_pod_claims_request {
     ns_list_pod_claims_asked alternatives;
 } ns_pod_claims_request;
 
-// What a constraint demands of an attribute, which is given by its full name.
+// The demand of a constraint on an attribute, which is given by its full name.
 enum {
     // `matchAttribute`: the same value on all devices.
     NS_POD_CLAIMS_CONSTRAINT_KIND_MATCH,
     // `distinctAttribute`: another value on each device.
     NS_POD_CLAIMS_CONSTRAINT_KIND_DISTINCT,
-    // Any other kind.
+    // A kind of constraint that this version of the contract does not know.
     NS_POD_CLAIMS_CONSTRAINT_KIND_UNKNOWN,
 };
 typedef struct ns_pod_claims_constraint_kind {
@@ -598,9 +598,9 @@ typedef struct ns_list_pod_claims_constraint {
 
 // A claim that has to be allocated.
 typedef struct ns_pod_claims_unallocated {
-    // In order.
+    // `spec.devices.requests` of the claim, in order.
     ns_list_pod_claims_request requests;
-    // In order.
+    // `spec.devices.constraints` of the claim, in order.
     ns_list_pod_claims_constraint constraints;
 } ns_pod_claims_unallocated;
 
@@ -679,8 +679,8 @@ typedef struct ns_option_pod_claims_class {
 typedef struct ns_pod_claims_extended_resource {
     // The DeviceClass that provides it; none where no class does.
     ns_option_pod_claims_class class_;
-    // What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
-    // of zero, 2 where it has some. One entry per row of the batch.
+    // Whether the node itself has the resource: 0 where it does not list the resource in `status.allocatable`, 1 where it
+    // lists an amount of zero, 2 where it has some. One entry per row of the batch.
     ns_list_u8 own;
 } ns_pod_claims_extended_resource;
 
@@ -692,7 +692,7 @@ typedef struct ns_list_pod_claims_extended_resource {
 // The extended resources of the pod, at least one of which a DeviceClass provides.
 typedef struct ns_pod_claims_extended_resources {
     ns_pod_claims_extended_claim claim;
-    // Those that the pod requests an amount other than zero of, sorted by name.
+    // The resources of which the pod requests an amount other than zero, sorted by name.
     ns_list_pod_claims_extended_resource resources;
 } ns_pod_claims_extended_resources;
 
@@ -965,7 +965,8 @@ ns_list_s64 ns_node_age_created(void);
 // Devices that the nodes of the batch can reach, from ResourceSlices, and their use. Nodes that see the same share a situation.
 // Since 0.2.
 
-// What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes.
+// The facts that are asked for about devices. At most 4,096 lists with 16,384 expressions in all, and 4,096
+// attributes.
 typedef struct ns_node_devices_query {
     // Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it.
     ns_list_list_text selector_lists;
@@ -975,11 +976,11 @@ typedef struct ns_node_devices_query {
     bool names;
 } ns_node_devices_query;
 
-// What a row sees.
+// The pools that a row sees, or the error that keeps it from seeing any.
 enum {
     // The number of its pools.
     NS_NODE_DEVICES_SITUATION_POOLS,
-    // kube-scheduler's error in gathering them.
+    // The error of kube-scheduler in gathering them.
     NS_NODE_DEVICES_SITUATION_ERROR,
 };
 typedef struct ns_node_devices_situation {
@@ -996,7 +997,7 @@ enum {
     NS_NODE_DEVICES_POOL_STATE_OK,
     // ResourceSlices of its newest generation are missing.
     NS_NODE_DEVICES_POOL_STATE_INCOMPLETE,
-    // It contradicts itself.
+    // Its ResourceSlices contradict each other, for example by two devices of one name.
     NS_NODE_DEVICES_POOL_STATE_INVALID,
 };
 typedef uint8_t ns_node_devices_pool_state;
@@ -1015,11 +1016,11 @@ typedef struct ns_node_devices_pool {
 // A counter of a pool.
 typedef struct ns_node_devices_counter {
     ns_pod_claims_nano_units total;
-    // What devices in use draw from it; more than `total` where a driver has lowered that.
+    // The sum that devices in use draw from it; more than `total` where a driver has lowered that.
     ns_pod_claims_nano_units held;
 } ns_node_devices_counter;
 
-// What shares of a device hold of one of its capacities.
+// The amount of one capacity of a device that shares of it hold.
 typedef struct ns_node_devices_held {
     // The index of the device in the columns.
     uint32_t device;
@@ -1033,7 +1034,7 @@ typedef struct ns_node_devices_held {
 enum {
     NS_NODE_DEVICES_ANSWER_NO,
     NS_NODE_DEVICES_ANSWER_YES,
-    // kube-scheduler's error.
+    // An error of kube-scheduler in place of an answer.
     NS_NODE_DEVICES_ANSWER_ERROR,
 };
 typedef struct ns_node_devices_answer {
@@ -1071,7 +1072,7 @@ typedef struct ns_option_node_devices_range {
 typedef struct ns_node_devices_capacity {
     ns_text name;
     ns_pod_claims_amount value;
-    // What a share takes where a request asks for nothing; none: all of it.
+    // The amount that a share takes where a request asks for nothing; none: all of it.
     ns_option_pod_claims_amount default_;
     // The amounts that a share can take; empty: any.
     ns_list_pod_claims_amount valid_values;
@@ -1099,7 +1100,7 @@ typedef struct ns_list_tuple_u32_pod_claims_nano_units {
     size_t length;
 } ns_list_tuple_u32_pod_claims_nano_units;
 
-// What devices of one kind have in common: everything but name, attributes and use.
+// The properties that devices of one kind have in common: everything but name, attributes and use.
 typedef struct ns_node_devices_kind {
     // Whether they match; one entry per list of the query. An error begins with the number of the selector in its list.
     ns_list_node_devices_answer matches;
@@ -1109,9 +1110,10 @@ typedef struct ns_node_devices_kind {
     uint32_t taints;
     // `allowMultipleAllocations`: whether several claims can have shares of one.
     bool multiple_allocations;
-    // Sorted by name.
+    // The capacities of each of them, sorted by name.
     ns_list_node_devices_capacity capacities;
-    // What they draw: the index of a counter in the pool, and how much. A counter can appear twice.
+    // The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
+    // counter can appear twice.
     ns_list_tuple_u32_pod_claims_nano_units consumes;
 } ns_node_devices_kind;
 
@@ -1164,15 +1166,15 @@ typedef struct ns_node_devices_device_columns {
     ns_list_u32 codes;
     // The distinct situations: one entry per situation, not per row.
     ns_list_node_devices_situation situations;
-    // Of all situations.
+    // The pools of all situations, one situation after the other.
     ns_list_node_devices_pool pools;
-    // Of all pools.
+    // The counters of all pools, one pool after the other.
     ns_list_node_devices_counter counters;
     // The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order.
     ns_list_u32 device_kinds;
     // Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device.
     ns_list_u8 in_use;
-    // What shares hold, sorted by device and capacity; only what is not zero.
+    // The amounts that shares hold, sorted by device and capacity, without those that are zero.
     ns_list_node_devices_held held;
     // Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
     // where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
@@ -1184,7 +1186,7 @@ typedef struct ns_node_devices_device_columns {
     ns_list_text names;
     // The distinct kinds: one entry per kind, not per device.
     ns_list_node_devices_kind kinds;
-    // Names of drivers.
+    // The names of the drivers that pools refer to.
     ns_list_text drivers;
     // The distinct lists of taints.
     ns_list_list_node_devices_taint taints;
@@ -1197,12 +1199,12 @@ ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query que
 // Answers of external parties about the nodes of the batch, for the pod. Parties are those of the policy that decide about the pod being
 // filtered, or about a claim of it that is to be allocated. Since 0.2.
 
-// What one party says, as a column with a dictionary of reasons.
+// The answers of one party, as a column with a dictionary of reasons.
 typedef struct ns_node_parties_party_column {
     // The name of the party in the policy.
     ns_text party;
-    // What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
-    // batch.
+    // The answer about the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of
+    // the batch.
     ns_list_u8 states;
     // The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch.
     ns_list_u32 reasons;
@@ -1415,7 +1417,7 @@ typedef struct ns_option_s64 {
     int64_t value;
 } ns_option_s64;
 
-// A PersistentVolumeClaim.
+// A PersistentVolumeClaim, with the fields that kube-scheduler reads.
 typedef struct ns_cluster_storage_claim {
     ns_text name;
     ns_text uid;
@@ -1423,7 +1425,7 @@ typedef struct ns_cluster_storage_claim {
     ns_text volume_name;
     // The name of the StorageClass, from the spec or the beta annotation; none where neither names one.
     ns_option_text class_name;
-    // `spec.accessModes`, as written.
+    // `spec.accessModes`: the access modes that the claim asks for, as written.
     ns_list_text access_modes;
     // `spec.resources.requests.storage` in bytes, rounded up; none where the claim requests none.
     ns_option_s64 requested;
@@ -1437,7 +1439,7 @@ typedef struct ns_cluster_storage_claim {
     bool bind_completed;
     // The annotation `volume.kubernetes.io/selected-node`: the name of the node that was selected for the claim.
     ns_option_text selected_node;
-    // `status.phase`.
+    // `status.phase`, for example `Bound`; empty where it is absent.
     ns_text phase;
     // Whether the claim has a deletion timestamp.
     bool deleting;
@@ -1462,12 +1464,12 @@ typedef struct ns_result_text_text {
     };
 } ns_result_text_text;
 
-// A PersistentVolume.
+// A PersistentVolume, with the fields that kube-scheduler reads.
 typedef struct ns_cluster_storage_volume {
     ns_text name;
     // The name of the StorageClass; empty where there is none.
     ns_text class_name;
-    // `spec.accessModes`, as written.
+    // `spec.accessModes`: the access modes that the volume offers, as written.
     ns_list_text access_modes;
     // `spec.capacity.storage` in bytes, rounded up.
     int64_t capacity;
@@ -1482,7 +1484,7 @@ typedef struct ns_cluster_storage_volume {
     // `spec.claimRef`: namespace, name and UID of the claim that the volume is reserved for or bound to. The UID
     // can be empty.
     ns_option_tuple_text_text_text claim_ref;
-    // `status.phase`.
+    // `status.phase`, for example `Available`; empty where it is absent.
     ns_text phase;
     // Whether the volume has a deletion timestamp.
     bool deleting;
@@ -1516,7 +1518,7 @@ typedef struct ns_list_list_tuple_text_list_text {
     size_t length;
 } ns_list_list_tuple_text_list_text;
 
-// A StorageClass.
+// A StorageClass, with the fields that kube-scheduler reads.
 typedef struct ns_cluster_storage_class {
     ns_text name;
     ns_text provisioner;
@@ -1526,7 +1528,7 @@ typedef struct ns_cluster_storage_class {
     ns_list_list_tuple_text_list_text allowed_topologies;
 } ns_cluster_storage_class;
 
-// A CSIStorageCapacity.
+// A CSIStorageCapacity, with the fields that kube-scheduler reads.
 typedef struct ns_cluster_storage_capacity {
     // `capacity` in bytes; none where unknown.
     ns_option_s64 bytes;
@@ -1551,7 +1553,7 @@ typedef struct ns_list_cluster_storage_exact_size {
 // The sizes by which volumes are chosen for a claim. `claim` and `volume` have them rounded up to bytes and cut to 64
 // bits, which is not how kube-scheduler compares them.
 typedef struct ns_cluster_storage_exact_sizes {
-    // What the claim requests; 0 where it requests nothing.
+    // `spec.resources.requests.storage` of the claim; 0 where it requests nothing.
     ns_cluster_storage_exact_size requested;
     // The capacities of the volumes that `volumes-for` lists; one entry per volume, in its order.
     ns_list_cluster_storage_exact_size capacities;
@@ -1638,7 +1640,7 @@ ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key);
 // however many nodes there are. A set is a handle, of use in the running `filter` call only; another handle traps. At most 1,024 sets
 // can be made in a call. No fact: sets come from functions of fact interfaces, which are named `rows-*`. Since 0.2.
 
-// As in `predicate`.
+// The status code of a rejection, equal to `status` of `predicate`.
 enum {
     NS_ROW_SETS_STATUS_UNSCHEDULABLE,
     NS_ROW_SETS_STATUS_UNSCHEDULABLE_AND_UNRESOLVABLE,
@@ -1646,7 +1648,7 @@ enum {
 };
 typedef uint8_t ns_row_sets_status;
 
-// As in `predicate`.
+// A status and its reasons, equal to `failure` of `predicate`.
 typedef struct ns_row_sets_failure {
     ns_row_sets_status status;
     ns_list_text reasons;
@@ -1678,11 +1680,11 @@ void ns_row_sets_reject(uint32_t a, ns_row_sets_failure failure);
 enum {
     // For the author of the predicate; not shown by default.
     NS_LOG_LEVEL_DEBUG,
-    // What happens.
+    // An event of normal operation.
     NS_LOG_LEVEL_INFO,
-    // What somebody should look at.
+    // A state that somebody should look at.
     NS_LOG_LEVEL_WARN,
-    // What keeps the predicate from its work.
+    // A failure that keeps the predicate from its work.
     NS_LOG_LEVEL_ERROR,
 };
 typedef uint8_t ns_log_level;
@@ -1694,8 +1696,8 @@ typedef uint8_t ns_log_level;
 void ns_log_write(ns_log_level level, ns_text text);
 
 // predicate
-// What a predicate exports. The host calls `describe` once per module, `configure` once per instance and then `filter`
-// any number of times.
+// The functions that every predicate exports. The host calls `describe` once per module, `configure` once per instance
+// and then `filter` any number of times.
 
 // Name, version and summary of a predicate, for logs, metrics and the command line.
 typedef struct ns_predicate_descriptor {
@@ -1760,8 +1762,9 @@ enum {
     NS_PREDICATE_VERDICT_FITS_NONE,
     // One code per row.
     NS_PREDICATE_VERDICT_BY_ROW,
-    // As `by-row`, plus the rows of the nodes that PreFilter selects by name. kube-scheduler runs its filters on
-    // these nodes only. The list changes nothing but the message for a pod that fits no node.
+    // One code per row as in `by-row`, and the rows of the nodes that PreFilter selects by name. kube-scheduler
+    // runs its filters on these nodes only. The list changes nothing but the message for a pod that fits no
+    // node.
     NS_PREDICATE_VERDICT_NAMED,
 };
 typedef struct ns_predicate_verdict {

@@ -72,7 +72,7 @@ async fn what_is_valid_for_a_time_is_a_column_until_it_is_invalidated() {
         let (service, a) = (sidecar.service.clone(), "a".into());
         async move {
             let subject = nodesift_negotiation::Subject::Pod("p0".into());
-            let count = |answers: &nodesift_cache::PartyAnswers| answers.of(&a, &subject).map_or(0, |it| it.len());
+            let count = |answers: &nodesift_cache::PartyAnswers| answers.get(&a, &subject).map_or(0, |it| it.len());
             let found = service.reader().snapshot_when(|snapshot| count(snapshot.parties()) == wanted);
             tokio::time::timeout(super::sidecar::TIME, found).await.unwrap();
         }

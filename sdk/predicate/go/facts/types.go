@@ -24,7 +24,7 @@ type PodPlacementRequirement struct {
 	// The key of a label, or the name of a field.
 	Key      string
 	Operator PodPlacementOperator
-	// As written, in order.
+	// `values` of the requirement, as written and in order.
 	Values []string
 }
 
@@ -59,7 +59,7 @@ const (
 	PodTolerationsEffectNoSchedule PodTolerationsEffect = iota
 	PodTolerationsEffectPreferNoSchedule
 	PodTolerationsEffectNoExecute
-	// Any other text.
+	// Any other text as the effect of a taint.
 	PodTolerationsEffectOther
 )
 
@@ -105,7 +105,7 @@ type SelectorsRequirement struct {
 	// The key of the label.
 	Key      string
 	Operator SelectorsOperator
-	// As written, in order.
+	// `values` of the requirement, as written and in order.
 	Values []string
 	// The operator as written, for error texts.
 	OperatorText string
@@ -117,7 +117,7 @@ type SelectorsRequirement struct {
 type SelectorsLabelSelector struct {
 	// Label key and value of each entry, sorted by key.
 	MatchLabels []Tuple2[string, string]
-	// In order.
+	// `matchExpressions`: requirements on labels, in order.
 	MatchExpressions []SelectorsRequirement
 }
 
@@ -129,7 +129,7 @@ type PodSpreadWhenUnsatisfiable uint8
 const (
 	PodSpreadWhenUnsatisfiableDoNotSchedule PodSpreadWhenUnsatisfiable = iota
 	PodSpreadWhenUnsatisfiableScheduleAnyway
-	// Any other text.
+	// Any other text as `whenUnsatisfiable`.
 	PodSpreadWhenUnsatisfiableOther
 )
 
@@ -141,7 +141,7 @@ type PodSpreadInclusion uint8
 const (
 	PodSpreadInclusionHonor PodSpreadInclusion = iota
 	PodSpreadInclusionIgnore
-	// Any other text.
+	// Any other text as the policy.
 	PodSpreadInclusionOther
 )
 
@@ -157,16 +157,16 @@ type PodSpreadConstraint struct {
 	Selector *SelectorsLabelSelector
 	// A number of domains. None: 1.
 	MinDomains *int32
-	// None: honor.
+	// `nodeAffinityPolicy`, about nodes that the pod's node selector and node affinity exclude. None: honor.
 	NodeAffinityPolicy *PodSpreadInclusion
-	// None: ignore.
+	// `nodeTaintsPolicy`, about nodes with taints that the pod does not tolerate. None: ignore.
 	NodeTaintsPolicy *PodSpreadInclusion
 	// Label keys. The values of the pod being filtered for these keys are added to the selector.
 	MatchLabelKeys []string
 }
 
 // PodAffinityTerm: the type `term` of pod-affinity.
-// A PodAffinityTerm.
+// A PodAffinityTerm of the Kubernetes API, as written.
 type PodAffinityTerm struct {
 	// `labelSelector`: the other pods that the term is about. None: matches no pod.
 	Selector *SelectorsLabelSelector
@@ -228,9 +228,9 @@ type PodVolumesVolume struct {
 // PodOwnerOwner: the type `owner` of pod-owner.
 // An object that owns pods.
 type PodOwnerOwner struct {
-	// For example `apps/v1`.
+	// `apiVersion` of the owner, for example `apps/v1`.
 	ApiVersion string
-	// For example `ReplicaSet`.
+	// `kind` of the owner, for example `ReplicaSet`.
 	Kind string
 	Name string
 }
@@ -238,7 +238,7 @@ type PodOwnerOwner struct {
 // PodClaimsNanoUnits: the type `nano-units` of pod-claims.
 // An amount in billionths: `high` × 2^64 + `low`.
 type PodClaimsNanoUnits struct {
-	// With the sign.
+	// The upper 64 bits, which carry the sign.
 	High int64
 	Low  uint64
 }
@@ -246,7 +246,7 @@ type PodClaimsNanoUnits struct {
 // PodClaimsAmount: the type `amount` of pod-claims.
 // A quantity of the Kubernetes API.
 type PodClaimsAmount struct {
-	// Exactly.
+	// The exact amount, in billionths of a unit.
 	NanoUnits PodClaimsNanoUnits
 	// In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
 	Units int64
@@ -255,7 +255,7 @@ type PodClaimsAmount struct {
 // PodClaimsObstacle: the type `obstacle` of pod-claims.
 // Why no claim of the pod can be allocated on any node.
 type PodClaimsObstacle struct {
-	// kube-scheduler's text.
+	// The text of kube-scheduler's reason or error.
 	Text string
 	// Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable.
 	IsError bool
@@ -281,7 +281,7 @@ type PodClaimsToleration struct {
 }
 
 // PodClaimsAsked: the type `asked` of pod-claims.
-// What a request, or one of its alternatives, asks for.
+// The devices that a request, or one of its alternatives, asks for.
 type PodClaimsAsked struct {
 	// The name without that of the request to which an alternative belongs.
 	OwnName string
@@ -296,7 +296,7 @@ type PodClaimsAsked struct {
 	Count int64
 	// Whether use of a device by others does not matter; never for alternatives.
 	AdminAccess bool
-	// In order.
+	// `tolerations` of the request, in order.
 	Tolerations []PodClaimsToleration
 	// `capacity.requests`: the name and amount of each, sorted by name.
 	Capacity []Tuple2[string, PodClaimsAmount]
@@ -312,13 +312,13 @@ type PodClaimsRequest struct {
 }
 
 // PodClaimsConstraintKind: the type `constraint-kind` of pod-claims.
-// What a constraint demands of an attribute, which is given by its full name.
+// The demand of a constraint on an attribute, which is given by its full name.
 type PodClaimsConstraintKind struct {
 	// `matchAttribute`: the same value on all devices.
 	Match *string
 	// `distinctAttribute`: another value on each device.
 	Distinct *string
-	// Any other kind.
+	// A kind of constraint that this version of the contract does not know.
 	Unknown bool
 }
 
@@ -333,9 +333,9 @@ type PodClaimsConstraint struct {
 // PodClaimsUnallocated: the type `unallocated` of pod-claims.
 // A claim that has to be allocated.
 type PodClaimsUnallocated struct {
-	// In order.
+	// `spec.devices.requests` of the claim, in order.
 	Requests []PodClaimsRequest
-	// In order.
+	// `spec.devices.constraints` of the claim, in order.
 	Constraints []PodClaimsConstraint
 }
 
@@ -383,8 +383,8 @@ type PodClaimsExtendedClaim struct {
 type PodClaimsExtendedResource struct {
 	// The DeviceClass that provides it; none where no class does.
 	Class *PodClaimsClass
-	// What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
-	// of zero, 2 where it has some. One entry per row of the batch.
+	// Whether the node itself has the resource: 0 where it does not list the resource in `status.allocatable`, 1 where it
+	// lists an amount of zero, 2 where it has some. One entry per row of the batch.
 	Own []uint8
 }
 
@@ -392,7 +392,7 @@ type PodClaimsExtendedResource struct {
 // The extended resources of the pod, at least one of which a DeviceClass provides.
 type PodClaimsExtendedResources struct {
 	Claim PodClaimsExtendedClaim
-	// Those that the pod requests an amount other than zero of, sorted by name.
+	// The resources of which the pod requests an amount other than zero, sorted by name.
 	Resources []PodClaimsExtendedResource
 }
 
@@ -420,7 +420,8 @@ const (
 )
 
 // NodeDevicesQuery: the type `query` of node-devices.
-// What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes.
+// The facts that are asked for about devices. At most 4,096 lists with 16,384 expressions in all, and 4,096
+// attributes.
 type NodeDevicesQuery struct {
 	// Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it.
 	SelectorLists [][]string
@@ -431,11 +432,11 @@ type NodeDevicesQuery struct {
 }
 
 // NodeDevicesSituation: the type `situation` of node-devices.
-// What a row sees.
+// The pools that a row sees, or the error that keeps it from seeing any.
 type NodeDevicesSituation struct {
 	// The number of its pools.
 	Pools *uint32
-	// kube-scheduler's error in gathering them.
+	// The error of kube-scheduler in gathering them.
 	Error *string
 }
 
@@ -448,7 +449,7 @@ const (
 	NodeDevicesPoolStateOk NodeDevicesPoolState = iota
 	// ResourceSlices of its newest generation are missing.
 	NodeDevicesPoolStateIncomplete
-	// It contradicts itself.
+	// Its ResourceSlices contradict each other, for example by two devices of one name.
 	NodeDevicesPoolStateInvalid
 )
 
@@ -468,12 +469,12 @@ type NodeDevicesPool struct {
 // A counter of a pool.
 type NodeDevicesCounter struct {
 	Total PodClaimsNanoUnits
-	// What devices in use draw from it; more than `total` where a driver has lowered that.
+	// The sum that devices in use draw from it; more than `total` where a driver has lowered that.
 	Held PodClaimsNanoUnits
 }
 
 // NodeDevicesHeld: the type `held` of node-devices.
-// What shares of a device hold of one of its capacities.
+// The amount of one capacity of a device that shares of it hold.
 type NodeDevicesHeld struct {
 	// The index of the device in the columns.
 	Device uint32
@@ -488,7 +489,7 @@ type NodeDevicesHeld struct {
 type NodeDevicesAnswer struct {
 	No  bool
 	Yes bool
-	// kube-scheduler's error.
+	// An error of kube-scheduler in place of an answer.
 	Error *string
 }
 
@@ -506,7 +507,7 @@ type NodeDevicesRange struct {
 type NodeDevicesCapacity struct {
 	Name  string
 	Value PodClaimsAmount
-	// What a share takes where a request asks for nothing; none: all of it.
+	// The amount that a share takes where a request asks for nothing; none: all of it.
 	Default *PodClaimsAmount
 	// The amounts that a share can take; empty: any.
 	ValidValues []PodClaimsAmount
@@ -515,7 +516,7 @@ type NodeDevicesCapacity struct {
 }
 
 // NodeDevicesKind: the type `kind` of node-devices.
-// What devices of one kind have in common: everything but name, attributes and use.
+// The properties that devices of one kind have in common: everything but name, attributes and use.
 type NodeDevicesKind struct {
 	// Whether they match; one entry per list of the query. An error begins with the number of the selector in its list.
 	Matches []NodeDevicesAnswer
@@ -525,9 +526,10 @@ type NodeDevicesKind struct {
 	Taints uint32
 	// `allowMultipleAllocations`: whether several claims can have shares of one.
 	MultipleAllocations bool
-	// Sorted by name.
+	// The capacities of each of them, sorted by name.
 	Capacities []NodeDevicesCapacity
-	// What they draw: the index of a counter in the pool, and how much. A counter can appear twice.
+	// The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
+	// counter can appear twice.
 	Consumes []Tuple2[uint32, PodClaimsNanoUnits]
 }
 
@@ -547,15 +549,15 @@ type NodeDevicesDeviceColumns struct {
 	Codes []uint32
 	// The distinct situations: one entry per situation, not per row.
 	Situations []NodeDevicesSituation
-	// Of all situations.
+	// The pools of all situations, one situation after the other.
 	Pools []NodeDevicesPool
-	// Of all pools.
+	// The counters of all pools, one pool after the other.
 	Counters []NodeDevicesCounter
 	// The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order.
 	DeviceKinds []uint32
 	// Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device.
 	InUse []uint8
-	// What shares hold, sorted by device and capacity; only what is not zero.
+	// The amounts that shares hold, sorted by device and capacity, without those that are zero.
 	Held []NodeDevicesHeld
 	// Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
 	// where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
@@ -567,19 +569,19 @@ type NodeDevicesDeviceColumns struct {
 	Names []string
 	// The distinct kinds: one entry per kind, not per device.
 	Kinds []NodeDevicesKind
-	// Names of drivers.
+	// The names of the drivers that pools refer to.
 	Drivers []string
 	// The distinct lists of taints.
 	Taints [][]NodeDevicesTaint
 }
 
 // NodePartiesPartyColumn: the type `party-column` of node-parties.
-// What one party says, as a column with a dictionary of reasons.
+// The answers of one party, as a column with a dictionary of reasons.
 type NodePartiesPartyColumn struct {
 	// The name of the party in the policy.
 	Party string
-	// What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
-	// batch.
+	// The answer about the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of
+	// the batch.
 	States []uint8
 	// The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch.
 	Reasons []uint32
@@ -662,7 +664,7 @@ const (
 )
 
 // ClusterStorageClaim: the type `claim` of cluster-storage.
-// A PersistentVolumeClaim.
+// A PersistentVolumeClaim, with the fields that kube-scheduler reads.
 type ClusterStorageClaim struct {
 	Name string
 	Uid  string
@@ -670,7 +672,7 @@ type ClusterStorageClaim struct {
 	VolumeName string
 	// The name of the StorageClass, from the spec or the beta annotation; none where neither names one.
 	ClassName *string
-	// `spec.accessModes`, as written.
+	// `spec.accessModes`: the access modes that the claim asks for, as written.
 	AccessModes []string
 	// `spec.resources.requests.storage` in bytes, rounded up; none where the claim requests none.
 	Requested *int64
@@ -684,7 +686,7 @@ type ClusterStorageClaim struct {
 	BindCompleted bool
 	// The annotation `volume.kubernetes.io/selected-node`: the name of the node that was selected for the claim.
 	SelectedNode *string
-	// `status.phase`.
+	// `status.phase`, for example `Bound`; empty where it is absent.
 	Phase string
 	// Whether the claim has a deletion timestamp.
 	Deleting bool
@@ -697,12 +699,12 @@ type ClusterStorageClaim struct {
 }
 
 // ClusterStorageVolume: the type `volume` of cluster-storage.
-// A PersistentVolume.
+// A PersistentVolume, with the fields that kube-scheduler reads.
 type ClusterStorageVolume struct {
 	Name string
 	// The name of the StorageClass; empty where there is none.
 	ClassName string
-	// `spec.accessModes`, as written.
+	// `spec.accessModes`: the access modes that the volume offers, as written.
 	AccessModes []string
 	// `spec.capacity.storage` in bytes, rounded up.
 	Capacity int64
@@ -717,7 +719,7 @@ type ClusterStorageVolume struct {
 	// `spec.claimRef`: namespace, name and UID of the claim that the volume is reserved for or bound to. The UID
 	// can be empty.
 	ClaimRef *Tuple3[string, string, string]
-	// `status.phase`.
+	// `status.phase`, for example `Available`; empty where it is absent.
 	Phase string
 	// Whether the volume has a deletion timestamp.
 	Deleting bool
@@ -732,7 +734,7 @@ type ClusterStorageVolume struct {
 }
 
 // ClusterStorageClass: the type `class` of cluster-storage.
-// A StorageClass.
+// A StorageClass, with the fields that kube-scheduler reads.
 type ClusterStorageClass struct {
 	Name        string
 	Provisioner string
@@ -743,7 +745,7 @@ type ClusterStorageClass struct {
 }
 
 // ClusterStorageCapacity: the type `capacity` of cluster-storage.
-// A CSIStorageCapacity.
+// A CSIStorageCapacity, with the fields that kube-scheduler reads.
 type ClusterStorageCapacity struct {
 	// `capacity` in bytes; none where unknown.
 	Bytes *int64
@@ -765,14 +767,14 @@ type ClusterStorageExactSize struct {
 // The sizes by which volumes are chosen for a claim. `claim` and `volume` have them rounded up to bytes and cut to 64
 // bits, which is not how kube-scheduler compares them.
 type ClusterStorageExactSizes struct {
-	// What the claim requests; 0 where it requests nothing.
+	// `spec.resources.requests.storage` of the claim; 0 where it requests nothing.
 	Requested ClusterStorageExactSize
 	// The capacities of the volumes that `volumes-for` lists; one entry per volume, in its order.
 	Capacities []ClusterStorageExactSize
 }
 
 // RowSetsStatus: the type `status` of row-sets.
-// As in `predicate`.
+// The status code of a rejection, equal to `status` of `predicate`.
 type RowSetsStatus uint8
 
 // The values of RowSetsStatus.
@@ -783,7 +785,7 @@ const (
 )
 
 // RowSetsFailure: the type `failure` of row-sets.
-// As in `predicate`.
+// A status and its reasons, equal to `failure` of `predicate`.
 type RowSetsFailure struct {
 	Status  RowSetsStatus
 	Reasons []string
@@ -797,10 +799,10 @@ type LogLevel uint8
 const (
 	// For the author of the predicate; not shown by default.
 	LogLevelDebug LogLevel = iota
-	// What happens.
+	// An event of normal operation.
 	LogLevelInfo
-	// What somebody should look at.
+	// A state that somebody should look at.
 	LogLevelWarn
-	// What keeps the predicate from its work.
+	// A failure that keeps the predicate from its work.
 	LogLevelError
 )

@@ -16,7 +16,7 @@ export interface PodPlacementRequirement {
   /** The key of a label, or the name of a field. */
   readonly key: string;
   readonly operator: PodPlacementOperator;
-  /** As written, in order. */
+  /** `values` of the requirement, as written and in order. */
   readonly values: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export interface SelectorsRequirement {
   /** The key of the label. */
   readonly key: string;
   readonly operator: SelectorsOperator;
-  /** As written, in order. */
+  /** `values` of the requirement, as written and in order. */
   readonly values: readonly string[];
   /** The operator as written, for error texts. */
   readonly operatorText: string;
@@ -89,7 +89,7 @@ export interface SelectorsRequirement {
 export interface SelectorsLabelSelector {
   /** Label key and value of each entry, sorted by key. */
   readonly matchLabels: readonly (readonly [string, string])[];
-  /** In order. */
+  /** `matchExpressions`: requirements on labels, in order. */
   readonly matchExpressions: readonly SelectorsRequirement[];
 }
 
@@ -116,15 +116,15 @@ export interface PodSpreadConstraint {
   readonly selector?: SelectorsLabelSelector | null;
   /** A number of domains. None: 1. */
   readonly minDomains?: number | null;
-  /** None: honor. */
+  /** `nodeAffinityPolicy`, about nodes that the pod's node selector and node affinity exclude. None: honor. */
   readonly nodeAffinityPolicy?: PodSpreadInclusion | null;
-  /** None: ignore. */
+  /** `nodeTaintsPolicy`, about nodes with taints that the pod does not tolerate. None: ignore. */
   readonly nodeTaintsPolicy?: PodSpreadInclusion | null;
   /** Label keys. The values of the pod being filtered for these keys are added to the selector. */
   readonly matchLabelKeys: readonly string[];
 }
 
-/** A PodAffinityTerm. */
+/** A PodAffinityTerm of the Kubernetes API, as written. */
 export interface PodAffinityTerm {
   /** `labelSelector`: the other pods that the term is about. None: matches no pod. */
   readonly selector?: SelectorsLabelSelector | null;
@@ -184,23 +184,23 @@ export type PodVolumesVolume =
 
 /** An object that owns pods. */
 export interface PodOwnerOwner {
-  /** For example `apps/v1`. */
+  /** `apiVersion` of the owner, for example `apps/v1`. */
   readonly apiVersion: string;
-  /** For example `ReplicaSet`. */
+  /** `kind` of the owner, for example `ReplicaSet`. */
   readonly kind: string;
   readonly name: string;
 }
 
 /** An amount in billionths: `high` × 2^64 + `low`. */
 export interface PodClaimsNanoUnits {
-  /** With the sign. */
+  /** The upper 64 bits, which carry the sign. */
   readonly high: number;
   readonly low: number | bigint;
 }
 
 /** A quantity of the Kubernetes API. */
 export interface PodClaimsAmount {
-  /** Exactly. */
+  /** The exact amount, in billionths of a unit. */
   readonly nanoUnits: PodClaimsNanoUnits;
   /** In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written. */
   readonly units: number;
@@ -208,7 +208,7 @@ export interface PodClaimsAmount {
 
 /** Why no claim of the pod can be allocated on any node. */
 export interface PodClaimsObstacle {
-  /** kube-scheduler's text. */
+  /** The text of kube-scheduler's reason or error. */
   readonly text: string;
   /** Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable. */
   readonly isError: boolean;
@@ -233,7 +233,7 @@ export interface PodClaimsToleration {
   readonly effect: string;
 }
 
-/** What a request, or one of its alternatives, asks for. */
+/** The devices that a request, or one of its alternatives, asks for. */
 export interface PodClaimsAsked {
   /** The name without that of the request to which an alternative belongs. */
   readonly ownName: string;
@@ -248,7 +248,7 @@ export interface PodClaimsAsked {
   readonly count: number;
   /** Whether use of a device by others does not matter; never for alternatives. */
   readonly adminAccess: boolean;
-  /** In order. */
+  /** `tolerations` of the request, in order. */
   readonly tolerations: readonly PodClaimsToleration[];
   /** `capacity.requests`: the name and amount of each, sorted by name. */
   readonly capacity: readonly (readonly [string, PodClaimsAmount])[];
@@ -262,7 +262,7 @@ export interface PodClaimsRequest {
   readonly alternatives: readonly PodClaimsAsked[];
 }
 
-/** What a constraint demands of an attribute, which is given by its full name. */
+/** The demand of a constraint on an attribute, which is given by its full name. */
 export type PodClaimsConstraintKind =
   | { readonly tag: 'match'; readonly val: string }
   | { readonly tag: 'distinct'; readonly val: string }
@@ -277,9 +277,9 @@ export interface PodClaimsConstraint {
 
 /** A claim that has to be allocated. */
 export interface PodClaimsUnallocated {
-  /** In order. */
+  /** `spec.devices.requests` of the claim, in order. */
   readonly requests: readonly PodClaimsRequest[];
-  /** In order. */
+  /** `spec.devices.constraints` of the claim, in order. */
   readonly constraints: readonly PodClaimsConstraint[];
 }
 
@@ -317,8 +317,8 @@ export interface PodClaimsExtendedResource {
   /** The DeviceClass that provides it; none where no class does. */
   readonly class?: PodClaimsClass | null;
   /**
-   * What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
-   * of zero, 2 where it has some. One entry per row of the batch.
+   * Whether the node itself has the resource: 0 where it does not list the resource in `status.allocatable`, 1 where it
+   * lists an amount of zero, 2 where it has some. One entry per row of the batch.
    */
   readonly own: Uint8Array;
 }
@@ -326,7 +326,7 @@ export interface PodClaimsExtendedResource {
 /** The extended resources of the pod, at least one of which a DeviceClass provides. */
 export interface PodClaimsExtendedResources {
   readonly claim: PodClaimsExtendedClaim;
-  /** Those that the pod requests an amount other than zero of, sorted by name. */
+  /** The resources of which the pod requests an amount other than zero, sorted by name. */
   readonly resources: readonly PodClaimsExtendedResource[];
 }
 
@@ -347,7 +347,10 @@ export type NodeInfoField =
   | 'architecture'
   | 'provider-id';
 
-/** What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes. */
+/**
+ * The facts that are asked for about devices. At most 4,096 lists with 16,384 expressions in all, and 4,096
+ * attributes.
+ */
 export interface NodeDevicesQuery {
   /** Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it. */
   readonly selectorLists: readonly (readonly string[])[];
@@ -357,7 +360,7 @@ export interface NodeDevicesQuery {
   readonly names: boolean;
 }
 
-/** What a row sees. */
+/** The pools that a row sees, or the error that keeps it from seeing any. */
 export type NodeDevicesSituation =
   | { readonly tag: 'pools'; readonly val: number }
   | { readonly tag: 'error'; readonly val: string };
@@ -382,11 +385,11 @@ export interface NodeDevicesPool {
 /** A counter of a pool. */
 export interface NodeDevicesCounter {
   readonly total: PodClaimsNanoUnits;
-  /** What devices in use draw from it; more than `total` where a driver has lowered that. */
+  /** The sum that devices in use draw from it; more than `total` where a driver has lowered that. */
   readonly held: PodClaimsNanoUnits;
 }
 
-/** What shares of a device hold of one of its capacities. */
+/** The amount of one capacity of a device that shares of it hold. */
 export interface NodeDevicesHeld {
   /** The index of the device in the columns. */
   readonly device: number;
@@ -414,7 +417,7 @@ export interface NodeDevicesRange {
 export interface NodeDevicesCapacity {
   readonly name: string;
   readonly value: PodClaimsAmount;
-  /** What a share takes where a request asks for nothing; none: all of it. */
+  /** The amount that a share takes where a request asks for nothing; none: all of it. */
   readonly default?: PodClaimsAmount | null;
   /** The amounts that a share can take; empty: any. */
   readonly validValues: readonly PodClaimsAmount[];
@@ -422,7 +425,7 @@ export interface NodeDevicesCapacity {
   readonly validRange?: NodeDevicesRange | null;
 }
 
-/** What devices of one kind have in common: everything but name, attributes and use. */
+/** The properties that devices of one kind have in common: everything but name, attributes and use. */
 export interface NodeDevicesKind {
   /** Whether they match; one entry per list of the query. An error begins with the number of the selector in its list. */
   readonly matches: readonly NodeDevicesAnswer[];
@@ -432,9 +435,12 @@ export interface NodeDevicesKind {
   readonly taints: number;
   /** `allowMultipleAllocations`: whether several claims can have shares of one. */
   readonly multipleAllocations: boolean;
-  /** Sorted by name. */
+  /** The capacities of each of them, sorted by name. */
   readonly capacities: readonly NodeDevicesCapacity[];
-  /** What they draw: the index of a counter in the pool, and how much. A counter can appear twice. */
+  /**
+   * The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
+   * counter can appear twice.
+   */
   readonly consumes: readonly (readonly [number, PodClaimsNanoUnits])[];
 }
 
@@ -454,15 +460,15 @@ export interface NodeDevicesDeviceColumns {
   readonly codes: readonly number[];
   /** The distinct situations: one entry per situation, not per row. */
   readonly situations: readonly NodeDevicesSituation[];
-  /** Of all situations. */
+  /** The pools of all situations, one situation after the other. */
   readonly pools: readonly NodeDevicesPool[];
-  /** Of all pools. */
+  /** The counters of all pools, one pool after the other. */
   readonly counters: readonly NodeDevicesCounter[];
   /** The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order. */
   readonly deviceKinds: readonly number[];
   /** Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device. */
   readonly inUse: Uint8Array;
-  /** What shares hold, sorted by device and capacity; only what is not zero. */
+  /** The amounts that shares hold, sorted by device and capacity, without those that are zero. */
   readonly held: readonly NodeDevicesHeld[];
   /**
    * Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
@@ -476,19 +482,19 @@ export interface NodeDevicesDeviceColumns {
   readonly names: readonly string[];
   /** The distinct kinds: one entry per kind, not per device. */
   readonly kinds: readonly NodeDevicesKind[];
-  /** Names of drivers. */
+  /** The names of the drivers that pools refer to. */
   readonly drivers: readonly string[];
   /** The distinct lists of taints. */
   readonly taints: readonly (readonly NodeDevicesTaint[])[];
 }
 
-/** What one party says, as a column with a dictionary of reasons. */
+/** The answers of one party, as a column with a dictionary of reasons. */
 export interface NodePartiesPartyColumn {
   /** The name of the party in the policy. */
   readonly party: string;
   /**
-   * What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
-   * batch.
+   * The answer about the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of
+   * the batch.
    */
   readonly states: Uint8Array;
   /** The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch. */
@@ -560,7 +566,7 @@ export type ClusterStorageBindingMode =
   | 'immediate'
   | 'wait-for-first-consumer';
 
-/** A PersistentVolumeClaim. */
+/** A PersistentVolumeClaim, with the fields that kube-scheduler reads. */
 export interface ClusterStorageClaim {
   readonly name: string;
   readonly uid: string;
@@ -568,7 +574,7 @@ export interface ClusterStorageClaim {
   readonly volumeName: string;
   /** The name of the StorageClass, from the spec or the beta annotation; none where neither names one. */
   readonly className?: string | null;
-  /** `spec.accessModes`, as written. */
+  /** `spec.accessModes`: the access modes that the claim asks for, as written. */
   readonly accessModes: readonly string[];
   /** `spec.resources.requests.storage` in bytes, rounded up; none where the claim requests none. */
   readonly requested?: number | null;
@@ -582,7 +588,7 @@ export interface ClusterStorageClaim {
   readonly bindCompleted: boolean;
   /** The annotation `volume.kubernetes.io/selected-node`: the name of the node that was selected for the claim. */
   readonly selectedNode?: string | null;
-  /** `status.phase`. */
+  /** `status.phase`, for example `Bound`; empty where it is absent. */
   readonly phase: string;
   /** Whether the claim has a deletion timestamp. */
   readonly deleting: boolean;
@@ -594,12 +600,12 @@ export interface ClusterStorageClaim {
   readonly labels: readonly (readonly [string, string])[];
 }
 
-/** A PersistentVolume. */
+/** A PersistentVolume, with the fields that kube-scheduler reads. */
 export interface ClusterStorageVolume {
   readonly name: string;
   /** The name of the StorageClass; empty where there is none. */
   readonly className: string;
-  /** `spec.accessModes`, as written. */
+  /** `spec.accessModes`: the access modes that the volume offers, as written. */
   readonly accessModes: readonly string[];
   /** `spec.capacity.storage` in bytes, rounded up. */
   readonly capacity: number;
@@ -616,7 +622,7 @@ export interface ClusterStorageVolume {
    * can be empty.
    */
   readonly claimRef?: readonly [string, string, string] | null;
-  /** `status.phase`. */
+  /** `status.phase`, for example `Available`; empty where it is absent. */
   readonly phase: string;
   /** Whether the volume has a deletion timestamp. */
   readonly deleting: boolean;
@@ -634,7 +640,7 @@ export interface ClusterStorageVolume {
   readonly handle: string;
 }
 
-/** A StorageClass. */
+/** A StorageClass, with the fields that kube-scheduler reads. */
 export interface ClusterStorageClass {
   readonly name: string;
   readonly provisioner: string;
@@ -644,7 +650,7 @@ export interface ClusterStorageClass {
   readonly allowedTopologies: readonly (readonly (readonly [string, readonly string[]])[])[];
 }
 
-/** A CSIStorageCapacity. */
+/** A CSIStorageCapacity, with the fields that kube-scheduler reads. */
 export interface ClusterStorageCapacity {
   /** `capacity` in bytes; none where unknown. */
   readonly bytes?: number | null;
@@ -668,19 +674,19 @@ export interface ClusterStorageExactSize {
  * bits, which is not how kube-scheduler compares them.
  */
 export interface ClusterStorageExactSizes {
-  /** What the claim requests; 0 where it requests nothing. */
+  /** `spec.resources.requests.storage` of the claim; 0 where it requests nothing. */
   readonly requested: ClusterStorageExactSize;
   /** The capacities of the volumes that `volumes-for` lists; one entry per volume, in its order. */
   readonly capacities: readonly ClusterStorageExactSize[];
 }
 
-/** As in `predicate`. */
+/** The status code of a rejection, equal to `status` of `predicate`. */
 export type RowSetsStatus =
   | 'unschedulable'
   | 'unschedulable-and-unresolvable'
   | 'error';
 
-/** As in `predicate`. */
+/** A status and its reasons, equal to `failure` of `predicate`. */
 export interface RowSetsFailure {
   readonly status: RowSetsStatus;
   readonly reasons: readonly string[];

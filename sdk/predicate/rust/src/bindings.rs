@@ -262,7 +262,7 @@ pub mod nodesift {
                 /// The key of a label, or the name of a field.
                 pub key: _rt::String,
                 pub operator: Operator,
-                /// As written, in order.
+                /// `values` of the requirement, as written and in order.
                 pub values: _rt::Vec<_rt::String>,
             }
             impl ::core::fmt::Debug for Requirement {
@@ -685,7 +685,7 @@ pub mod nodesift {
                 NoSchedule,
                 PreferNoSchedule,
                 NoExecute,
-                /// Any other text.
+                /// Any other text as the effect of a taint.
                 Other,
             }
             impl ::core::fmt::Debug for Effect {
@@ -998,7 +998,7 @@ pub mod nodesift {
                 /// The key of the label.
                 pub key: _rt::String,
                 pub operator: Operator,
-                /// As written, in order.
+                /// `values` of the requirement, as written and in order.
                 pub values: _rt::Vec<_rt::String>,
                 /// The operator as written, for error texts.
                 pub operator_text: _rt::String,
@@ -1022,7 +1022,7 @@ pub mod nodesift {
             pub struct LabelSelector {
                 /// Label key and value of each entry, sorted by key.
                 pub match_labels: _rt::Vec<(_rt::String, _rt::String)>,
-                /// In order.
+                /// `matchExpressions`: requirements on labels, in order.
                 pub match_expressions: _rt::Vec<Requirement>,
             }
             impl ::core::fmt::Debug for LabelSelector {
@@ -1051,7 +1051,7 @@ pub mod nodesift {
             pub enum WhenUnsatisfiable {
                 DoNotSchedule,
                 ScheduleAnyway,
-                /// Any other text.
+                /// Any other text as `whenUnsatisfiable`.
                 Other,
             }
             impl ::core::fmt::Debug for WhenUnsatisfiable {
@@ -1092,7 +1092,7 @@ pub mod nodesift {
             pub enum Inclusion {
                 Honor,
                 Ignore,
-                /// Any other text.
+                /// Any other text as the policy.
                 Other,
             }
             impl ::core::fmt::Debug for Inclusion {
@@ -1133,9 +1133,9 @@ pub mod nodesift {
                 pub selector: Option<LabelSelector>,
                 /// A number of domains. None: 1.
                 pub min_domains: Option<i32>,
-                /// None: honor.
+                /// `nodeAffinityPolicy`, about nodes that the pod's node selector and node affinity exclude. None: honor.
                 pub node_affinity_policy: Option<Inclusion>,
-                /// None: ignore.
+                /// `nodeTaintsPolicy`, about nodes with taints that the pod does not tolerate. None: ignore.
                 pub node_taints_policy: Option<Inclusion>,
                 /// Label keys. The values of the pod being filtered for these keys are added to the selector.
                 pub match_label_keys: _rt::Vec<_rt::String>,
@@ -1656,7 +1656,7 @@ pub mod nodesift {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             pub type LabelSelector = super::super::super::nodesift::predicate::selectors::LabelSelector;
-            /// A PodAffinityTerm.
+            /// A PodAffinityTerm of the Kubernetes API, as written.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Term {
                 /// `labelSelector`: the other pods that the term is about. None: matches no pod.
@@ -4273,9 +4273,9 @@ pub mod nodesift {
             /// An object that owns pods.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Owner {
-                /// For example `apps/v1`.
+                /// `apiVersion` of the owner, for example `apps/v1`.
                 pub api_version: _rt::String,
-                /// For example `ReplicaSet`.
+                /// `kind` of the owner, for example `ReplicaSet`.
                 pub kind: _rt::String,
                 pub name: _rt::String,
             }
@@ -4441,7 +4441,7 @@ pub mod nodesift {
             #[repr(C)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub struct NanoUnits {
-                /// With the sign.
+                /// The upper 64 bits, which carry the sign.
                 pub high: i64,
                 pub low: u64,
             }
@@ -4460,7 +4460,7 @@ pub mod nodesift {
             #[repr(C)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Amount {
-                /// Exactly.
+                /// The exact amount, in billionths of a unit.
                 pub nano_units: NanoUnits,
                 /// In whole units as Go's `Quantity.Value()` rounds and overflows, which depends on how the quantity is written.
                 pub units: i64,
@@ -4479,7 +4479,7 @@ pub mod nodesift {
             /// Why no claim of the pod can be allocated on any node.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Obstacle {
-                /// kube-scheduler's text.
+                /// The text of kube-scheduler's reason or error.
                 pub text: _rt::String,
                 /// Whether it ends the scheduling of the pod with an error; otherwise the pod is unschedulable.
                 pub is_error: bool,
@@ -4545,7 +4545,7 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// What a request, or one of its alternatives, asks for.
+            /// The devices that a request, or one of its alternatives, asks for.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Asked {
                 /// The name without that of the request to which an alternative belongs.
@@ -4561,7 +4561,7 @@ pub mod nodesift {
                 pub count: i64,
                 /// Whether use of a device by others does not matter; never for alternatives.
                 pub admin_access: bool,
-                /// In order.
+                /// `tolerations` of the request, in order.
                 pub tolerations: _rt::Vec<Toleration>,
                 /// `capacity.requests`: the name and amount of each, sorted by name.
                 pub capacity: _rt::Vec<(_rt::String, Amount)>,
@@ -4603,14 +4603,14 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// What a constraint demands of an attribute, which is given by its full name.
+            /// The demand of a constraint on an attribute, which is given by its full name.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub enum ConstraintKind {
                 /// `matchAttribute`: the same value on all devices.
                 Match(_rt::String),
                 /// `distinctAttribute`: another value on each device.
                 Distinct(_rt::String),
-                /// Any other kind.
+                /// A kind of constraint that this version of the contract does not know.
                 Unknown,
             }
             impl ::core::fmt::Debug for ConstraintKind {
@@ -4652,9 +4652,9 @@ pub mod nodesift {
             /// A claim that has to be allocated.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Unallocated {
-                /// In order.
+                /// `spec.devices.requests` of the claim, in order.
                 pub requests: _rt::Vec<Request>,
-                /// In order.
+                /// `spec.devices.constraints` of the claim, in order.
                 pub constraints: _rt::Vec<Constraint>,
             }
             impl ::core::fmt::Debug for Unallocated {
@@ -4765,8 +4765,8 @@ pub mod nodesift {
             pub struct ExtendedResource {
                 /// The DeviceClass that provides it; none where no class does.
                 pub class: Option<Class>,
-                /// What the node has of its own: 0 where it does not list the resource in `status.allocatable`, 1 where it lists an amount
-                /// of zero, 2 where it has some. One entry per row of the batch.
+                /// Whether the node itself has the resource: 0 where it does not list the resource in `status.allocatable`, 1 where it
+                /// lists an amount of zero, 2 where it has some. One entry per row of the batch.
                 pub own: _rt::Vec<u8>,
             }
             impl ::core::fmt::Debug for ExtendedResource {
@@ -4784,7 +4784,7 @@ pub mod nodesift {
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct ExtendedResources {
                 pub claim: ExtendedClaim,
-                /// Those that the pod requests an amount other than zero of, sorted by name.
+                /// The resources of which the pod requests an amount other than zero, sorted by name.
                 pub resources: _rt::Vec<ExtendedResource>,
             }
             impl ::core::fmt::Debug for ExtendedResources {
@@ -7566,7 +7566,8 @@ pub mod nodesift {
             use super::super::super::_rt;
             pub type Amount = super::super::super::nodesift::predicate::pod_claims::Amount;
             pub type NanoUnits = super::super::super::nodesift::predicate::pod_claims::NanoUnits;
-            /// What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes.
+            /// The facts that are asked for about devices. At most 4,096 lists with 16,384 expressions in all, and 4,096
+            /// attributes.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Query {
                 /// Lists of CEL expressions, none of them empty. A device matches a list where it matches all expressions of it.
@@ -7588,12 +7589,12 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// What a row sees.
+            /// The pools that a row sees, or the error that keeps it from seeing any.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Situation {
                 /// The number of its pools.
                 Pools(u32),
-                /// kube-scheduler's error in gathering them.
+                /// The error of kube-scheduler in gathering them.
                 Error(_rt::String),
             }
             impl ::core::fmt::Debug for Situation {
@@ -7618,7 +7619,7 @@ pub mod nodesift {
                 Ok,
                 /// ResourceSlices of its newest generation are missing.
                 Incomplete,
-                /// It contradicts itself.
+                /// Its ResourceSlices contradict each other, for example by two devices of one name.
                 Invalid,
             }
             impl ::core::fmt::Debug for PoolState {
@@ -7681,7 +7682,7 @@ pub mod nodesift {
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Counter {
                 pub total: NanoUnits,
-                /// What devices in use draw from it; more than `total` where a driver has lowered that.
+                /// The sum that devices in use draw from it; more than `total` where a driver has lowered that.
                 pub held: NanoUnits,
             }
             impl ::core::fmt::Debug for Counter {
@@ -7695,7 +7696,7 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// What shares of a device hold of one of its capacities.
+            /// The amount of one capacity of a device that shares of it hold.
             #[repr(C)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Held {
@@ -7723,7 +7724,7 @@ pub mod nodesift {
             pub enum Answer {
                 No,
                 Yes,
-                /// kube-scheduler's error.
+                /// An error of kube-scheduler in place of an answer.
                 Error(_rt::String),
             }
             impl ::core::fmt::Debug for Answer {
@@ -7766,7 +7767,7 @@ pub mod nodesift {
             pub struct Capacity {
                 pub name: _rt::String,
                 pub value: Amount,
-                /// What a share takes where a request asks for nothing; none: all of it.
+                /// The amount that a share takes where a request asks for nothing; none: all of it.
                 pub default: Option<Amount>,
                 /// The amounts that a share can take; empty: any.
                 pub valid_values: _rt::Vec<Amount>,
@@ -7787,7 +7788,7 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// What devices of one kind have in common: everything but name, attributes and use.
+            /// The properties that devices of one kind have in common: everything but name, attributes and use.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Kind {
                 /// Whether they match; one entry per list of the query. An error begins with the number of the selector in its list.
@@ -7798,9 +7799,10 @@ pub mod nodesift {
                 pub taints: u32,
                 /// `allowMultipleAllocations`: whether several claims can have shares of one.
                 pub multiple_allocations: bool,
-                /// Sorted by name.
+                /// The capacities of each of them, sorted by name.
                 pub capacities: _rt::Vec<Capacity>,
-                /// What they draw: the index of a counter in the pool, and how much. A counter can appear twice.
+                /// The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
+                /// counter can appear twice.
                 pub consumes: _rt::Vec<(u32, NanoUnits)>,
             }
             impl ::core::fmt::Debug for Kind {
@@ -7845,15 +7847,15 @@ pub mod nodesift {
                 pub codes: _rt::Vec<u32>,
                 /// The distinct situations: one entry per situation, not per row.
                 pub situations: _rt::Vec<Situation>,
-                /// Of all situations.
+                /// The pools of all situations, one situation after the other.
                 pub pools: _rt::Vec<Pool>,
-                /// Of all pools.
+                /// The counters of all pools, one pool after the other.
                 pub counters: _rt::Vec<Counter>,
                 /// The index of the device's kind; one entry per device, of all pools, in kube-scheduler's order.
                 pub device_kinds: _rt::Vec<u32>,
                 /// Bit 0: one claim has the device for itself. Bit 1: claims have shares of it. One entry per device.
                 pub in_use: _rt::Vec<u8>,
-                /// What shares hold, sorted by device and capacity; only what is not zero.
+                /// The amounts that shares hold, sorted by device and capacity, without those that are zero.
                 pub held: _rt::Vec<Held>,
                 /// Values of attributes: one entry per device and attribute of the query, all attributes of a device after each other. 0
                 /// where the device has no such attribute. Within a situation, equal numbers are equal values of one type; they are given by
@@ -7865,7 +7867,7 @@ pub mod nodesift {
                 pub names: _rt::Vec<_rt::String>,
                 /// The distinct kinds: one entry per kind, not per device.
                 pub kinds: _rt::Vec<Kind>,
-                /// Names of drivers.
+                /// The names of the drivers that pools refer to.
                 pub drivers: _rt::Vec<_rt::String>,
                 /// The distinct lists of taints.
                 pub taints: _rt::Vec<_rt::Vec<Taint>>,
@@ -8680,13 +8682,13 @@ pub mod nodesift {
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// What one party says, as a column with a dictionary of reasons.
+            /// The answers of one party, as a column with a dictionary of reasons.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct PartyColumn {
                 /// The name of the party in the policy.
                 pub party: _rt::String,
-                /// What it says of the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of the
-                /// batch.
+                /// The answer about the node: 0 nothing, or nothing any more; 1 that it suits; 2 that it does not. One entry per row of
+                /// the batch.
                 pub states: _rt::Vec<u8>,
                 /// The code of the reason for which the node does not suit; 0 where `states` is not 2. One entry per row of the batch.
                 pub reasons: _rt::Vec<u32>,
@@ -10705,7 +10707,7 @@ pub mod nodesift {
                     }
                 }
             }
-            /// A PersistentVolumeClaim.
+            /// A PersistentVolumeClaim, with the fields that kube-scheduler reads.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Claim {
                 pub name: _rt::String,
@@ -10714,7 +10716,7 @@ pub mod nodesift {
                 pub volume_name: _rt::String,
                 /// The name of the StorageClass, from the spec or the beta annotation; none where neither names one.
                 pub class_name: Option<_rt::String>,
-                /// `spec.accessModes`, as written.
+                /// `spec.accessModes`: the access modes that the claim asks for, as written.
                 pub access_modes: _rt::Vec<_rt::String>,
                 /// `spec.resources.requests.storage` in bytes, rounded up; none where the claim requests none.
                 pub requested: Option<i64>,
@@ -10728,7 +10730,7 @@ pub mod nodesift {
                 pub bind_completed: bool,
                 /// The annotation `volume.kubernetes.io/selected-node`: the name of the node that was selected for the claim.
                 pub selected_node: Option<_rt::String>,
-                /// `status.phase`.
+                /// `status.phase`, for example `Bound`; empty where it is absent.
                 pub phase: _rt::String,
                 /// Whether the claim has a deletion timestamp.
                 pub deleting: bool,
@@ -10764,13 +10766,13 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// A PersistentVolume.
+            /// A PersistentVolume, with the fields that kube-scheduler reads.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Volume {
                 pub name: _rt::String,
                 /// The name of the StorageClass; empty where there is none.
                 pub class_name: _rt::String,
-                /// `spec.accessModes`, as written.
+                /// `spec.accessModes`: the access modes that the volume offers, as written.
                 pub access_modes: _rt::Vec<_rt::String>,
                 /// `spec.capacity.storage` in bytes, rounded up.
                 pub capacity: i64,
@@ -10785,7 +10787,7 @@ pub mod nodesift {
                 /// `spec.claimRef`: namespace, name and UID of the claim that the volume is reserved for or bound to. The UID
                 /// can be empty.
                 pub claim_ref: Option<(_rt::String, _rt::String, _rt::String)>,
-                /// `status.phase`.
+                /// `status.phase`, for example `Available`; empty where it is absent.
                 pub phase: _rt::String,
                 /// Whether the volume has a deletion timestamp.
                 pub deleting: bool,
@@ -10821,7 +10823,7 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// A StorageClass.
+            /// A StorageClass, with the fields that kube-scheduler reads.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Class {
                 pub name: _rt::String,
@@ -10846,7 +10848,7 @@ pub mod nodesift {
                         .finish()
                 }
             }
-            /// A CSIStorageCapacity.
+            /// A CSIStorageCapacity, with the fields that kube-scheduler reads.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Capacity {
                 /// `capacity` in bytes; none where unknown.
@@ -10891,7 +10893,7 @@ pub mod nodesift {
             /// bits, which is not how kube-scheduler compares them.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct ExactSizes {
-                /// What the claim requests; 0 where it requests nothing.
+                /// `spec.resources.requests.storage` of the claim; 0 where it requests nothing.
                 pub requested: ExactSize,
                 /// The capacities of the volumes that `volumes-for` lists; one entry per volume, in its order.
                 pub capacities: _rt::Vec<ExactSize>,
@@ -13120,7 +13122,7 @@ pub mod nodesift {
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// As in `predicate`.
+            /// The status code of a rejection, equal to `status` of `predicate`.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
             pub enum Status {
@@ -13159,7 +13161,7 @@ pub mod nodesift {
                     }
                 }
             }
-            /// As in `predicate`.
+            /// A status and its reasons, equal to `failure` of `predicate`.
             #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
             pub struct Failure {
                 pub status: Status,
@@ -13330,11 +13332,11 @@ pub mod nodesift {
             pub enum Level {
                 /// For the author of the predicate; not shown by default.
                 Debug,
-                /// What happens.
+                /// An event of normal operation.
                 Info,
-                /// What somebody should look at.
+                /// A state that somebody should look at.
                 Warn,
-                /// What keeps the predicate from its work.
+                /// A failure that keeps the predicate from its work.
                 Error,
             }
             impl ::core::fmt::Debug for Level {
@@ -13397,8 +13399,8 @@ pub mod nodesift {
 pub mod exports {
     pub mod nodesift {
         pub mod predicate {
-            /// What a predicate exports. The host calls `describe` once per module, `configure` once per instance and then `filter`
-            /// any number of times.
+            /// The functions that every predicate exports. The host calls `describe` once per module, `configure` once per instance
+            /// and then `filter` any number of times.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod predicate {
                 #[used]
@@ -13519,8 +13521,9 @@ pub mod exports {
                     FitsNone(Failure),
                     /// One code per row.
                     ByRow(Outcome),
-                    /// As `by-row`, plus the rows of the nodes that PreFilter selects by name. kube-scheduler runs its filters on
-                    /// these nodes only. The list changes nothing but the message for a pod that fits no node.
+                    /// One code per row as in `by-row`, and the rows of the nodes that PreFilter selects by name. kube-scheduler
+                    /// runs its filters on these nodes only. The list changes nothing but the message for a pod that fits no
+                    /// node.
                     Named((Outcome, _rt::Vec<u32>)),
                 }
                 impl ::core::fmt::Debug for Verdict {

@@ -82,7 +82,7 @@ class PodSpreadConstraint(Protocol):
     def match_label_keys(self) -> list[str]: ...
 
 class PodAffinityTerm(Protocol):
-    """A PodAffinityTerm."""
+    """A PodAffinityTerm of the Kubernetes API, as written."""
     @property
     def selector(self) -> SelectorsLabelSelector | None: ...
     @property
@@ -163,7 +163,7 @@ class PodClaimsToleration(Protocol):
     def effect(self) -> str: ...
 
 class PodClaimsAsked(Protocol):
-    """What a request, or one of its alternatives, asks for."""
+    """The devices that a request, or one of its alternatives, asks for."""
     @property
     def own_name(self) -> str: ...
     @property
@@ -244,7 +244,9 @@ class NodeTaintsTaint(Protocol):
     def effect(self) -> Any: ...
 
 class NodeDevicesQuery(Protocol):
-    """What to tell of devices. At most 4,096 lists with 16,384 expressions in all, and 4,096 attributes."""
+    """The facts that are asked for about devices. At most 4,096 lists with 16,384 expressions in all, and 4,096
+    attributes.
+    """
     @property
     def selector_lists(self) -> list[list[str]]: ...
     @property
@@ -271,7 +273,7 @@ class NodeDevicesCounter(Protocol):
     def held(self) -> PodClaimsNanoUnits: ...
 
 class NodeDevicesHeld(Protocol):
-    """What shares of a device hold of one of its capacities."""
+    """The amount of one capacity of a device that shares of it hold."""
     @property
     def device(self) -> int: ...
     @property
@@ -302,7 +304,7 @@ class NodeDevicesCapacity(Protocol):
     def valid_range(self) -> NodeDevicesRange | None: ...
 
 class NodeDevicesKind(Protocol):
-    """What devices of one kind have in common: everything but name, attributes and use."""
+    """The properties that devices of one kind have in common: everything but name, attributes and use."""
     @property
     def matches(self) -> list[Any]: ...
     @property
@@ -357,7 +359,7 @@ class NodeDevicesDeviceColumns(Protocol):
     def taints(self) -> list[list[NodeDevicesTaint]]: ...
 
 class NodePartiesPartyColumn(Protocol):
-    """What one party says, as a column with a dictionary of reasons."""
+    """The answers of one party, as a column with a dictionary of reasons."""
     @property
     def party(self) -> str: ...
     @property
@@ -406,7 +408,7 @@ class ClusterAttachmentsUncountedPod(Protocol):
     def obstacle(self) -> Any: ...
 
 class ClusterStorageClaim(Protocol):
-    """A PersistentVolumeClaim."""
+    """A PersistentVolumeClaim, with the fields that kube-scheduler reads."""
     @property
     def name(self) -> str: ...
     @property
@@ -441,7 +443,7 @@ class ClusterStorageClaim(Protocol):
     def labels(self) -> list[tuple[str, str]]: ...
 
 class ClusterStorageVolume(Protocol):
-    """A PersistentVolume."""
+    """A PersistentVolume, with the fields that kube-scheduler reads."""
     @property
     def name(self) -> str: ...
     @property
@@ -472,7 +474,7 @@ class ClusterStorageVolume(Protocol):
     def handle(self) -> str: ...
 
 class ClusterStorageClass(Protocol):
-    """A StorageClass."""
+    """A StorageClass, with the fields that kube-scheduler reads."""
     @property
     def name(self) -> str: ...
     @property
@@ -483,7 +485,7 @@ class ClusterStorageClass(Protocol):
     def allowed_topologies(self) -> list[list[tuple[str, list[str]]]]: ...
 
 class ClusterStorageCapacity(Protocol):
-    """A CSIStorageCapacity."""
+    """A CSIStorageCapacity, with the fields that kube-scheduler reads."""
     @property
     def bytes(self) -> int | None: ...
     @property
@@ -510,7 +512,7 @@ class ClusterStorageExactSizes(Protocol):
     def capacities(self) -> list[ClusterStorageExactSize]: ...
 
 class RowSetsFailure(Protocol):
-    """As in `predicate`."""
+    """A status and its reasons, equal to `failure` of `predicate`."""
     @property
     def status(self) -> Any: ...
     @property

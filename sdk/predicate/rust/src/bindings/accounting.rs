@@ -106,9 +106,9 @@ pub mod nodesift {
                 pub api_version: _rt::String,
                 /// `kind`, for example `ReplicaSet`.
                 pub kind: _rt::String,
-                /// `name`.
+                /// `name` of the owner, such as `web-7d4`.
                 pub name: _rt::String,
-                /// `uid`.
+                /// `uid` of the owner, unique in the cluster.
                 pub uid: _rt::String,
                 /// `controller`: whether this owner manages the object. At most one does.
                 pub controller: bool,
@@ -258,7 +258,7 @@ pub mod nodesift {
                 }
             }
         }
-        /// What the API says that the object takes or has. One entry per resource, sorted by name.
+        /// The amounts that the object takes or has by the API. One entry per resource, sorted by name.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod object_requests {
             #[used]
@@ -473,8 +473,8 @@ pub mod nodesift {
 pub mod exports {
     pub mod nodesift {
         pub mod accounting {
-            /// What an accounting component exports. The host calls `configure` once per instance and then `pod` and `node` any number of
-            /// times.
+            /// The functions that an accounting component exports. The host calls `configure` once per instance and then `pod` and `node`
+            /// any number of times.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod accounting {
                 #[used]
@@ -482,7 +482,7 @@ pub mod exports {
                 static __FORCE_SECTION_REF: fn() = super::super::super::super::__link_custom_section_describing_imports;
                 use super::super::super::super::_rt;
                 pub type Amount = super::super::super::super::nodesift::accounting::types::Amount;
-                /// What a component reads and adds up.
+                /// The annotations that a component reads, and the sums that it makes.
                 #[derive(Clone, Eq, PartialEq)]
                 pub struct Needs {
                     /// Keys of the annotations that it reads, in any order; at most 32. Each must be one that the policy grants.
@@ -501,15 +501,15 @@ pub mod exports {
                             .finish()
                     }
                 }
-                /// What a pod takes. It replaces the standard amounts as a whole: a resource that is not listed is not taken. In each list
-                /// the order does not matter, and a name is there at most once.
+                /// The amounts that a pod takes. They replace the standard amounts as a whole: a resource that is not listed is not taken.
+                /// In each list the order does not matter, and a name is there at most once.
                 #[derive(Clone, Eq, PartialEq)]
                 pub struct Account {
-                    /// What a node must have free for the pod to be placed on it; at most 64 resources, none below 0.
+                    /// The amounts that a node must have free for the pod to be placed on it; at most 64 resources, none below 0.
                     pub requests: _rt::Vec<Amount>,
-                    /// What the pod takes of the node that it is on; at most 64 resources, none below 0.
+                    /// The amounts that the pod takes of the node that it is on; at most 64 resources, none below 0.
                     pub usage: _rt::Vec<Amount>,
-                    /// What the pod adds to named sums of the node that it is on; any numbers.
+                    /// The numbers that the pod adds to named sums of the node that it is on; they may be below 0.
                     pub sums: _rt::Vec<(_rt::String, i64)>,
                     /// Marks for operators, such as `migration-source`; at most 8, named as sums are. Nothing is decided by them.
                     pub flags: _rt::Vec<_rt::String>,
@@ -527,15 +527,15 @@ pub mod exports {
                             .finish()
                     }
                 }
-                /// What a component says of a pod.
+                /// The ruling of a component about a pod.
                 #[derive(Clone, Eq, PartialEq)]
                 pub enum Ruling {
                     /// The pod takes what the API says, as without accounting, and adds to no sum.
                     Standard,
-                    /// It takes this.
+                    /// The pod takes these amounts.
                     Account(Account),
-                    /// What the component reads of the pod contradicts itself, for example an annotation that cannot be parsed: one line
-                    /// for operators. The policy says what counts then.
+                    /// The facts that the component reads of the pod contradict each other, for example an annotation that cannot be
+                    /// parsed: one line for operators. The policy says what counts then.
                     Broken(_rt::String),
                 }
                 impl ::core::fmt::Debug for Ruling {
@@ -1152,8 +1152,9 @@ pub mod exports {
                     /// Accounts for the object as a pod. Called for pods on nodes, for pending ones, and for those of a request.
                     #[allow(async_fn_in_trait)]
                     fn pod() -> Ruling;
-                    /// What the object as a node adds to named sums of its own, for example a threshold; any numbers, in any order, a name at
-                    /// most once. The value of a sum is what the node adds and what all pods on it add. An error is as `broken` of a pod.
+                    /// The numbers that the object as a node adds to named sums of its own, for example a threshold; in any order, a name at
+                    /// most once. They may be below 0. A sum has the value that the node and all pods on it add. An error is as `broken` of a
+                    /// pod.
                     ///
                     /// Names of sums have at most 63 characters: `a` to `z`, `0` to `9`, `-`, `.`, `_` and `/`. They are no resources: nothing
                     /// is requested of them and nothing is free of them.

@@ -27,8 +27,8 @@ use crate::bindings::nodesift::predicate::pod_claims as __with_name0;
 pub mod exports {
     pub mod nodesift {
         pub mod predicate {
-            /// What a predicate that rejects rows for want of devices can export beside `predicate`: which devices the pod's claims get on a row
-            /// that fits. The host calls it for the node on which a pod is placed. Since 0.2.
+            /// A second export of predicates that reject rows for want of devices: which devices the pod's claims get on a row that fits. The
+            /// host calls it for the node on which a pod is placed. Since 0.2.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod allocator {
                 #[used]
@@ -130,7 +130,7 @@ pub mod exports {
                             .finish()
                     }
                 }
-                /// What the pod's claims get on a row.
+                /// The devices that the pod's claims get on a row.
                 #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
                 pub struct Allocation {
                     /// At most 4,096, in the order picked. Empty where all claims are allocated already, or the pod has none.
