@@ -124,10 +124,10 @@ e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
 	@exec $(CARGO) run --quiet --bin nodesift-fuzz -- $(addprefix --time ,$(TIME)) $(addprefix --target ,$(TARGET)) $(ARGS)
 
-# Each target for some seconds, with mutations of one seed: what CI says of a commit is not left to chance. `make fuzz` takes new
+# Each target for a second, with mutations of one seed: what CI says of a commit is not left to chance. `make fuzz` takes new
 # ones. The committed inputs are replayed by the tests as well.
 fuzz-smoke: toolchain
-	@$(CARGO) run --quiet $(LOCKED) --bin nodesift-fuzz -- --time 3 --seed 1
+	@$(CARGO) run --quiet $(LOCKED) --bin nodesift-fuzz -- --time 1 --seed 1
 
 # Not part of CI, which has no quiet minutes.
 # The sidecar as it is shipped: another allocator gives memory back at other times.
@@ -136,9 +136,11 @@ soak: build ## Run the sidecar under mixed load and faults for TIME=600 seconds
 	@exec $(CARGO) run --quiet --bin nodesift-soak -- \
 	    --sidecar "$${CARGO_TARGET_DIR:-target}/release/nodesift" $(addprefix --time ,$(TIME)) $(ARGS)
 
-# `make test` runs the same tests with a tenth of the cases.
-random: toolchain ## Compare the engine with the reference in TIMES=10 times as many random clusters as `make test`; FILTER=name runs some
-	@NODESIFT_RANDOM_TIMES=$(or $(TIMES),10) $(CARGO) test --workspace $(LOCKED) --test differential -- --nocapture $(FILTER)
+# `make test` runs the same tests with a fraction of the cases.
+random: export NODESIFT_RANDOM_TIMES = $(or $(TIMES),25)
+random: toolchain ## Compare engine and cache with their references in TIMES=25 times as many random cases as `make test`; FILTER=name runs some
+	@$(CARGO) test --workspace $(LOCKED) --test differential -- --nocapture $(FILTER)
+	@$(CARGO) test --package nodesift-cache $(LOCKED) --lib -- --nocapture $(or $(FILTER),model:: random)
 
 # `make test` runs the same for some seconds.
 flap: build ## Replace the policy ten times a second under load for TIME=60 seconds, and time single reloads
@@ -196,7 +198,7 @@ ci: style toolchain ## Run everything that CI checks
 	@.ci/tests $(LOCKED) --benches \
 	    features=.ci/features deny=.ci/deny book='tests/book.py --run' interop=tests/interop/run.sh \
 	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
-	    fuzz='"$${CARGO_TARGET_DIR:-target}/debug/nodesift-fuzz" --time 3 --seed 1' \
+	    fuzz='"$${CARGO_TARGET_DIR:-target}/debug/nodesift-fuzz" --time 1 --seed 1' \
 	    go='sdk/core/go/run.sh test' proto='sdk/core/go/run.sh proto-check'
 
 toolchain: ## Install the toolchain that compiles predicates to wasm, if it is missing

@@ -3,8 +3,10 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// One cluster, the pods to evaluate, and the expected verdicts.
@@ -81,6 +83,15 @@ pub fn document(name: &str) -> Document {
 /// The embedded sample cluster: 298 nodes and 1,737 pods of a real API server.
 pub fn sample_cluster() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/nodesift/assets/sample-cluster.json.gz")
+}
+
+/// The objects of one kind in the sample cluster. It is decoded once in each test program: test programs are not optimised, and
+/// decoding it takes most of a second.
+pub fn sample_objects(kind: &str) -> impl Iterator<Item = &'static Value> {
+    static SAMPLE: LazyLock<Value> =
+        LazyLock::new(|| serde_json::from_str(&read_gzip(&sample_cluster())).expect("the sample is JSON"));
+    let items = SAMPLE["items"].as_array().expect("the sample is a list");
+    items.iter().filter(move |item| item["kind"] == kind)
 }
 
 /// The content of a gzip file as text.

@@ -191,6 +191,11 @@ fn a11_a_thousand_odd_requests_cost_what_they_look_like() {
     arena.goes_on();
 }
 
+/// Memory that a large request of this factor may take.
+fn allowed(factor: u64, bytes: usize) -> u64 {
+    factor * bytes as u64 + 4 * MEMORY_FREE
+}
+
 #[test]
 fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
     let _alone = alone();
@@ -198,12 +203,21 @@ fn a11_a_large_odd_request_takes_no_more_memory_than_its_kind_may() {
         let arena = Arena::new(&[]);
         let mut wire = arena.wire();
         cost(&arena, &mut wire, path, || make(1000));
-        // The least of three: an arena that the allocator takes for another thread does not repeat, the request's own memory does.
-        let costs = [(); 3].map(|()| cost(&arena, &mut wire, path, || make(LARGE)));
-        println!("{name}: {:?}", costs.each_ref().map(|(_, cost)| (mib(cost.memory), cost.work)));
+        // An arena that the allocator takes for another thread does not repeat, the request's own memory does: the least of three, or the
+        // first that is within both bounds.
+        let mut costs = Vec::new();
+        while costs.len() < 3 {
+            let (bytes, cost) = cost(&arena, &mut wire, path, || make(LARGE));
+            let is_within = cost.memory <= allowed(factor, bytes) && cost.work <= LARGE_WORK;
+            costs.push((bytes, cost));
+            if is_within {
+                break;
+            }
+        }
+        println!("{name}: {:?}", costs.iter().map(|(_, cost)| (mib(cost.memory), cost.work)).collect::<Vec<_>>());
         let work = costs.iter().map(|(_, cost)| cost.work).min().unwrap();
         timing::at_most(&format!("processor time of a large odd request, {name}"), work, LARGE_WORK);
         let (bytes, cost) = costs.into_iter().min_by_key(|(_, cost)| cost.memory).unwrap();
-        assert!(cost.memory <= factor * bytes as u64 + 4 * MEMORY_FREE, "{name}: +{}", mib(cost.memory));
+        assert!(cost.memory <= allowed(factor, bytes), "{name}: +{}", mib(cost.memory));
     }
 }

@@ -88,24 +88,18 @@ pub(crate) fn in_time(mut ask: impl FnMut() -> Value) -> Value {
     answer.expect("an answer within every predicate's time")
 }
 
-/// The objects of one kind in the sample cluster.
-pub(crate) fn objects(kind: &str) -> Vec<Value> {
-    let cluster: Value = serde_json::from_str(&data::read_gzip(&data::sample_cluster())).unwrap();
-    let items = cluster["items"].as_array().unwrap();
-    items.iter().filter(|item| item["kind"] == kind).cloned().collect()
-}
-
 /// Names of the nodes of the sample cluster, sorted.
 pub(crate) fn node_names() -> Vec<String> {
-    let mut names: Vec<String> =
-        objects("Node").iter().map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    let name = |node: &Value| node["metadata"]["name"].as_str().unwrap().to_owned();
+    let mut names: Vec<String> = data::sample_objects("Node").map(name).collect();
     names.sort_unstable();
     names
 }
 
 /// Pods of the sample cluster that are bound to no node, whole.
 pub(crate) fn pending_objects() -> Vec<Value> {
-    objects("Pod").into_iter().filter(|pod| pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)).collect()
+    let is_pending = |pod: &&Value| pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty);
+    data::sample_objects("Pod").filter(is_pending).cloned().collect()
 }
 
 /// Returns references by name to the pods of the sample cluster that are bound to no node.

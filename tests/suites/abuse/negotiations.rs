@@ -39,17 +39,17 @@ spec:
   - {name: licences, for: {podSelector: {matchLabels: {seat: taken}}}}
 ";
 
-/// Requests of the largest size that are negotiated by each class of clients.
-const LARGE: usize = 150;
+/// Requests of the largest size that are negotiated by each class of clients: together six times what it may hold.
+const LARGE: usize = 60;
 
 /// Labels of one of them: 64 bytes each, and its annotations as much again.
 const LABELS: usize = 12_000;
 
-/// Small requests, which are agreed on and never selected: more than a class may have.
-const SMALL: usize = 11_000;
+/// Small requests, which are agreed on and never selected: twice as many as a class may have.
+const SMALL: usize = 4_000;
 
 /// Streams of negotiations that wait for the party, unread: more than one client may have.
-const WAITING: usize = 3_000;
+const WAITING: usize = 2_000;
 
 /// Messages of a party that takes back what it said.
 const TAKEN_BACK: usize = 14_000;

@@ -17,10 +17,12 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::arena::{Arena, about, percentile, random};
 use crate::grpc::block_on;
 
-/// The duration of each load, and the percentile of refusal times. Three seconds have too few refusals for the 99th percentile
+/// The seconds of each load, and the percentile of refusal times. Three seconds have too few refusals for the 99th percentile
 /// on a machine with other work. `NODESIFT_OVERLOAD=full` runs for the whole time.
-const SHORT: (Duration, usize) = (Duration::from_secs(3), 90);
-const FULL: (Duration, usize) = (Duration::from_secs(20), 99);
+const SHORT: (usize, usize) = (3, 90);
+const FULL: (usize, usize) = (20, 99);
+/// The seconds of each load where no figures are recorded: enough for answers, and for refusals that say when to come again.
+const COUNTED: usize = 1;
 /// Least processor time of one request. Clients share the machine, and their own cost must not dominate.
 const COST: Duration = Duration::from_millis(15);
 /// Part of the capacity that is not to be lost.
@@ -104,17 +106,19 @@ fn request(pods: usize, random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 fn load() -> (Duration, usize) {
-    if std::env::var("NODESIFT_OVERLOAD").is_ok_and(|value| value == "full") { FULL } else { SHORT }
+    let is_full = std::env::var("NODESIFT_OVERLOAD").is_ok_and(|value| value == "full");
+    let (seconds, percent) = if is_full { FULL } else { (timing::rounds(COUNTED, SHORT.0), SHORT.1) };
+    (Duration::from_secs(seconds as u64), percent)
 }
 
 /// The capacity: requests per second that closed-loop clients get answered.
 async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
-    let (pool, start) = (Pool::default(), Instant::now());
+    let (pool, start, (time, _)) = (Pool::default(), Instant::now(), load());
     let clients = (0..CLOSED).map(|client| {
         let pool = &pool;
         async move {
             let (mut asked, mut answered) = (0, 0);
-            while start.elapsed() < SHORT.0 {
+            while start.elapsed() < time {
                 let outcome = ask(pool, socket, &requests[(client + asked * CLOSED) % requests.len()]).await;
                 asked += 1;
                 // A client that did not run for a second may find that its time in the queue is over.
@@ -132,13 +136,13 @@ async fn capacity(socket: &Path, requests: &[Vec<u8>]) -> f64 {
 
 /// Requests at a fixed rate, independent of the answers.
 async fn storm(socket: &Path, requests: &Arc<Vec<Vec<u8>>>, rate: f64) -> Vec<Outcome> {
-    let (pool, start) = (Pool::default(), Instant::now());
+    let (pool, start, (time, _)) = (Pool::default(), Instant::now(), load());
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut under_way = JoinSet::new();
     for at in 0.. {
         ticks.tick().await;
-        if start.elapsed() > load().0 {
+        if start.elapsed() > time {
             break;
         }
         let (pool, requests, socket) = (Arc::clone(&pool), Arc::clone(requests), socket.to_owned());

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, about, node_names, pending_objects, pending_pods, random};
 
 /// Random subsets of the nodes, over both protocols.
-const REQUESTS: usize = 10_000;
+const REQUESTS: usize = 3_000;
 /// Maximum number of nodes of one subset.
 const SUBSET: usize = 24;
 const LABELS: usize = 100_000;
@@ -126,7 +126,7 @@ fn a06_nothing_at_all_is_a_question_too() {
 }
 
 #[test]
-fn a06_of_ten_thousand_random_subsets_every_answer_is_one() {
+fn a06_of_random_subsets_every_answer_is_one() {
     let _beside = beside_others();
     let arena = Arena::new(&[]);
     let mut random = random();

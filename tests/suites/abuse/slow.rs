@@ -17,9 +17,9 @@ const READERS: usize = 16;
 /// Time between two bytes of one client.
 const PACE: Duration = Duration::from_secs(1);
 /// Time between two requests of the healthy client.
-const HEALTHY_PACE: Duration = Duration::from_millis(3);
+const HEALTHY_PACE: Duration = Duration::from_millis(10);
 /// Requests per measurement of the healthy client.
-const HEALTHY_QUESTIONS: usize = 300;
+const HEALTHY_QUESTIONS: usize = 100;
 /// Limit on the healthy client's time, in percent of that without slow clients.
 const HEALTHY_PERCENT: u32 = 150;
 /// Times below this are noise of the machine's scheduling.

@@ -15,7 +15,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_PART, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds of one core.
-const CLUSTERS: u64 = 40;
+const CLUSTERS: u64 = 16;
 
 /// Rounds of events in each cluster's history, each followed by queries.
 const ROUNDS: usize = 8;

@@ -1,7 +1,7 @@
 //! Claims on devices compared with the reference: random clusters with devices change, and after every few changes verdicts and
 //! reasons of DynamicResources on all pods are those of `nodesift_reference::claims`, with cached verdicts and from fresh ones.
 //!
-//! A run has `NODESIFT_CLAIMS_CLUSTERS` (200) clusters with short histories, and `NODESIFT_CLAIMS_HISTORIES` (60) long ones, in which
+//! A run has `NODESIFT_CLAIMS_CLUSTERS` (80) clusters with short histories, and `NODESIFT_CLAIMS_HISTORIES` (24) long ones, in which
 //! the engine compares every cached verdict with a fresh one. A difference names its seed: with it as `NODESIFT_SEED` and one
 //! cluster or history, a run reproduces it.
 
@@ -25,8 +25,8 @@ use crate::reuse::Counted;
 use crate::{SHOWN, cases_from_environment, default_policy, runtime};
 
 /// Default numbers of clusters and of long histories: some seconds of two cores.
-const CLUSTERS: u64 = 200;
-const HISTORIES: u64 = 60;
+const CLUSTERS: u64 = 80;
+const HISTORIES: u64 = 24;
 
 /// Rounds of changes in a short and in a long history, and pods per round.
 const SHORT: usize = 3;
@@ -47,14 +47,14 @@ const LEAST_REASONS: usize = 15;
 fn verdicts_about_claims_are_those_of_the_reference() {
     let wanted = cases_from_environment("NODESIFT_CLAIMS_CLUSTERS", CLUSTERS);
     let done = cases::compare(wanted, |seed| follow(seed, SHORT, &[FIT, CLAIMS], Reuse::On));
-    done.assert_complete(wanted < CLUSTERS);
+    assert!(wanted < CLUSTERS || done.has_every_kind(), "a case does not occur: {done:?}");
 }
 
 #[test]
 fn kept_verdicts_about_claims_are_those_of_a_fresh_evaluation() {
     let wanted = cases_from_environment("NODESIFT_CLAIMS_HISTORIES", HISTORIES);
     let done = cases::compare(wanted, |seed| follow(seed, LONG, &[CLAIMS], Reuse::Verified));
-    done.assert_complete(wanted < HISTORIES);
+    assert!(wanted < HISTORIES || done.has_every_kind(), "a case does not occur: {done:?}");
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
     assert!(wanted < HISTORIES || ways.iter().all(|count| *count > 0), "a source of verdicts does not occur: {done:?}");
 }
@@ -75,17 +75,14 @@ struct Done {
     differences: Vec<String>,
 }
 
-impl Done {
-    fn assert_complete(&self, is_short: bool) {
-        let met = [self.rejected, self.allocations, self.beside_flight];
-        assert!(is_short || met.iter().all(|count| *count > 0), "a case does not occur: {self:?}");
-        assert!(is_short || self.reasons.len() >= LEAST_REASONS, "{} reasons: {:?}", self.reasons.len(), self.reasons);
-    }
-}
-
 impl Tally for Done {
     fn cases(&self) -> u64 {
         self.histories
+    }
+
+    fn has_every_kind(&self) -> bool {
+        let met = [self.rejected, self.allocations, self.beside_flight];
+        met.iter().all(|count| *count > 0) && self.reasons.len() >= LEAST_REASONS
     }
 
     fn differences(&self) -> &[String] {

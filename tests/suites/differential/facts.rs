@@ -20,8 +20,8 @@ use nodesift_engine::{
 };
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
+use nodesift_sandbox::Grants;
 use nodesift_sandbox::fault::FaultKind;
-use nodesift_sandbox::{Grants, Runtime};
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ pub(super) fn everything() -> Selection {
 /// An engine with the probe as its only predicate, which compares cached verdicts with fresh ones.
 fn engine(probe: &Probe, mirror: &Mirror) -> (Engine, Registry) {
     let mut registry = Registry::default();
-    let runtime = Runtime::start(None).expect("a runtime");
+    let runtime = crate::runtime();
     let grants = Grants { time_per_call: Some(crate::CALL_TIME), ..Grants::default() };
     let module = runtime.load(&probe.guest().component(), grants).expect("the probe can be loaded");
     let predicate = ActivePredicate {
@@ -157,11 +157,11 @@ fn follow(seed: u64, probe: &Probe) -> Done {
         mirror.writer().declare_sums(if has_sum { &names_of_sums } else { &[] });
         mirror.writer().publish();
         pool[round % POOL] = history.asked_pod();
+        let plain = Plain::new(&history.cluster, mirror.writer(), has_sum);
+        let names: Vec<String> = plain.nodes.keys().cloned().collect();
         for _ in 0..ASKED {
             let pod = &pool[random.usize(0..POOL)];
             let place = || format!("seed {seed}, round {round}, {probe:?}");
-            let plain = Plain::new(&history.cluster, mirror.writer(), has_sum);
-            let names: Vec<String> = plain.nodes.keys().cloned().collect();
             let nodes = match random.u8(0..3) {
                 0 => Nodes::Named(names.iter().filter(|_| random.bool()).cloned().collect()),
                 _ => Nodes::All,

@@ -5,7 +5,7 @@
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
-//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (60) clusters. Some of their [`seeds`] are the same in every run, the others are new;
+//! `NODESIFT_DIFFERENTIAL_CLUSTERS` (32) clusters. Some of their [`seeds`] are the same in every run, the others are new;
 //! `NODESIFT_SEED` sets the first instead. A difference names its seed, which alone reproduces it. The numbers are small, so that every
 //! commit can be tested with them: `NODESIFT_RANDOM_TIMES=10` multiplies those of all tests here, as `make random` does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
@@ -49,13 +49,13 @@ use mirror::Mirror;
 use seeds::Seeds;
 
 /// Default number of clusters: some seconds of two cores.
-const CLUSTERS: u64 = 60;
+const CLUSTERS: u64 = 32;
 
 /// One seed in this many is the same in every run.
 const FIXED_PART: u64 = 4;
 
 /// Fixed seeds of a run that lasts until enough cases have occurred.
-const FIXED_SEEDS: u64 = 10;
+const FIXED_SEEDS: u64 = 3;
 
 /// Rounds of events in each cluster's history; the pods are evaluated before the first and after each.
 const ROUNDS: usize = 4;

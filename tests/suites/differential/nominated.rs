@@ -3,12 +3,8 @@
 //! nodes and about some, in both phases and both depths.
 //!
 //! A case is a pod and a node with nominated pods that take precedence. There are at least
-//! `NODESIFT_NOMINATED_CASES` (500) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
+//! `NODESIFT_NOMINATED_CASES` (200) of them, in clusters of a few fixed [`seeds`](super::seeds) and of new ones. A
 //! difference names its seed, which reproduces it.
-
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use nodesift_engine::{Phase, Reuse};
 use nodesift_fixtures::Cluster;
@@ -18,15 +14,12 @@ use nodesift_policy::Policy;
 use nodesift_reference::{Filter, explain, filters, nominated};
 use serde_json::{Value, json};
 
+use crate::cases::{self, Tally as _};
 use crate::mirror::Mirror;
-use crate::seeds::Seeds;
-use crate::{FIXED_SEEDS, SHOWN, ask_and_compare, cases, cases_from_environment, default_policy, engine};
+use crate::{SHOWN, ask_and_compare, cases_from_environment, default_policy, engine};
 
 /// Default number of cases.
-const CASES: u64 = 500;
-
-/// How many times as many cases there are at most, until every kind of case has occurred.
-const RARE: u64 = 8;
+const CASES: u64 = 200;
 
 /// Rounds of events in each cluster's history.
 const ROUNDS: usize = 3;
@@ -38,28 +31,8 @@ const PODS: usize = 4;
 #[test]
 fn nodes_with_nominated_pods_must_fit_with_them_and_without() {
     let wanted = cases_from_environment("NODESIFT_NOMINATED_CASES", CASES);
-    println!("{wanted} cases");
-    let seeds = Seeds::for_run(FIXED_SEEDS);
-    let started = Instant::now();
-    let (next, done) = (AtomicU64::new(0), Mutex::new(Tally::default()));
     let policy = default_policy();
-    let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
-    // Some kinds of cases are rare.
-    let is_enough = |done: &Tally| {
-        let is_full = done.cases >= wanted && (done.has_every_kind() || done.cases >= wanted * RARE);
-        is_full || done.differences.len() >= SHOWN
-    };
-    let work = || {
-        while !is_enough(&lock()) {
-            let tally = history(seeds.get(next.fetch_add(1, Ordering::Relaxed)), &policy);
-            lock().add(tally);
-        }
-    };
-    cases::on_each_core(work);
-    let done = std::mem::take(&mut *lock());
-    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
-    assert!(done.differences.is_empty(), "{} queries differ\n{}", done.differences.len(), done.differences.join("\n"));
-    assert!(done.cases >= wanted, "cases");
+    let done = cases::compare(wanted, |seed| history(seed, &policy));
     assert!(wanted < CASES || done.has_every_kind(), "every kind of case occurs");
 }
 
@@ -80,10 +53,18 @@ struct Tally {
     differences: Vec<String>,
 }
 
-impl Tally {
+impl cases::Tally for Tally {
+    fn cases(&self) -> u64 {
+        self.cases
+    }
+
     fn has_every_kind(&self) -> bool {
         let kinds = [self.both, self.only_with, self.only_without, self.otherwise, self.around, self.itself];
         kinds.iter().all(|count| *count > 0)
+    }
+
+    fn differences(&self) -> &[String] {
+        &self.differences
     }
 
     fn add(&mut self, other: Self) {
@@ -96,7 +77,9 @@ impl Tally {
         self.itself += other.itself;
         self.differences.extend(other.differences);
     }
+}
 
+impl Tally {
     fn count(&mut self, cluster: &Cluster, pod: &Value, filters: &[Filter]) {
         let without = explain(&without_nominations(cluster), pod, filters).together.first;
         for node in cluster.nodes() {

@@ -20,7 +20,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_PART, SHOWN, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds of one core.
-const CLUSTERS: u64 = 24;
+const CLUSTERS: u64 = 12;
 
 /// Overlays per cluster. The changes of each are then applied.
 const ROUNDS: usize = 4;

@@ -1,7 +1,7 @@
 //! Cached verdicts compared with fresh ones: an engine that compares both for every query follows random histories and is
 //! queried about the same pods repeatedly. In every fourth history each answer is compared with the reference as well. [`store`] tests eviction and queries from many threads, [`row_sets`] a predicate over row sets.
 //!
-//! A run has `NODESIFT_REUSE_HISTORIES` (16) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
+//! A run has `NODESIFT_REUSE_HISTORIES` (8) histories with at least `NODESIFT_REUSE_EVENTS` (200) events each, of a few fixed
 //! [`seeds`](super::seeds) and of new ones. A difference names its seed, which alone reproduces it.
 
 mod row_sets;
@@ -19,7 +19,7 @@ pub(super) use world::Counted;
 use world::{World, policy};
 
 /// Default number of histories and events: some seconds of two cores.
-const HISTORIES: u64 = 16;
+const HISTORIES: u64 = 8;
 const EVENTS: u64 = 200;
 
 /// Pods per round of queries.

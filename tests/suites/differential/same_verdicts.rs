@@ -3,7 +3,7 @@
 //! verdicts are compared as well.
 //!
 //! The module in Rust is always compared. `NODESIFT_SAME_VERDICTS` names a folder with the modules in other languages, as
-//! `make scripts` builds them; each is a file `<language>.wasm`. There are `NODESIFT_SAME_VERDICTS_CLUSTERS` (80) clusters.
+//! `make scripts` builds them; each is a file `<language>.wasm`. There are `NODESIFT_SAME_VERDICTS_CLUSTERS` (40) clusters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::seeds::Seeds;
 use crate::{cases_from_environment, engine};
 
 /// Default number of clusters.
-const CLUSTERS: u64 = 80;
+const CLUSTERS: u64 = 40;
 
 /// Rounds of events per cluster, and pods per round.
 const ROUNDS: usize = 3;

@@ -17,7 +17,7 @@ use crate::seeds::Seeds;
 use crate::{FIXED_SEEDS, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters: some seconds.
-const CLUSTERS: u64 = 24;
+const CLUSTERS: u64 = 12;
 
 /// Rounds of events in each cluster's history, and pods that are asked about in each.
 const ROUNDS: usize = 3;

@@ -95,7 +95,7 @@ fn wait_until(at: Instant) {
 fn under_load_no_request_fails_and_each_answer_is_wholly_of_the_generation_that_it_names() {
     /// Until memory is compared.
     const WARM: Duration = Duration::from_secs(10);
-    let time = length(Duration::from_secs(6));
+    let time = length(Duration::from_secs(4));
     let steady = time / 4;
     let _beside = beside_others();
     let documents = documents();
@@ -204,9 +204,10 @@ fn under_load_no_request_fails_and_each_answer_is_wholly_of_the_generation_that_
     assert!(*most as f64 <= *warm as f64 * 1.05, "memory grows from {warm} to {most}");
 }
 
-/// A guest of about 100 kB that no other number has.
+/// A guest that no other number has: of about 100 kB where figures are recorded, otherwise of a tenth, since a build of the dev profile
+/// compiles the larger one for seconds.
 fn large(number: usize) -> Vec<u8> {
-    const FUNCTIONS: usize = 1_700;
+    let functions = timing::rounds(170, 1_700);
     let function = |at: usize| {
         format!(
             "(func (param $a i32) (param $b i32) (result i32) (local $c i32)
@@ -218,7 +219,7 @@ fn large(number: usize) -> Vec<u8> {
             (1_000_000 + at * 7_919 + number * 104_729) % 2_000_000_000
         )
     };
-    let functions: String = (0..FUNCTIONS).map(function).collect();
+    let functions: String = (0..functions).map(function).collect();
     Guest::healthy().definitions(functions).component()
 }
 
@@ -260,7 +261,7 @@ fn from_a_written_file_to_the_new_generation_it_takes_little_more_than_the_quiet
     folder.put("own.wasm", large(0));
     let reloading = Reloading::with(folder, &with_own(""));
     println!("a module of {} bytes", large(0).len());
-    assert!((100_000..200_000).contains(&large(0).len()));
+    assert!((5_000..200_000).contains(&large(0).len()));
     let run = |file: &dyn Fn(usize) -> File| {
         let (mut times, mut swaps) = (Vec::new(), Vec::new());
         for round in 1..=rounds {
@@ -357,7 +358,7 @@ fn code_mappings(reloading: &Reloading) -> usize {
 /// R-08. `NODESIFT_RELOADS=5000` runs it at length.
 #[test]
 fn many_reloads_leave_neither_code_nor_memory_behind() {
-    let reloads = std::env::var("NODESIFT_RELOADS").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
+    let reloads = std::env::var("NODESIFT_RELOADS").ok().and_then(|count| count.parse().ok()).unwrap_or(80);
     let _beside = beside_others();
     let guest =
         |number: usize| Guest::healthy().definitions(format!("(func (result i32) (i32.const {number}))")).component();

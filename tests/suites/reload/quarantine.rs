@@ -186,7 +186,7 @@ fn h23_under_load_it_is_called_at_most_once_a_second_with_growing_waits_and_a_go
     const CLIENTS: usize = 4;
     /// Between two looks at the status.
     const LOOK: Duration = Duration::from_millis(20);
-    let time = length(Duration::from_secs(5));
+    let time = length(Duration::from_secs(3));
     let _beside = beside_others();
     let reloading = serving(TRAP, "onError: Ignore");
     let ends = AtomicBool::new(false);
@@ -320,7 +320,7 @@ fn three_good_calls_end_a_quarantine_and_nothing_that_the_failure_policy_said_is
 fn h02_a_predicate_that_never_ends_hardly_delays_healthy_clients_and_after_it_is_quarantined_not_at_all() {
     const CLIENTS: usize = 8;
     const WINDOW: Duration = Duration::from_millis(300);
-    let rounds = timing::rounds(6, 30);
+    let rounds = timing::rounds(2, 30);
     let _beside = beside_others();
     let hog = |round: usize| with(&format!("phases: [reserve], args: {{round: {round}}}"));
     let folder = Folder::new();

@@ -261,6 +261,8 @@ fn a_second_policy_that_cannot_be_evaluated_is_refused_at_the_start() {
 /// Requests of a round.
 const REQUESTS: usize = 3_000;
 
+/// Rounds, and those where figures are recorded.
+const FEW: usize = 2;
 const ROUNDS: usize = 8;
 
 /// The second policy, all of the default one, keeps no request waiting: what it has no time for is dropped. Figures are the 99th
@@ -294,8 +296,9 @@ fn requests_do_not_wait_for_a_shadow_of_the_whole_default_policy() {
         times.sort_unstable();
         times[REQUESTS * 99 / 100]
     };
+    let rounds = timing::rounds(FEW, ROUNDS);
     let (mut best, mut all) = (f64::MAX, Vec::new());
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         // In turns, each first as often as the other.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut times = [Duration::ZERO; 2];
@@ -306,13 +309,13 @@ fn requests_do_not_wait_for_a_shadow_of_the_whole_default_policy() {
         all.push(ratio);
     }
     all.sort_by(f64::total_cmp);
-    println!("median of {ROUNDS} rounds {:.2}, best {best:.2}", all[ROUNDS / 2]);
+    println!("median of {rounds} rounds {:.2}, best {best:.2}", all[rounds / 2]);
     let status = shadow(&sidecars[1]);
     let [pods, dropped] = [&status["shadows"][0]["pods"], &status["dropped"]].map(|count| count.as_u64().unwrap());
     println!("{pods} answers compared, {dropped} dropped");
     assert!(pods > 0 && dropped > 0, "{status}");
     // Those that wait, or are being compared, are counted nowhere.
-    let answered = (REQUESTS * ROUNDS) as u64;
+    let answered = (REQUESTS * rounds) as u64;
     assert!((answered - SHADOW_WAITING as u64 - 1..=answered).contains(&(pods + dropped)), "{answered}: {status}");
     assert_eq!(status["shadows"][0]["differing"], json!(0), "the same policy: {status}");
     timing::number("p99 beside a shadow, of the one without", best, 1.1);
@@ -328,6 +331,7 @@ fn a_shadow_rests_after_each_comparison_also_where_others_wait() {
     let second = folder.path("second.yml");
     let sidecar = Sidecar::start(command(), &["--shadow-policy", second.to_str().unwrap()]);
     let unix = sidecar.unix();
+    let time = Duration::from_secs(timing::rounds(2, 5) as u64);
     let start = Instant::now();
     let spent = || processor_time_of(sidecar.id(), "shadow");
     let before = spent();
@@ -335,7 +339,7 @@ fn a_shadow_rests_after_each_comparison_also_where_others_wait() {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut client = Client::connect(&unix).unwrap();
-            while start.elapsed() < Duration::from_secs(5) {
+            while start.elapsed() < time {
                 assert_eq!(client.post("/v1/filter", body.as_bytes()).unwrap().status, 200);
             }
         });

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use nodesift_tests::http::{self, Endpoint};
 use nodesift_tests::sidecar::{self, Sidecar};
@@ -46,14 +47,13 @@ pub(crate) fn offline(arguments: &[&str]) -> String {
 
 /// The pending pods of the sample cluster, in the order in which `explain` answers.
 pub(crate) fn pending_pods() -> Vec<(String, String)> {
-    let lines = offline(&["filter", "-o", "jsonl"]);
-    let names = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["pod"].clone());
-    names
-        .map(|name| {
-            let (namespace, name) = name.as_str().unwrap().split_once('/').unwrap();
-            (namespace.to_owned(), name.to_owned())
-        })
-        .collect()
+    // Asked once: the sidecar takes a second of one core to start and to answer for all of them.
+    static PENDING: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+        let pod = |line: &str| serde_json::from_str::<Value>(line).unwrap()["pod"].as_str().unwrap().to_owned();
+        let split = |pod: String| pod.split_once('/').map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
+        offline(&["filter", "-o", "jsonl"]).lines().map(pod).map(|pod| split(pod).unwrap()).collect()
+    });
+    PENDING.clone()
 }
 
 /// A request about pods of the cache.
@@ -64,7 +64,5 @@ pub(crate) fn request(pods: &[(String, String)]) -> Value {
 
 /// The objects of one kind in the sample cluster.
 pub(crate) fn objects(kind: &str) -> Vec<Value> {
-    let cluster: Value = serde_json::from_str(&data::read_gzip(&data::sample_cluster())).unwrap();
-    let items = cluster["items"].as_array().unwrap();
-    items.iter().filter(|item| item["kind"] == kind).cloned().collect()
+    data::sample_objects(kind).cloned().collect()
 }

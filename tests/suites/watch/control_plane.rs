@@ -19,9 +19,9 @@ fn readyz(world: &World) -> Response {
     get(&world.sidecar.unix(), "/readyz").unwrap()
 }
 
-/// Age in milliseconds and staleness of an answer.
+/// Age in milliseconds and staleness of an answer. It is asked about one pod, since some tests ask all the time.
 fn age(world: &World) -> (u64, bool) {
-    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+    let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes()[..1])).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
     let version = &answer.json()["version"];
     (version["stalenessMs"].as_str().unwrap().parse().unwrap(), version["stale"] == true)
@@ -92,7 +92,7 @@ fn is_noticed(Trouble { begin, said, end }: &Trouble, refuses: bool) {
     let began = Instant::now();
     let noticed = timeout::until(|| match refuses {
         true => {
-            let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes())).unwrap();
+            let answer = post(&world.sidecar.unix(), "/v1/filter", question(&probes()[..1])).unwrap();
             (answer.status == 503).then_some(())
         }
         false => age(&world).1.then_some(()),

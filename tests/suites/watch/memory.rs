@@ -17,14 +17,14 @@ const MIB: u64 = 1 << 20;
 /// Limit on the growth of the resident set in M-01, over that of a sidecar without a cluster.
 const GROWTH: u64 = 128 * MIB;
 
-/// Pod events between two measurements in M-02.
-const CHURN_STEP: usize = 5_000;
+/// Pod events between two measurements in M-02: a fortieth of the small test. Where an event leaves 150 bytes behind, it fails.
+const CHURN_STEP: usize = 2_000;
 
 /// Of these, pods of one change.
 const CHURN_PART: usize = 50;
 
 /// Number of relists in M-03.
-const RELISTS: usize = 200;
+const RELISTS: usize = 60;
 
 /// The size of a test: the small one unless `NODESIFT_MEMORY=full`.
 fn size(small: usize, full: usize) -> usize {
@@ -54,7 +54,7 @@ fn a_cluster_is_held_in_so_much_memory() {
 #[test]
 fn churn_with_ever_new_names_leaves_memory_as_it_was() {
     let _beside = beside_others();
-    let events = size(200_000, 1_000_000);
+    let events = size(80_000, 1_000_000);
     let world = World::with(50, 10);
     world.is_followed("Pod");
     let mut held = Vec::new();
@@ -100,7 +100,7 @@ fn churn_with_ever_new_names_leaves_memory_as_it_was() {
 
 /// M-03 of the reliability list: relists in a row.
 #[test]
-fn two_hundred_lists_in_a_row_peak_below_twice_and_a_bit() {
+fn lists_in_a_row_peak_below_twice_and_a_bit() {
     let _beside = beside_others();
     let server = ApiServer::start();
     fill_as_real(&server, size(200, 5_000));

@@ -240,6 +240,11 @@ pub(crate) struct AnswerPoller {
 impl AnswerPoller {
     /// Starts to send requests about the usual probes.
     pub(crate) fn start(sidecar: &Sidecar) -> Self {
+        Self::pausing(sidecar, ASKED_EVERY)
+    }
+
+    /// Starts to send requests with this pause after each, where nothing is expected to change for long.
+    pub(crate) fn pausing(sidecar: &Sidecar, pause: Duration) -> Self {
         let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (endpoint, ended, any) = (sidecar.unix(), Arc::clone(&over), Arc::clone(&answered));
         let asking = std::thread::spawn(move || {
@@ -253,7 +258,7 @@ impl AnswerPoller {
                 });
                 any.fetch_or(answer.is_ok(), Ordering::Relaxed);
                 records.push(Record { asked, took: began.elapsed() - asked, answer });
-                std::thread::park_timeout(ASKED_EVERY);
+                std::thread::park_timeout(pause);
             }
             records
         });

@@ -16,7 +16,7 @@ use crate::oracle::{StatePoller, state_converges};
 use crate::world::{self, launch, node, node_name, pod};
 
 /// Number of histories unless `NODESIFT_WATCH_SEEDS` is set.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 50;
 
 /// Number of changes per history unless `NODESIFT_WATCH_EVENTS` is set.
 const EVENTS: u64 = 150;

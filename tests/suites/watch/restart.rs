@@ -15,7 +15,7 @@ use crate::random::{RandomChanges, seed};
 use crate::world::{self, launch};
 
 /// Number of times that a sidecar is killed.
-const KILLS: usize = 30;
+const KILLS: usize = 12;
 
 /// Kinds that are listed at the start.
 const LISTS: usize = 15;

@@ -1,7 +1,7 @@
 //! The policy of tests of calls that evaluate, and changes without a deadline. Start at [`active`].
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,8 +27,14 @@ pub(crate) fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
     let mut policy = policy.select(predicates).unwrap();
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
-    let runtime = Runtime::start(None).unwrap();
+    let runtime = Runtime::start(Some(&code())).unwrap();
     (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
+}
+
+/// The folder of compiled code that the suites in `tests` use as well: to compile the predicates of one test takes a second.
+fn code() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.ancestors().nth(3).unwrap().join("tmp/nodesift/modules")
 }
 
 /// A service whose policy has no predicates, over an empty cluster.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{ClaimObstacle, InFlightError};
 use crate::devices::SeenDevice;
 use crate::metadata::{self, Hold, PodFacts, Selection, SliceRecord};
+use crate::write::model::rounds;
 use crate::{Claims, ExtendedClaim, Generation, Identity, Row, Snapshot, Writer, new};
 use nodesift_object::Kind;
 use nodesift_object::claim::AllocatedDevice;
@@ -251,12 +252,19 @@ fn record(claim: &Value) -> metadata::ClaimRecord {
     metadata::resource_claim(&serde_json::from_value(claim.clone()).unwrap())
 }
 
+/// Kinds of outcomes that the model has.
+const OUTCOMES: usize = 16;
+
 #[test]
 fn random_histories_leave_claims_equal_to_a_recount() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
-    for round in 0..40 {
+    // Until every kind of outcome was met.
+    for round in 0..rounds(12) * 30 {
+        if round >= rounds(12) && outcomes.len() == OUTCOMES {
+            break;
+        }
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         let mut model = Model::default();
@@ -296,8 +304,7 @@ fn random_histories_leave_claims_equal_to_a_recount() {
             }
         }
     }
-    // Every kind of outcome was met.
-    assert_eq!(outcomes.len(), 16, "{outcomes:?}");
+    assert_eq!(outcomes.len(), OUTCOMES, "{outcomes:?}");
 }
 
 /// Has devices in use that no claim holds, or frees those that claims hold, as a defect would; whether that changes anything.

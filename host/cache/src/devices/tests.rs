@@ -11,6 +11,7 @@ use self::gather::{Held, View, gather, is_relevant, view_of};
 use self::random::{random_node, random_result, random_slice, slice};
 use super::{Device, DeviceNodes, SeenCounter, SeenPool};
 use crate::metadata::{Hold, NodeFacts, SliceRecord};
+use crate::write::model::rounds;
 use crate::{Identity, NodeInterface, Overlay, Row, Snapshot, Writer, new};
 use nodesift_object::Kind;
 use nodesift_object::claim::AllocatedDevice;
@@ -148,7 +149,7 @@ fn random_changes_leave_rows_equal_to_what_is_gathered() {
     let is_met = |what: &str, met: &BTreeMap<String, u32>| met.get(what).is_some_and(|times| *times > 20);
     // What is rare may take some more rounds.
     for round in 0..1_500 {
-        if round >= 150 && wanted().all(|what| is_met(what, &met)) {
+        if round >= rounds(40) && wanted().all(|what| is_met(what, &met)) {
             break;
         }
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));

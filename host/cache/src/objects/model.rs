@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::metadata::volumes::DiskKind;
 use crate::metadata::{self, NodeFacts};
+use crate::write::model::rounds;
 use crate::{Identity, Obstacle, Row, Snapshot, new};
 use nodesift_object::{Kind, Pod, StorageObject};
 
@@ -171,7 +172,7 @@ fn random_pod(random: &mut fastrand::Rng, name: &str) -> Pod {
 fn random_histories_leave_volumes_equal_to_a_recount() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    for round in 0..30 {
+    for round in 0..rounds(15) {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         let mut model = Model::default();

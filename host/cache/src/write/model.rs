@@ -335,12 +335,19 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
     NodeView { moments, ..part }
 }
 
+/// Counts that are compared after each event of a history.
+const COUNTED: usize = 10;
+
 #[test]
 fn random_histories_leave_the_cache_equal_to_a_recount() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let (mut met, metrics) = (BTreeMap::new(), Metrics::default());
-    for round in 0..40 {
+    // What is rare may take some more rounds.
+    for round in 0..rounds(16) * 12 {
+        if round >= rounds(16) && decisions::unmet(&met, &metrics).is_empty() {
+            break;
+        }
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let (mut writer, reader) = new();
         writer.set_metrics(metrics.clone());
@@ -414,6 +421,9 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 let selectors: BTreeSet<PodSelector> =
                     (0..random.usize(1..3)).map(|_| random_selector(&mut random)).collect();
                 keys.push(CountKey { selectors: selectors.into_iter().collect(), terminating: random.bool() });
+                if keys.len() > COUNTED {
+                    keys.swap_remove(random.usize(..COUNTED));
+                }
             }
             keys.iter().for_each(|key| model.check_count(&snapshot, key));
             for (place, pods) in keys.iter().enumerate() {
@@ -462,7 +472,8 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
             }
         }
     }
-    decisions::check_that_all_was_met(&met, &metrics);
+    println!("met: {met:?}");
+    assert_eq!(decisions::unmet(&met, &metrics), [""; 0], "{met:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::default_policy;
 use crate::seeds::Seeds;
 
 /// Histories, and events in each.
-const HISTORIES: u64 = 16;
+const HISTORIES: u64 = 8;
 const EVENTS: u64 = 120;
 
 /// A busy machine is slow.

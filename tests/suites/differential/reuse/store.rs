@@ -14,7 +14,7 @@ use crate::seeds::Seeds;
 const LIMITS: [usize; 4] = [0, 100, 4_000, 100_000];
 
 /// Number of histories per limit.
-const HISTORIES: u64 = 4;
+const HISTORIES: u64 = 2;
 
 /// Events in each history.
 const EVENTS: u64 = 150;
@@ -24,7 +24,7 @@ const ASKED: usize = 12;
 
 /// Threads that query while another one changes the cluster.
 const THREADS: usize = 6;
-const ASKING: Duration = Duration::from_secs(4);
+const ASKING: Duration = Duration::from_secs(2);
 
 /// Queries per thread and batch.
 const BATCH: usize = 24;

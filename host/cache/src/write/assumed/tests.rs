@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::metadata;
+use crate::metadata::{self, PodFacts};
 
 /// A pod whose label takes so many bytes.
 fn pod(name: &str, bytes: usize) -> PodRecord {
@@ -17,11 +17,13 @@ fn pod(name: &str, bytes: usize) -> PodRecord {
 
 /// A pod with so many labels of a few bytes.
 fn labelled(name: &str, labels: usize) -> PodRecord {
-    let labels: serde_json::Map<_, _> =
-        (0..labels).map(|at| (format!("k{at}"), json!(format!("{name}-{at}")))).collect();
-    let pod = json!({"metadata": {"namespace": "a", "name": name, "uid": format!("u-{name}"), "labels": labels},
+    let pod = json!({"metadata": {"namespace": "a", "name": name, "uid": format!("u-{name}")},
         "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}});
-    metadata::pod_record(&serde_json::from_value(pod).unwrap(), &["default-scheduler".to_owned()])
+    let pod = metadata::pod_record(&serde_json::from_value(pod).unwrap(), &["default-scheduler".to_owned()]);
+    let mut labels: Vec<(Arc<str>, Arc<str>)> =
+        (0..labels).map(|at| (format!("k{at}").into(), format!("{name}-{at}").into())).collect();
+    labels.sort_unstable();
+    PodRecord { facts: Arc::new(PodFacts { labels: labels.into(), ..PodFacts::clone(&pod.facts) }), ..pod }
 }
 
 fn writer() -> Writer {

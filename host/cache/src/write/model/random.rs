@@ -7,6 +7,13 @@ use crate::metadata::*;
 use nodesift_object::node::{ConditionStatus, Taint, TaintEffect};
 use nodesift_object::selector::Operator;
 
+/// Rounds of a random test: few in each run of the tests, which are compiled without optimisation and have new seeds each time, and
+/// `NODESIFT_RANDOM_TIMES` times as many in `make random`.
+pub(crate) fn rounds(few: u64) -> u64 {
+    let times: Option<u64> = std::env::var("NODESIFT_RANDOM_TIMES").ok().and_then(|times| times.parse().ok());
+    few * times.unwrap_or(1)
+}
+
 /// The last one is listed by no node.
 pub(crate) const RESOURCES: [&str; 5] = ["cpu", "memory", "gpu", "fpga", "odd"];
 

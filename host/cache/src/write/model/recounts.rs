@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::*;
 
 /// Random clusters, and recounts of each.
-const ROUNDS: u64 = if cfg!(debug_assertions) { 60 } else { 600 };
+const ROUNDS: u64 = 25;
 const RECOUNTS: usize = 4;
 
 /// Says of a pod what follows from its namespace and requests and from a number.
@@ -123,7 +123,7 @@ fn a_recount_by_node_shows_what_a_fresh_count_of_each_pod_does() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let (mut all_changed, mut usages_changed, mut interrupted) = (0, 0, 0);
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let cluster = Cluster::random(&mut random);
         let (mut writer, reader) = new();
@@ -189,6 +189,6 @@ fn a_recount_by_node_shows_what_a_fresh_count_of_each_pod_does() {
             usages_changed += others.iter().filter(|pod| held[&*pod.uid].usage() != pod.usage()).count();
         }
     }
-    assert!(interrupted > 20, "{interrupted} recounts were interrupted");
-    assert!(usages_changed > 1_000 && all_changed > usages_changed + 100, "{usages_changed} of {all_changed}");
+    assert!(interrupted > 8, "{interrupted} recounts were interrupted");
+    assert!(usages_changed > 400 && all_changed > usages_changed + 40, "{usages_changed} of {all_changed}");
 }

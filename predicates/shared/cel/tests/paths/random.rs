@@ -13,7 +13,7 @@ use crate::documents;
 use crate::expressions::{FORMS, expression};
 
 /// Random expressions of a run, one per seed.
-const EXPRESSIONS: u64 = 8_000;
+const EXPRESSIONS: u64 = 2_400;
 
 /// Devices per expression, each with a changed one.
 const PAIRS: usize = 6;
@@ -21,19 +21,19 @@ const PAIRS_OF_DOCUMENTS: usize = 40;
 
 /// Minimum counts of a run, so that nothing degenerates unnoticed.
 const LEAST: Counts = Counts {
-    triples: 40_000,
-    with_paths: 25_000,
-    equal_keys: 8_000,
-    faults: 500,
-    yes: 2_000,
-    no: 2_000,
-    errors: 2_000,
-    apart: 2_000,
+    triples: 12_000,
+    with_paths: 7_500,
+    equal_keys: 2_400,
+    faults: 150,
+    yes: 600,
+    no: 600,
+    errors: 600,
+    apart: 600,
 };
 
 /// Expressions with a form, and triples in which the outcomes of two devices differ by one path alone.
-const LEAST_OF_A_FORM: usize = 20;
-const LEAST_OF_A_PATH: usize = 10;
+const LEAST_OF_A_FORM: usize = 6;
+const LEAST_OF_A_PATH: usize = 3;
 
 #[derive(Debug, Default)]
 struct Counts {

@@ -14,14 +14,14 @@ use crate::found::{Found, Verdicts, ask, differences, up_to_cel};
 use crate::project::Nodes;
 
 /// Clusters of a run; half of their seeds are the same in every run.
-const CLUSTERS: u64 = 2_000;
+const CLUSTERS: u64 = 800;
 
 /// Cases that a run has at least, so that the generator cannot degenerate unnoticed.
-const LEAST_ALLOCATIONS: usize = 6_000;
-const LEAST_TEXTS: usize = 25;
+const LEAST_ALLOCATIONS: usize = 2_400;
+const LEAST_TEXTS: usize = 20;
 
 /// Pods of which a search is long enough to be pruned.
-const LEAST_LONG: usize = 300;
+const LEAST_LONG: usize = 120;
 
 /// Verdicts that may be about the number of steps instead, which the reference does not bound; one cluster in some 10,000 has any.
 const MOST_BEYOND: usize = 8;
