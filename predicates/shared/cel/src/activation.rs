@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::value::{Map, Value};
+use crate::map::Map;
+use crate::value::Value;
 use crate::{Attribute, Device, key, limits, quantity};
 
 /// Makes values of devices.

@@ -26,6 +26,8 @@ pub(crate) enum Expr {
     List(Vec<(Expr, bool)>),
     /// Entries; those with `true` are optional and omitted where they are none.
     Map(Vec<(Expr, Expr, bool)>),
+    /// A message by its type's name: fields with their values; those with `true` are optional and omitted where they are none.
+    Message(String, Vec<(String, Expr, bool)>),
     /// A comprehension or another macro that binds variables.
     Macro(Box<Macro>),
 }

@@ -1,42 +1,85 @@
-//! Finds the type of an expression, or why it has none, and joins qualified function names.
+//! Finds the type of an expression, or why it has none, and joins qualified names.
 
 use crate::ast::{Expr, Macro, MacroKind};
+use crate::formatting::{self, Shape};
 use crate::functions;
-use crate::patterns;
+use crate::limits::TYPE_NODES;
+use crate::lists;
+use crate::messages;
+use crate::operators::IN_LIST;
 use crate::signatures::overloads;
-use crate::strings;
-use crate::types::{BOOL, Bindings, INT, STRING, Type};
+use crate::types::{BOOL, Bindings, INT, Type};
 use crate::value::Value;
 
 /// Checks an expression and returns the type of its result.
 pub(crate) fn check(expr: &mut Expr) -> Result<Type, String> {
-    let mut checker =
-        Checker { bindings: Bindings::default(), variables: Vec::new(), mixed_lists: 0, attributes: Vec::new() };
+    let mut checker = Checker::default();
     let found = checker.check(expr)?;
-    Ok(checker.bindings.resolve(&found))
+    checker.check_literals()?;
+    checker.check_variables()?;
+    for (format, shapes) in &checker.formats {
+        formatting::check(format, shapes, &|of: &Type| checker.bindings.settle(of))?;
+    }
+    Ok(checker.bindings.settle(&found))
 }
 
+#[derive(Default)]
 struct Checker {
     bindings: Bindings,
     /// The variables of macros, innermost last.
     variables: Vec<(String, Type)>,
-    /// Arguments of `format` that surround the expression: lists inside them may mix types.
-    mixed_lists: usize,
-    /// Which elements of the list that was checked last are attributes as they are.
-    attributes: Vec<bool>,
+    /// Calls of `format` that surround the expression: lists inside them may mix types.
+    in_formats: usize,
+    /// Variables that are read, which must not be types: cel-go takes them for names of types, which they are not.
+    read: Vec<(Type, String)>,
+    /// Types that must be the same at the end: those of the elements of each literal, of its keys, or of its values.
+    literals: Vec<Vec<Type>>,
+    /// Inside of a call of `format`: what has been checked beside each other.
+    shapes: Vec<Shape>,
+    /// Constant formats with their arguments.
+    formats: Vec<(String, Vec<Shape>)>,
 }
 
 impl Checker {
     fn check(&mut self, expr: &mut Expr) -> Result<Type, String> {
+        let before = self.shapes.len();
+        let found = self.find(expr)?;
+        if !self.bindings.is_small(&found) {
+            return Err(format!("an expression whose type has more than {TYPE_NODES} nodes"));
+        }
+        if self.in_formats > 0 {
+            let is_literal = matches!(expr, Expr::List(_) | Expr::Map(_));
+            let parts = self.shapes.split_off(before);
+            self.shapes.push(Shape { of: found.clone(), parts: if is_literal { parts } else { Vec::new() } });
+        }
+        Ok(found)
+    }
+
+    fn find(&mut self, expr: &mut Expr) -> Result<Type, String> {
+        if let Some(name) = qualified_name(expr)
+            && !self.variables.iter().any(|(known, _)| *known == name)
+            && let Some(value) = functions::constant(&name)
+        {
+            let found = if let Value::Type(name) = value { Type::meta(Type::named(name)) } else { INT };
+            *expr = Expr::Literal(value);
+            return Ok(found);
+        }
         match expr {
             Expr::Literal(value) => Ok(literal(value)),
-            Expr::Ident(name) => self.ident(name).ok_or_else(|| format!("undeclared reference to '{name}'")),
+            Expr::Ident(name) => {
+                let found = self.ident(name).ok_or_else(|| format!("undeclared reference to '{name}'"))?;
+                self.read.push((found.clone(), name.clone()));
+                Ok(found)
+            }
             Expr::Select { operand, field, optional, test } => {
                 let of = self.check(operand)?;
                 let found = self.field(&of, field, *optional)?;
                 Ok(if *test { BOOL } else { found })
             }
-            Expr::Index { operand, index, optional } => self.index(operand, index, *optional),
+            Expr::Index { operand, index, optional } => {
+                let types = [self.check(operand)?, self.check(index)?];
+                self.resolve(if *optional { "_[?_]" } else { "_[_]" }, false, &types).map(|(found, _)| found)
+            }
             Expr::Call { .. } => self.call(expr),
             Expr::And(operands) | Expr::Or(operands) => {
                 for operand in operands {
@@ -50,29 +93,34 @@ impl Checker {
                 let condition = self.check(condition)?;
                 self.expect(&condition, &BOOL)?;
                 let (then, otherwise) = (self.check(then)?, self.check(otherwise)?);
-                let both = self.bindings.fresh();
-                if !self.bindings.assign_all(&[then.clone(), otherwise.clone()], &[both.clone(), both.clone()]) {
-                    return Err(self.no_overload("_?_:_", &[BOOL, then, otherwise]));
-                }
-                Ok(self.bindings.resolve(&both))
+                self.either("_?_:_", then, otherwise)
             }
             Expr::List(elements) => {
                 let mut types = Vec::new();
                 for (element, optional) in elements {
                     let found = self.check(element)?;
-                    types.push(self.element(&found, *optional)?);
+                    types.push(self.element(found, *optional)?);
                 }
-                self.attributes = types.iter().map(|found| *found == Type::Any).collect();
-                self.common(&types).map(Type::list)
+                Ok(Type::list(self.common(types)))
             }
             Expr::Map(entries) => {
                 let (mut keys, mut values) = (Vec::new(), Vec::new());
                 for (key, value, optional) in entries {
                     keys.push(self.check(key)?);
                     let found = self.check(value)?;
-                    values.push(self.element(&found, *optional)?);
+                    values.push(self.element(found, *optional)?);
                 }
-                Ok(Type::map(self.common(&keys)?, self.common(&values)?))
+                Ok(Type::map(self.common(keys), self.common(values)))
+            }
+            Expr::Message(name, fields) => {
+                let found = messages::type_of(name).ok_or_else(|| format!("'{name}' is not a message type"))?;
+                for (field, value, optional) in fields {
+                    let value = self.check(value)?;
+                    let value = self.element(value, *optional)?;
+                    let of = messages::field(name, field).ok_or_else(|| format!("undefined field '{field}'"))?;
+                    self.expect(&of, &value)?;
+                }
+                Ok(found)
             }
             Expr::Macro(parts) => self.comprehension(parts),
         }
@@ -82,8 +130,7 @@ impl Checker {
         let bound = self.variables.iter().rev().find(|(known, _)| known == name);
         match bound {
             Some((_, found)) => Some(found.clone()),
-            None if name == "device" => Some(Type::Device),
-            None => functions::type_named(name).map(|_| Type::Meta),
+            None => (name == "device").then_some(Type::Device),
         }
     }
 
@@ -95,7 +142,7 @@ impl Checker {
         };
         let found = match target {
             Type::Map(_, value) => (**value).clone(),
-            Type::Device => device_field(field).ok_or_else(|| format!("undefined field '{field}'"))?,
+            Type::Device => Type::device_field(field).ok_or_else(|| format!("undefined field '{field}'"))?,
             Type::Variable(_) => {
                 self.bindings.assign(&Type::Dyn, target);
                 Type::Dyn
@@ -106,102 +153,74 @@ impl Checker {
         Ok(if chained || optional { Type::optional(found) } else { found })
     }
 
-    fn index(&mut self, operand: &mut Expr, index: &mut Expr, optional: bool) -> Result<Type, String> {
-        let (of, index) = (self.check(operand)?, self.check(index)?);
-        let of = self.bindings.resolve(&of);
-        let (target, chained) = match &of {
-            Type::Optional(inner) => (&**inner, true),
-            of => (of, false),
-        };
-        let (expected, found) = match target {
-            Type::List(element) => (INT, (**element).clone()),
-            Type::Map(key, value) => ((**key).clone(), (**value).clone()),
-            target if target.is_dyn() || matches!(target, Type::Variable(_)) => (Type::Dyn, Type::Dyn),
-            target => return Err(self.no_overload("_[_]", &[target.clone(), index])),
-        };
-        if !self.bindings.assign(&index, &expected) {
-            return Err(self.no_overload("_[_]", &[target.clone(), index]));
-        }
-        Ok(if chained || optional { Type::optional(found) } else { found })
-    }
-
     fn call(&mut self, expr: &mut Expr) -> Result<Type, String> {
         let Expr::Call { name, target, args } = expr else { return Err("no call".to_owned()) };
-        if let Some(qualified) = target.as_deref().and_then(|target| self.qualified(target, name)) {
+        let qualified = target.as_deref().and_then(qualified_name).map(|prefix| format!("{prefix}.{name}"));
+        if let Some(qualified) = qualified.filter(|name| overloads(name).is_some()) {
             *name = qualified;
             *target = None;
         }
+        let is_format = name == "format";
+        self.in_formats += usize::from(is_format);
         let mut types = Vec::new();
-        if let Some(target) = target {
-            types.push(self.check(target)?);
-        }
-        let mixed = name == "format" && target.is_some();
-        self.mixed_lists += usize::from(mixed);
-        for arg in args.iter_mut() {
+        for arg in target.as_deref_mut().into_iter().chain(args.iter_mut()) {
             types.push(self.check(arg)?);
         }
-        self.mixed_lists -= usize::from(mixed);
-        let Some(overloads) = overloads(name) else { return Err(format!("undeclared reference to '{name}'")) };
+        if is_format
+            && let (Some(Expr::Literal(Value::String(format))), [Expr::List(_)]) = (target.as_deref(), args.as_slice())
+            && let Some(arguments) = self.shapes.last()
+        {
+            self.formats.push((format.to_string(), arguments.parts.clone()));
+        }
+        self.in_formats -= usize::from(is_format);
+        if self.in_formats == 0 {
+            self.shapes.clear();
+        }
+        let (found, matches) = self.resolve(name, target.is_some(), &types)?;
+        // Where one overload is left it decides what another function of the name would not.
+        if let Some(of) = types.last().filter(|_| matches == 1) {
+            match self.bindings.resolve(of) {
+                Type::List(of) if lists::BY_TYPE.contains(&name.as_str()) => {
+                    if let Type::Plain(of) | Type::Wrapper(of) = *of {
+                        *name = format!("{name} {of}");
+                    }
+                }
+                of if name == "@in" && !matches!(of, Type::Map(..)) => *name = IN_LIST.to_owned(),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
 
+    /// The type of a function's result, and how many of its overloads fit.
+    fn resolve(&mut self, name: &str, member: bool, types: &[Type]) -> Result<(Type, usize), String> {
+        let Some(overloads) = overloads(name) else { return Err(format!("undeclared reference to '{name}'")) };
         let mut result: Option<Type> = None;
-        for overload in overloads.iter().filter(|overload| overload.member == target.is_some()) {
+        let mut matches = 0;
+        for overload in overloads.iter().filter(|overload| overload.member == member) {
             let fresh: Vec<Type> = (0..overload.variables).map(|_| self.bindings.fresh()).collect();
-            let expected: Vec<Type> = overload.args.iter().map(|arg| instance(arg, &fresh)).collect();
-            if !self.bindings.assign_all(&types, &expected) {
+            let expected: Vec<Type> = overload.args.iter().map(|arg| arg.instance(&fresh)).collect();
+            if !self.bindings.assign_all(types, &expected) {
                 continue;
             }
-            let found = self.bindings.resolve(&instance(&overload.result, &fresh));
+            matches += 1;
+            let found = self.bindings.resolve(&overload.result.instance(&fresh));
             result = Some(match result {
                 None => found,
                 Some(known) if known.is_dyn() || known == found => known,
                 Some(_) => Type::Dyn,
             });
         }
-        let result = result.ok_or_else(|| self.no_overload(name, &types))?;
-        self.validate(name, target.as_deref(), args, &types)?;
-        Ok(result)
+        Ok((result.ok_or_else(|| self.no_overload(name, types))?, matches))
     }
 
-    /// The name of a function whose name has dots, unless its first part is a variable.
-    fn qualified(&self, target: &Expr, name: &str) -> Option<String> {
-        let mut path = name.to_owned();
-        let mut at = target;
-        loop {
-            match at {
-                Expr::Select { operand, field, optional: false, test: false } => {
-                    path = format!("{field}.{path}");
-                    at = operand;
-                }
-                Expr::Ident(first) if !self.variables.iter().any(|(known, _)| known == first) => {
-                    path = format!("{first}.{path}");
-                    return overloads(&path).is_some().then_some(path);
-                }
-                _ => return None,
-            }
+    /// The type of one of two expressions, which must have one.
+    fn either(&mut self, name: &str, then: Type, otherwise: Type) -> Result<Type, String> {
+        let both = self.bindings.fresh();
+        if !self.bindings.assign_all(&[then.clone(), otherwise.clone()], &[both.clone(), both.clone()]) {
+            return Err(self.no_overload(name, &[BOOL, then, otherwise]));
         }
-    }
-
-    /// Rejects constants that can only fail, although their types fit: invalid patterns, formats and conversions.
-    fn validate(&self, name: &str, target: Option<&Expr>, args: &[Expr], types: &[Type]) -> Result<(), String> {
-        match (name, args) {
-            ("matches" | "find" | "findAll", [.., Expr::Literal(Value::String(pattern))])
-                if name == "matches" || args.len() == 1 =>
-            {
-                patterns::compile(pattern).map(drop).map_err(|_| format!("invalid {name} argument"))
-            }
-            ("format", [Expr::List(elements)]) => {
-                let (Some(Expr::Literal(Value::String(pattern))), Some(Type::List(_))) = (target, types.get(1)) else {
-                    return Ok(());
-                };
-                // The list is the last argument, so it was the last list to be checked.
-                strings::check_format(pattern, elements.len(), &self.attributes)
-            }
-            (name, [Expr::Literal(value)]) if functions::CONVERSIONS.contains(&name) => {
-                let converted = functions::convert(name, value).map(drop);
-                converted.map_err(|error| format!("program instantiation failed: {error}"))
-            }
-            _ => Ok(()),
-        }
+        Ok(self.bindings.resolve(&both))
     }
 
     fn comprehension(&mut self, parts: &mut Macro) -> Result<Type, String> {
@@ -209,22 +228,31 @@ impl Checker {
         let range = self.bindings.resolve(&range);
         let bound = match (parts.kind, &range) {
             (MacroKind::Bind, _) => vec![range.clone()],
-            (MacroKind::OptMap | MacroKind::OptFlatMap, Type::Optional(inner)) => vec![(**inner).clone()],
-            (MacroKind::SortBy, Type::List(element)) => vec![(**element).clone()],
-            (MacroKind::OptMap | MacroKind::OptFlatMap | MacroKind::SortBy, range) if range.is_dyn() => vec![Type::Dyn],
-            (MacroKind::OptMap | MacroKind::OptFlatMap | MacroKind::SortBy, range) => {
-                return Err(self.no_overload("macro", std::slice::from_ref(range)));
+            (MacroKind::OptMap | MacroKind::OptFlatMap, range) => {
+                let inner = self.bindings.fresh();
+                self.expect(range, &Type::optional(inner.clone()))?;
+                vec![self.bindings.resolve(&inner)]
             }
             (_, Type::List(element)) if parts.variables.len() == 1 => vec![(**element).clone()],
             (_, Type::List(element)) => vec![INT, (**element).clone()],
-            (_, Type::Map(key, value)) => vec![(**key).clone(), (**value).clone()],
-            (_, range) if range.is_dyn() || matches!(range, Type::Variable(_)) => vec![Type::Dyn, Type::Dyn],
+            (_, Type::Map(key, value)) if parts.kind != MacroKind::SortBy => vec![(**key).clone(), (**value).clone()],
+            (_, range) if range.is_dyn() || matches!(range, Type::Variable(_)) => {
+                self.bindings.assign(&Type::Dyn, range);
+                vec![Type::Dyn, Type::Dyn]
+            }
             (_, range) => {
                 return Err(format!(
                     "expression of type '{range}' cannot be range of a comprehension (must be list, map, or dynamic)"
                 ));
             }
         };
+        // These read their variable in any case, or the first.
+        if let MacroKind::Bind | MacroKind::OptMap | MacroKind::OptFlatMap | MacroKind::Filter | MacroKind::TransformMap =
+            parts.kind
+            && let (Some(of), Some(name)) = (bound.first(), parts.variables.first())
+        {
+            self.read.push((of.clone(), name.clone()));
+        }
         let before = self.variables.len();
         self.variables.extend(parts.variables.iter().cloned().zip(bound));
         let mut types = Vec::new();
@@ -251,11 +279,17 @@ impl Checker {
                 }
             }
             MacroKind::SortBy => {
+                if let Type::Variable(_) = self.bindings.resolve(&last) {
+                    self.expect(&last, &INT)?;
+                }
                 let key = self.bindings.resolve(&last);
-                if !(key.is_dyn() || crate::lists::is_sortable(&key)) {
+                if !(key.is_dyn() || lists::is_sortable(&key)) {
                     return Err(self.no_overload("sortBy", &[range, key]));
                 }
-                range
+                match self.bindings.resolve(&range) {
+                    list @ Type::List(_) => list,
+                    _ => Type::list(self.bindings.fresh()),
+                }
             }
             MacroKind::Map | MacroKind::TransformList => Type::list(last),
             MacroKind::TransformMap => match range {
@@ -263,39 +297,67 @@ impl Checker {
                 Type::List(_) => Type::map(INT, last),
                 _ => Type::map(Type::Dyn, last),
             },
-            MacroKind::TransformMapEntry | MacroKind::OptFlatMap | MacroKind::Bind => last,
+            MacroKind::TransformMapEntry => {
+                let entry = Type::map(self.bindings.fresh(), self.bindings.fresh());
+                self.expect(&last, &entry)?;
+                self.bindings.resolve(&entry)
+            }
+            MacroKind::OptFlatMap => {
+                let none = Type::optional(self.bindings.fresh());
+                self.either("optFlatMap", last, none)?
+            }
+            MacroKind::Bind => last,
             MacroKind::OptMap => Type::optional(last),
         })
     }
 
     /// The type of an element of a literal; an optional one gives its inner type.
-    fn element(&mut self, found: &Type, optional: bool) -> Result<Type, String> {
-        if !optional {
-            return Ok(found.clone());
+    fn element(&mut self, found: Type, optional: bool) -> Result<Type, String> {
+        match self.bindings.resolve(&found) {
+            _ if !optional => Ok(found),
+            Type::Optional(inner) => Ok(*inner),
+            found if found.is_dyn() => Ok(found),
+            found => Err(format!("expected type 'optional_type({found})' but found '{found}'")),
         }
-        let inner = self.bindings.fresh();
-        self.expect(found, &Type::optional(inner.clone()))?;
-        Ok(self.bindings.resolve(&inner))
     }
 
-    /// The type of all elements of a literal, which must have one.
-    fn common(&mut self, types: &[Type]) -> Result<Type, String> {
+    /// The type of all elements of a literal, or of all keys or values.
+    fn common(&mut self, types: Vec<Type>) -> Type {
         let mut common: Option<Type> = None;
-        for found in types {
-            let found = self.bindings.resolve(found);
-            let Some(known) = common else {
-                common = Some(found);
-                continue;
-            };
-            if self.mixed_lists > 0 {
-                common = Some(if known.is_same(&found) { known.most_general(found) } else { Type::Dyn });
-            } else if known.is_same(&found) && self.bindings.assign(&found, &known) {
-                common = Some(self.bindings.resolve(&known).most_general(found));
-            } else {
-                return Err(format!("expected type '{known}' but found '{found}'"));
+        for found in &types {
+            common = Some(match common {
+                None => found.clone(),
+                Some(known) if self.bindings.assign_all(std::slice::from_ref(&known), std::slice::from_ref(found)) => {
+                    known.most_general(found.clone())
+                }
+                Some(_) => Type::Dyn,
+            });
+        }
+        if self.in_formats == 0 {
+            self.literals.push(types);
+        }
+        common.unwrap_or_else(|| self.bindings.fresh())
+    }
+
+    /// Refuses literals that mix types.
+    fn check_literals(&self) -> Result<(), String> {
+        for types in &self.literals {
+            let types: Vec<Type> = types.iter().map(|of| self.bindings.settle(of)).collect();
+            if let [first, rest @ ..] = &types[..]
+                && let Some(other) = rest.iter().find(|other| !first.is_equivalent(other))
+            {
+                return Err(format!("expected type '{first}' but found '{other}'"));
             }
         }
-        Ok(common.unwrap_or_else(|| self.bindings.fresh()))
+        Ok(())
+    }
+
+    fn check_variables(&self) -> Result<(), String> {
+        let is_type = |of: &Type| matches!(self.bindings.resolve(of), Type::Meta(_));
+        match self.read.iter().find(|(of, _)| is_type(of)) {
+            Some((_, name)) => Err(format!("reference to undefined type: {name}")),
+            None => Ok(()),
+        }
     }
 
     fn expect(&mut self, found: &Type, expected: &Type) -> Result<(), String> {
@@ -311,6 +373,17 @@ impl Checker {
     }
 }
 
+/// The name that fields of fields of a name make.
+fn qualified_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Ident(name) => Some(name.clone()),
+        Expr::Select { operand, field, optional: false, test: false } => {
+            qualified_name(operand).map(|prefix| format!("{prefix}.{field}"))
+        }
+        _ => None,
+    }
+}
+
 fn literal(value: &Value) -> Type {
     Type::Plain(match value {
         Value::Null => "null",
@@ -321,26 +394,4 @@ fn literal(value: &Value) -> Type {
         Value::Bytes(_) => "bytes",
         _ => "int",
     })
-}
-
-fn device_field(field: &str) -> Option<Type> {
-    let by_domain = |of| Type::map(STRING, Type::map(STRING, of));
-    Some(match field {
-        "driver" => STRING,
-        "allowMultipleAllocations" => BOOL,
-        "attributes" => by_domain(Type::Any),
-        "capacity" => by_domain(Type::Plain("kubernetes.Quantity")),
-        _ => return None,
-    })
-}
-
-/// A type of a signature with its variables replaced.
-fn instance(of: &Type, variables: &[Type]) -> Type {
-    match of {
-        Type::Variable(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
-        Type::List(inner) => Type::list(instance(inner, variables)),
-        Type::Optional(inner) => Type::optional(instance(inner, variables)),
-        Type::Map(key, value) => Type::map(instance(key, variables), instance(value, variables)),
-        other => other.clone(),
-    }
 }

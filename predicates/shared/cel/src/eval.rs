@@ -3,11 +3,14 @@
 use std::rc::Rc;
 
 use crate::ast::{Expr, Macro, MacroKind};
-use crate::functions::{call, type_named};
+use crate::fold::is_key;
+use crate::functions::call;
 use crate::lists;
-use crate::outcome::{Outcome, no_overload};
+use crate::map::Map;
+use crate::messages;
+use crate::outcome::{Outcome, UNCONVERTED, no_overload};
 use crate::steps::Steps;
-use crate::value::{Map, Value};
+use crate::value::Value;
 
 /// Evaluates an expression about a device.
 pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
@@ -16,8 +19,8 @@ pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
 
 struct Evaluator<'a> {
     device: Value,
-    /// The variables of macros, innermost last.
-    variables: Vec<(&'a str, Value)>,
+    /// The variables of macros, innermost last. One that failed fails where it is read.
+    variables: Vec<(&'a str, Outcome)>,
     steps: Steps,
 }
 
@@ -30,7 +33,13 @@ impl<'a> Evaluator<'a> {
             Expr::Select { operand, field, optional, test } => {
                 let operand = self.eval(operand)?;
                 match &operand {
-                    _ if *test => self.has(&operand, field),
+                    Value::Map(map) if *test => Ok(Value::Bool(map.find_text(field, &self.steps)?.is_some())),
+                    Value::Optional(inner) if *test => {
+                        let found =
+                            inner.as_deref().map(|value| self.present(value, &Value::text(field))).transpose()?;
+                        Ok(Value::Bool(found.flatten().is_some()))
+                    }
+                    _ if *test => Ok(Value::Bool(self.present(&operand, &Value::text(field))?.is_some())),
                     Value::Map(map) if !*optional => {
                         let found = map.find_text(field, &self.steps)?.cloned();
                         found.ok_or_else(|| format!("no such key: {}", shown(&Value::text(field))))
@@ -41,6 +50,15 @@ impl<'a> Evaluator<'a> {
             Expr::Index { operand, index, optional } => {
                 let (operand, index) = (self.eval(operand)?, self.eval(index)?);
                 self.member(&operand, &index, *optional)
+            }
+            Expr::Call { name, target: Some(target), args }
+                if args.len() == 1 && matches!(&**name, "or" | "orValue") =>
+            {
+                match self.eval(target)? {
+                    Value::Optional(None) => args.first().map_or_else(no_overload, |other| self.eval(other)),
+                    Value::Optional(Some(value)) if name == "orValue" => known(&value),
+                    other => Ok(other),
+                }
             }
             Expr::Call { name, target, args } => {
                 // Most have one operand or two, for which no list is made.
@@ -65,8 +83,8 @@ impl<'a> Evaluator<'a> {
             Expr::Conditional(parts) => {
                 let [condition, then, otherwise] = &**parts;
                 match self.eval(condition)? {
-                    Value::Bool(true) => self.eval(then),
-                    Value::Bool(false) => self.eval(otherwise),
+                    Value::Bool(true) => self.eval(then).and_then(unwrapped),
+                    Value::Bool(false) => self.eval(otherwise).and_then(unwrapped),
                     _ => no_overload(),
                 }
             }
@@ -82,6 +100,22 @@ impl<'a> Evaluator<'a> {
                 Ok(Value::list(list))
             }
             Expr::Map(entries) => self.map(entries),
+            Expr::Message(name, fields) => {
+                let mut values: Vec<(String, Value)> = Vec::new();
+                for (field, value, optional) in fields {
+                    let value = match (self.eval(value)?, optional) {
+                        (value, false) => Some(value),
+                        (Value::Optional(value), true) => value.as_deref().cloned(),
+                        _ => return no_overload(),
+                    };
+                    values.retain(|(known, _)| known != field);
+                    values.extend(value.map(|value| (field.clone(), value)));
+                }
+                let made = messages::make(name, &values, &self.steps)?;
+                made.check_size()?;
+                self.steps.take(made.weight())?;
+                Ok(made)
+            }
             Expr::Macro(parts) => self.expand(parts),
         }
     }
@@ -97,14 +131,13 @@ impl<'a> Evaluator<'a> {
     }
 
     fn ident(&self, name: &str) -> Outcome {
-        if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
-            return Ok(value.clone());
+        if let Some((_, outcome)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
+            return outcome.clone().and_then(unwrapped);
         }
         if name == "device" {
             return Ok(self.device.clone());
         }
-        // The name of a type is the type of its values.
-        type_named(name).map(Value::Type).ok_or_else(|| format!("no such attribute(s): {name}"))
+        Err(format!("no such attribute(s): {name}"))
     }
 
     /// The deciding operand, in any order; else the first error; else the other value.
@@ -131,26 +164,31 @@ impl<'a> Evaluator<'a> {
             let value = match (self.eval(value)?, optional) {
                 (value, false) => value,
                 (Value::Optional(Some(value)), true) => (*value).clone(),
-                (Value::Optional(None), true) => continue,
+                (Value::Optional(None), true) => {
+                    map.remove(&key, &self.steps)?;
+                    continue;
+                }
                 _ => return no_overload(),
             };
-            if map.entry(&key, &self.steps)?.is_some() {
-                return Err("repeated key in a map".to_owned());
-            }
-            map.entries.push((key, value));
+            map.set(key, value, &self.steps)?;
         }
         Ok(Value::Map(Rc::new(map)))
     }
 
     fn expand(&mut self, parts: &'a Macro) -> Outcome {
-        let range = self.eval(&parts.range)?;
+        let range = self.eval(&parts.range);
+        if parts.kind == MacroKind::Bind {
+            // The limit of steps ends everything.
+            self.steps.take(0)?;
+            return self.bound(parts, &[range], 0);
+        }
+        let range = range?;
         match parts.kind {
-            MacroKind::Bind => self.bound(parts, &[range], 0),
             MacroKind::OptMap | MacroKind::OptFlatMap => match range {
                 Value::Optional(None) => Ok(Value::Optional(None)),
                 Value::Optional(Some(value)) => {
-                    let mapped = self.bound(parts, &[(*value).clone()], 0)?;
-                    Ok(if parts.kind == MacroKind::OptMap { Value::some(mapped) } else { mapped })
+                    let mapped = self.bound(parts, &[known(&value)], 0)?;
+                    unwrapped(if parts.kind == MacroKind::OptMap { Value::some(mapped) } else { mapped })
                 }
                 _ => no_overload(),
             },
@@ -162,7 +200,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Evaluates an argument of a macro with its variables bound.
-    fn bound(&mut self, parts: &'a Macro, values: &[Value], arg: usize) -> Outcome {
+    fn bound(&mut self, parts: &'a Macro, values: &[Outcome], arg: usize) -> Outcome {
         let before = self.variables.len();
         self.variables.extend(parts.variables.iter().map(String::as_str).zip(values.iter().cloned()));
         let outcome = parts.args.get(arg).map_or_else(no_overload, |arg| self.eval(arg));
@@ -176,6 +214,7 @@ impl<'a> Evaluator<'a> {
         let mut count = 0_usize;
         let mut list = Vec::new();
         let mut entries: Vec<(Value, Value)> = Vec::new();
+        let mut map = Map::default();
         for item in items {
             self.steps.take(1)?;
             // A filter comes before the result.
@@ -200,7 +239,7 @@ impl<'a> Evaluator<'a> {
                 continue;
             }
             let value = outcome?;
-            let key = item.first().cloned().unwrap_or(Value::Null);
+            let key = item.first().cloned().unwrap_or_else(no_overload)?;
             match (parts.kind, value) {
                 (MacroKind::ExistsOne, Value::Bool(value)) => count += usize::from(value),
                 (MacroKind::Filter, Value::Bool(value)) => list.extend(value.then_some(key)),
@@ -209,11 +248,11 @@ impl<'a> Evaluator<'a> {
                 (MacroKind::TransformMap, value) => entries.push((key, value)),
                 (MacroKind::TransformMapEntry, Value::Map(entry)) => {
                     for (key, value) in &entry.entries {
-                        self.steps.take(entries.len())?;
-                        if key.position(entries.iter().map(|(known, _)| known), &self.steps)?.is_some() {
+                        self.steps.take(1)?;
+                        if map.entry(key, &self.steps)?.is_some() {
                             return Err("insert failed: key already exists".to_owned());
                         }
-                        entries.push((key.clone(), value.clone()));
+                        map.entries.push((key.clone(), value.clone()));
                     }
                 }
                 (MacroKind::TransformMapEntry, _) => return no_overload(),
@@ -230,66 +269,98 @@ impl<'a> Evaluator<'a> {
                 lists::sort(entries)
             }
             MacroKind::SortBy => no_overload(),
-            MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Value::map(entries)),
+            MacroKind::TransformMap => Ok(Value::map(entries)),
+            MacroKind::TransformMapEntry => Ok(Value::Map(Rc::new(map))),
             _ => Ok(Value::list(list)),
-        }
-    }
-
-    /// Whether a field is there.
-    fn has(&self, operand: &Value, field: &str) -> Outcome {
-        match operand {
-            Value::Map(map) => Ok(Value::Bool(map.find_text(field, &self.steps)?.is_some())),
-            Value::Optional(None) => Ok(Value::Bool(false)),
-            Value::Optional(Some(value)) => self.has(value, field),
-            _ => no_overload(),
         }
     }
 
     /// A field or element; of an optional it is optional, and none where it is missing.
     fn member(&self, operand: &Value, key: &Value, optional: bool) -> Outcome {
-        let found = match operand {
+        let inner;
+        let (operand, optional) = match operand {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(value)) => {
-                return match self.member(value, key, true)? {
-                    found @ Value::Optional(_) => Ok(found),
-                    found => Ok(Value::some(found)),
-                };
+            Value::Optional(Some(_)) => {
+                inner = unwrapped(operand.clone())?;
+                match &inner {
+                    Value::Optional(Some(value)) => (&**value, true),
+                    operand => (operand, true),
+                }
             }
-            Value::Map(map) => {
-                map.find(key, &self.steps)?.cloned().ok_or_else(|| format!("no such key: {}", shown(key)))
-            }
+            operand => (operand, optional),
+        };
+        let found = self.present(operand, key)?;
+        if optional {
+            return Ok(Value::Optional(found.map(Rc::new)));
+        }
+        found.ok_or_else(|| match operand {
+            Value::List(_) => format!("index out of bounds: {}", shown(key)),
+            _ => format!("no such key: {}", shown(key)),
+        })
+    }
+
+    /// A field or element, if it is there; in what has none nothing is there.
+    fn present(&self, operand: &Value, key: &Value) -> Result<Option<Value>, String> {
+        if !is_key(key) {
+            return Err(format!("invalid qualifier type: {}", key.type_name()));
+        }
+        match operand {
+            Value::Map(map) => Ok(map.find(key, &self.steps)?.cloned()),
             Value::List(list) => {
                 let at = match key {
                     Value::Int(at) => *at,
-                    Value::Uint(at) => i64::try_from(*at).unwrap_or(i64::MAX),
+                    Value::Uint(at) => {
+                        i64::try_from(*at).map_err(|_| format!("unsupported index value {at} in list"))?
+                    }
                     Value::Double(_) => match crate::functions::convert("int", key)? {
                         whole @ Value::Int(at) if whole.equals(key, &self.steps)? => at,
                         _ => return Err(format!("unsupported index value {} in list", shown(key))),
                     },
                     _ => return Err(format!("unsupported index type '{}' in list", key.type_name())),
                 };
-                let element = usize::try_from(at).ok().and_then(|at| list.get(at)).cloned();
-                element.ok_or_else(|| format!("index out of bounds: {at}"))
+                Ok(usize::try_from(at).ok().and_then(|at| list.get(at)).cloned())
             }
-            _ => return no_overload(),
-        };
-        if optional { Ok(Value::Optional(found.ok().map(Rc::new))) } else { found }
+            Value::Empty => Err(format!("no such field '{}'", shown(key))),
+            Value::Fault => Err(UNCONVERTED.to_owned()),
+            _ => Ok(None),
+        }
     }
 }
 
 /// Made one at a time: a macro may end with the first.
-type Items<'v> = Box<dyn Iterator<Item = Vec<Value>> + 'v>;
+type Items<'v> = Box<dyn Iterator<Item = Vec<Outcome>> + 'v>;
 
 /// The values of a macro's variables, per item: elements or keys, with two variables indices or keys and values.
 fn items(range: &Value, variables: usize) -> Option<Items<'_>> {
     match range {
-        Value::List(list) if variables == 1 => Some(Box::new(list.iter().map(|element| vec![element.clone()]))),
+        Value::List(list) if variables == 1 => Some(Box::new(list.iter().map(|element| vec![Ok(element.clone())]))),
         Value::List(list) => {
-            Some(Box::new(list.iter().enumerate().map(|(at, element)| vec![Value::count(at), element.clone()])))
+            Some(Box::new(list.iter().enumerate().map(|(at, element)| vec![Ok(Value::count(at)), Ok(element.clone())])))
         }
-        Value::Map(map) => Some(Box::new(map.entries.iter().map(|(key, value)| vec![key.clone(), value.clone()]))),
+        Value::Map(map) => {
+            Some(Box::new(map.entries.iter().map(|(key, value)| vec![Ok(key.clone()), Ok(value.clone())])))
+        }
         _ => None,
     }
+}
+
+/// An optional that a variable or a condition gives: cel-go unwraps it and what is inside, and wraps that again. A type comes back as
+/// its name, an optional as its value, and of Kubernetes' own types comes a fault.
+fn unwrapped(value: Value) -> Outcome {
+    let Value::Optional(Some(inner)) = &value else { return Ok(value) };
+    match &**inner {
+        Value::Format(_) => Ok(value),
+        inner if inner.is_of_kubernetes() => Ok(Value::some(Value::Fault)),
+        Value::Type(name) => Ok(Value::some(Value::text(name))),
+        Value::Optional(None) => Ok(Value::some(Value::Null)),
+        inner @ Value::Optional(_) => unwrapped(inner.clone()),
+        _ => Ok(value),
+    }
+}
+
+/// The value in an optional.
+fn known(value: &Value) -> Outcome {
+    if let Value::Fault = value { Err(UNCONVERTED.to_owned()) } else { Ok(value.clone()) }
 }
 
 fn shown(key: &Value) -> String {

@@ -36,10 +36,9 @@ pub(crate) fn validate(format: &str, text: &str) -> Value {
         "dns1123Subdomain" => is_subdomain(text),
         "dns1035Label" => is_strict_label(text),
         "qualifiedName" => is_qualified(text),
-        // A prefix may end with a dash, since something follows it.
-        "dns1123LabelPrefix" => is_label(text.trim_end_matches('-')) && text.len() <= LABEL_BYTES,
-        "dns1123SubdomainPrefix" => is_subdomain(text.trim_end_matches('-')) && text.len() <= SUBDOMAIN_BYTES,
-        "dns1035LabelPrefix" => is_strict_label(text.trim_end_matches('-')) && text.len() <= LABEL_BYTES,
+        "dns1123LabelPrefix" => is_label(&without_dash(text)),
+        "dns1123SubdomainPrefix" => is_subdomain(&without_dash(text)),
+        "dns1035LabelPrefix" => is_strict_label(&without_dash(text)),
         "labelValue" => text.is_empty() || is_name(text),
         "uri" => Url::parse(text).is_some(),
         "uuid" => is_uuid(text),
@@ -51,6 +50,14 @@ pub(crate) fn validate(format: &str, text: &str) -> Value {
         return Value::Optional(None);
     }
     Value::some(Value::list(vec![Value::text(&format!("the text is no {format}"))]))
+}
+
+/// A prefix may end with a dash, since something follows it. Kubernetes writes one letter over the dash and what is before it.
+fn without_dash(text: &str) -> String {
+    match text.strip_suffix('-').and_then(|start| Some((start, start.char_indices().next_back()?))) {
+        Some((start, (at, _))) => format!("{}a", start.get(..at).unwrap_or(start)),
+        None => text.to_owned(),
+    }
 }
 
 fn is_label(text: &str) -> bool {
@@ -85,15 +92,26 @@ fn is_qualified(text: &str) -> bool {
     }
 }
 
+/// Each of the dashes may be missing.
 fn is_uuid(text: &str) -> bool {
-    let digits: String = text.split('-').collect();
-    let dashes: Vec<usize> = text.split('-').map(str::len).collect();
-    digits.chars().all(|c| c.is_ascii_hexdigit()) && (dashes == [8, 4, 4, 4, 12] || dashes == [32])
+    let mut rest = text;
+    for (at, count) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+        if at > 0 {
+            rest = rest.strip_prefix('-').unwrap_or(rest);
+        }
+        let Some((digits, behind)) = rest.split_at_checked(count) else { return false };
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return false;
+        }
+        rest = behind;
+    }
+    rest.is_empty()
 }
 
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
-    text.len().is_multiple_of(4)
+    !text.is_empty()
+        && text.len().is_multiple_of(4)
         && text.len() - digits.len() <= 2
         && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/'))
 }
@@ -118,20 +136,29 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
+/// Text after a second `T` is ignored.
 fn is_datetime(text: &str) -> bool {
-    let Some((date, time)) = text.split_once(['T', 't']) else { return false };
-    let Some((clock, zone)) = time.find(['Z', 'z', '+', '-']).map(|at| time.split_at(at)) else { return false };
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let text = text.to_lowercase();
+    let mut parts = text.split('t');
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else { return false };
+    is_date(date) && time.split_at_checked(8).is_some_and(|(clock, rest)| is_clock(clock) && is_end_of_time(rest))
+}
+
+fn is_clock(clock: &str) -> bool {
     let two = |text: &str, most: u32| number(text, 2).is_some_and(|value| value <= most);
-    let clock: Vec<&str> = clock.split(':').collect();
-    let clock = matches!(&clock[..], [hour, minute, second] if two(hour, 23) && two(minute, 59) && two(second, 59));
-    let zone = matches!(zone, "Z" | "z")
-        || zone
-            .get(1..)
-            .and_then(|zone| zone.split_once(':'))
-            .is_some_and(|(hour, minute)| two(hour, 23) && two(minute, 59));
-    let fraction = !fraction.is_empty() && fraction.chars().all(|c| c.is_ascii_digit());
-    is_date(date) && clock && zone && fraction
+    let parts: Vec<&str> = clock.split(':').collect();
+    matches!(&parts[..], [hour, minute, second] if two(hour, 23) && two(minute, 59) && two(second, 59))
+}
+
+/// A zone, and before it a fraction that any character begins.
+fn is_end_of_time(rest: &str) -> bool {
+    let is_zone = |zone: &str| {
+        let minutes = zone.strip_prefix(['+', '-']).and_then(|zone| zone.split_once(':'));
+        zone == "z" || minutes.is_some_and(|(hour, minute)| number(hour, 2).is_some() && number(minute, 2).is_some())
+    };
+    let fraction = rest.chars().next().and_then(|first| rest.get(first.len_utf8()..)).unwrap_or("");
+    let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+    is_zone(rest) || zone.len() < fraction.len() && is_zone(zone)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Lexer<'_> {
         let quote = rest.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'']));
         self.at += end;
         let lower = word.to_ascii_lowercase();
-        if !quote || !matches!(lower.as_str(), "r" | "b" | "br" | "rb") {
+        if !quote || !matches!(lower.as_str(), "r" | "b" | "br") {
             return Ok(TokenKind::Ident(word));
         }
         let raw = lower.contains('r');
@@ -113,7 +113,7 @@ impl Lexer<'_> {
 
     fn number(&mut self) -> Result<TokenKind, String> {
         let rest = self.rest();
-        if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+        if let Some(hex) = rest.strip_prefix("0x").filter(|hex| hex.starts_with(|c: char| c.is_ascii_hexdigit())) {
             let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
             let digits = hex.get(..end).unwrap_or("").to_owned();
             self.at += 2 + end;
@@ -145,7 +145,8 @@ impl Lexer<'_> {
         if !double {
             return self.integer(&number, 10);
         }
-        number.parse().map(TokenKind::Double).map_err(|_| self.error("not a number"))
+        let value = number.parse().ok().filter(|value: &f64| value.is_finite());
+        value.map(TokenKind::Double).ok_or_else(|| self.error("not a number"))
     }
 
     /// The sign is an operator, so that the smallest integer is read as a larger number first.
@@ -167,7 +168,7 @@ impl Lexer<'_> {
         let mut text = String::new();
         for part in self.quoted(raw)? {
             match part {
-                Part::Char(c) => text.push(c),
+                Part::Char(c) | Part::CodePoint(c) => text.push(c),
                 Part::Octet(octet) => text.push(char::from(octet)),
             }
         }
@@ -180,6 +181,7 @@ impl Lexer<'_> {
             match part {
                 Part::Char(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
                 Part::Octet(octet) => bytes.push(octet),
+                Part::CodePoint(_) => return Err(self.error("a code point inside bytes")),
             }
         }
         Ok(bytes)
@@ -202,14 +204,10 @@ impl Lexer<'_> {
                     self.at += 1;
                     parts.push(self.escape()?);
                 }
-                Some('\\') => {
-                    // In a raw string the backslash stays, and so does a quote that it protects.
-                    self.at += 1;
-                    parts.push(Part::Char('\\'));
-                    if let Some(next) = self.peek().filter(|next| quote.starts_with(*next)) {
-                        self.at += next.len_utf8();
-                        parts.push(Part::Char(next));
-                    }
+                Some('\r') => {
+                    // Every line break is one of Unix.
+                    self.at += if self.rest().starts_with("\r\n") { 2 } else { 1 };
+                    parts.push(Part::Char('\n'));
                 }
                 Some(c) => {
                     self.at += c.len_utf8();
@@ -236,8 +234,8 @@ impl Lexer<'_> {
                 self.at -= 1;
                 Part::Octet(u8::try_from(self.digits(3, 8)?).map_err(|_| self.error("a broken escape"))?)
             }
-            'u' => Part::Char(self.code_point(4)?),
-            'U' => Part::Char(self.code_point(8)?),
+            'u' => Part::CodePoint(self.code_point(4)?),
+            'U' => Part::CodePoint(self.code_point(8)?),
             _ => return Err(self.error("an unknown escape")),
         })
     }
@@ -258,6 +256,8 @@ impl Lexer<'_> {
 
 enum Part {
     Char(char),
+    /// A character by its number, of which bytes have none.
+    CodePoint(char),
     /// In a string a code point, in bytes a byte.
     Octet(u8),
 }

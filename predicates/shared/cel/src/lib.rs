@@ -39,30 +39,38 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `lexer`, `parser`, `ast` | text to tree, macros included |
+//! | `lexer`, `parser`, `macros`, `ast` | text to tree |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
-//! | `value`, `eval`, `steps` | values; a tree to a value, within a budget |
+//! | `fold` | what is constant in a tree, computed once |
+//! | `value`, `map`, `eval`, `steps` | values; a tree to a value, within a budget |
 //! | `activation` | a device as the value that a tree reads |
 //! | `paths`, `key` | what a tree reads of a device; those values of one device |
-//! | `functions`, `operators`, `strings`, `patterns`, `lists`, `outcome` | the standard functions and cel-go's extensions |
+//! | `functions`, `operators`, `strings`, `formatting`, `patterns`, `lists`, `time`, `outcome` | the standard functions and cel-go's extensions |
+//! | `messages`, `any` | messages of `google.protobuf` as the values that they stand for |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
 //!
-//! Start with the table in `signatures`. Differences from cel-go: texts of compile errors are shorter; the cost of an expression
-//! is the number of its steps; timestamps are missing.
+//! Start with `signatures.txt`, the table of all functions. Differences from cel-go: texts of compile errors are shorter; the cost of an expression
+//! is the number of its steps; types have at most [`limits::TYPE_NODES`] nodes.
 
 pub mod limits;
 
 mod activation;
+mod any;
 mod ast;
 mod checker;
 mod eval;
+mod fold;
 mod formats;
+mod formatting;
 mod functions;
 mod key;
 mod kubernetes;
 mod lexer;
 mod libraries;
 mod lists;
+mod macros;
+mod map;
+mod messages;
 mod operators;
 mod outcome;
 mod parser;
@@ -72,6 +80,7 @@ mod quantity;
 mod signatures;
 mod steps;
 mod strings;
+mod time;
 mod types;
 mod value;
 
@@ -136,11 +145,11 @@ impl Program {
         }
         let failed = |error: String| format!("compilation failed: {error}");
         let mut expr = parser::parse(text).map_err(failed)?;
-        let found =
-            checker::check(&mut expr).map_err(|error| match error.strip_prefix("program instantiation failed: ") {
-                Some(_) => error,
-                None => failed(error),
-            })?;
+        let found = checker::check(&mut expr).map_err(failed)?;
+        fold::fold(&mut expr).map_err(|error| match error.strip_prefix("program instantiation failed: ") {
+            Some(_) => error,
+            None => failed(error),
+        })?;
         if found == BOOL || found == Type::Any {
             return Ok(Self { expr, activation: Activation::default() });
         }

@@ -24,6 +24,10 @@ pub const PATTERN_BYTES: usize = 1 << 20;
 /// Patterns that a thread keeps compiled; with their bytes this bounds the memory. An expression has seldom more than one.
 pub const KEPT_PATTERNS: usize = 8;
 
+/// Nodes of the type of an expression. A map whose keys and values have one type has more than twice the nodes of that, so that a few
+/// nested `cel.bind` could take all memory; a list per level of a tree has half as many.
+pub const TYPE_NODES: usize = 2 * TREE_LEVELS;
+
 /// Brackets inside brackets. The parser descends some ten calls per bracket.
 pub const NESTED_BRACKETS: usize = 60;
 

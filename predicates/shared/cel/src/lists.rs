@@ -5,19 +5,24 @@ use std::cmp::Ordering;
 use crate::operators::arithmetic;
 use crate::outcome::{Outcome, no_overload};
 use crate::steps::{Steps, fits};
-use crate::types::Type;
+use crate::types::{DURATION, TIMESTAMP, Type};
 use crate::value::Value;
 
 /// Elements that `lists.range` makes at most, so that one call cannot take the memory of its host.
 const LONGEST_RANGE: i64 = 100_000;
 
+/// Functions with an overload per type of elements. Where the type is known, a call has its name behind that of the function.
+pub(crate) const BY_TYPE: [&str; 4] = ["isSorted", "sum", "max", "min"];
+
 /// Whether a function with a list as its first argument is in here.
 pub(crate) fn is_known(name: &str) -> bool {
     matches!(
-        name,
+        function_and_type(name).0,
         "join"
             | "slice"
             | "flatten"
+            | "first"
+            | "last"
             | "sort"
             | "reverse"
             | "distinct"
@@ -35,16 +40,29 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// Whether values of a type can be keys of an order.
 pub(crate) fn is_sortable(of: &Type) -> bool {
-    matches!(of, Type::Plain("bool" | "int" | "uint" | "double" | "string" | "bytes" | "google.protobuf.Duration"))
+    matches!(
+        of,
+        Type::Plain("bool" | "int" | "uint" | "double" | "string" | "bytes" | DURATION | TIMESTAMP)
+            | Type::Wrapper(_)
+            | Type::Variable(_)
+    )
 }
 
 /// Calls a function of a list by its name.
 pub(crate) fn call(name: &str, list: &[Value], args: &[Value], steps: &Steps) -> Outcome {
+    let (name, of) = function_and_type(name);
+    // Elements of another type have no overload; the first one tells.
+    if !of.is_empty() && list.first().is_some_and(|first| first.type_name() != of) {
+        return no_overload();
+    }
     match (name, args) {
         ("join", []) => join(list, ""),
         ("join", [Value::String(between)]) => join(list, between),
         ("slice", [Value::Int(from), Value::Int(to)]) => slice(list, *from, *to),
-        ("flatten", []) => flatten(list, steps),
+        ("flatten", []) => flattened(list, 1, steps),
+        ("flatten", [Value::Int(depth)]) => flattened(list, *depth, steps),
+        ("first", []) => Ok(Value::Optional(list.first().cloned().map(Into::into))),
+        ("last", []) => Ok(Value::Optional(list.last().cloned().map(Into::into))),
         ("sort", []) => sort(list.iter().map(|element| (element.clone(), element.clone())).collect()),
         ("reverse", []) => Ok(Value::list(list.iter().rev().cloned().collect())),
         ("distinct", []) => {
@@ -57,19 +75,12 @@ pub(crate) fn call(name: &str, list: &[Value], args: &[Value], steps: &Steps) ->
             }
             Ok(Value::list(distinct))
         }
+        // What has no order with its neighbour is in order, if it has any.
+        ("isSorted", []) if !list.iter().all(is_comparable) => no_overload(),
         ("isSorted", []) => {
-            let orders: Option<Vec<Ordering>> = list.windows(2).map(|pair| pair[0].order(&pair[1])).collect();
-            orders.map_or_else(no_overload, |orders| Ok(Value::Bool(orders.iter().all(|order| order.is_le()))))
+            Ok(Value::Bool(list.windows(2).all(|pair| pair[0].order(&pair[1]) != Some(Ordering::Greater))))
         }
-        ("sum", []) => {
-            let mut elements = list.iter();
-            let first = elements.next().cloned().unwrap_or(Value::Int(0));
-            // Texts and lists can be added, but have no sum.
-            if !(first.is_number() || matches!(first, Value::Duration(_))) {
-                return no_overload();
-            }
-            elements.try_fold(first, |sum, element| arithmetic("_+_", &sum, element))
-        }
+        ("sum", []) => sum(list, of),
         ("max", []) => extreme(list, name, Ordering::Greater),
         ("min", []) => extreme(list, name, Ordering::Less),
         ("indexOf", [element]) => Ok(position(element.position(list.iter(), steps)?)),
@@ -92,6 +103,26 @@ pub(crate) fn call(name: &str, list: &[Value], args: &[Value], steps: &Steps) ->
     }
 }
 
+/// A sum; texts and lists can be added, but have none.
+fn sum(list: &[Value], of: &str) -> Outcome {
+    let nothing = match list.first().map_or(of, |first| first.type_name()) {
+        "" | "int" => Value::Int(0),
+        "uint" => Value::Uint(0),
+        "double" => Value::Double(0.0),
+        DURATION => Value::Duration(0),
+        _ => return no_overload(),
+    };
+    list.iter().try_fold(nothing, |sum, element| arithmetic("_+_", &sum, element))
+}
+
+fn function_and_type(name: &str) -> (&str, &str) {
+    name.split_once(' ').unwrap_or((name, ""))
+}
+
+fn is_comparable(value: &Value) -> bool {
+    value.is_number() || value.order(value).is_some()
+}
+
 /// The numbers from zero.
 pub(crate) fn range(count: i64) -> Outcome {
     if count > LONGEST_RANGE {
@@ -102,25 +133,37 @@ pub(crate) fn range(count: i64) -> Outcome {
 
 /// Sorts values by their keys, equal keys in their order.
 pub(crate) fn sort(mut keyed: Vec<(Value, Value)>) -> Outcome {
-    let first = keyed.first().map(|(key, _)| key.clone());
-    let comparable = |key: &Value| {
-        let same = first.as_ref().is_some_and(|first| first.type_name() == key.type_name());
-        same && (key.is_number() || key.order(key).is_some())
-    };
-    if !keyed.iter().all(|(key, _)| comparable(key)) {
+    let Some((first, _)) = keyed.first() else { return Ok(Value::list(Vec::new())) };
+    if !is_comparable(first) {
+        return Err("list elements must be comparable".to_owned());
+    }
+    if !keyed.iter().all(|(key, _)| key.type_name() == first.type_name()) {
         return Err("list elements must have the same type".to_owned());
     }
-    keyed.sort_by(|(a, _), (b, _)| a.order(b).unwrap_or(Ordering::Equal));
+    // `sort_by` panics where the order is not total: numbers that are none come last, all as equals.
+    let is_nan = |key: &Value| matches!(key, Value::Double(number) if number.is_nan());
+    keyed.sort_by(|(a, _), (b, _)| a.order(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))));
     Ok(Value::list(keyed.into_iter().map(|(_, value)| value).collect()))
 }
 
-fn flatten(list: &[Value], steps: &Steps) -> Outcome {
+fn flattened(list: &[Value], depth: i64, steps: &Steps) -> Outcome {
+    if depth < 0 {
+        return Err("level must be non-negative".to_owned());
+    }
+    // As Kubernetes counts it, however deep the list is.
+    steps.take(list.len().saturating_mul(usize::try_from(depth).unwrap_or(usize::MAX)))?;
     let mut elements = Vec::new();
-    for element in list {
+    // What is still to be flattened, innermost last.
+    let mut rest = vec![list.iter()];
+    while let Some(inner) = rest.last_mut() {
+        let Some(element) = inner.next() else {
+            rest.pop();
+            continue;
+        };
+        steps.take(1)?;
         match element {
-            Value::List(inner) => {
-                steps.take(inner.len())?;
-                elements.extend_from_slice(inner);
+            Value::List(inner) if i64::try_from(rest.len()).is_ok_and(|levels| levels <= depth) => {
+                rest.push(inner.iter())
             }
             other => elements.push(other.clone()),
         }
@@ -159,11 +202,13 @@ fn slice(list: &[Value], from: i64, to: i64) -> Outcome {
 fn extreme(list: &[Value], name: &str, wanted: Ordering) -> Outcome {
     let mut elements = list.iter();
     let Some(mut best) = elements.next() else { return Err(format!("{name} called on empty list")) };
+    if !list.iter().all(is_comparable) {
+        return no_overload();
+    }
     for element in elements {
-        match element.order(best) {
-            Some(order) if order == wanted => best = element,
-            Some(_) => {}
-            None => return no_overload(),
+        // What has no order with the best so far is not better.
+        if element.order(best) == Some(wanted) {
+            best = element;
         }
     }
     Ok(best.clone())

@@ -2,14 +2,20 @@
 
 use std::cmp::Ordering;
 
+use crate::map::{check_key, is_same_key};
 use crate::outcome::{Outcome, no_overload, overflow};
 use crate::steps::{Steps, fits};
+use crate::time::Timestamp;
 use crate::value::Value;
+
+/// Membership of a value in what is known to be a list, and in a list of constants of primitive types.
+pub(crate) const IN_LIST: &str = "@in list";
+pub(crate) const IN_SET: &str = "@in set";
 
 /// Applies an operator; none where there is none of this name.
 pub(crate) fn call(name: &str, a: &Value, b: &Value, steps: &Steps) -> Option<Outcome> {
     Some(match name {
-        "_==_" => equal(a, b, steps),
+        "_==_" => a.equality(b, steps).and_then(|equal| equal.map_or_else(no_overload, |equal| Ok(Value::Bool(equal)))),
         // An equality that fails is none.
         "_!=_" => a.equals(b, steps).map(|equal| Value::Bool(!equal)),
         "_<_" => ordered(a, b, Ordering::is_lt),
@@ -17,26 +23,16 @@ pub(crate) fn call(name: &str, a: &Value, b: &Value, steps: &Steps) -> Option<Ou
         "_>_" => ordered(a, b, Ordering::is_gt),
         "_>=_" => ordered(a, b, Ordering::is_ge),
         "_+_" | "_-_" | "_*_" | "_/_" | "_%_" => arithmetic(name, a, b),
-        "@in" => contains(a, b, steps),
+        "@in" | IN_LIST => contains(a, b, steps),
+        IN_SET => in_set(a, b, steps),
         _ => return None,
     })
-}
-
-/// Equality; a value of Kubernetes' own types has none with a value of another type behind it.
-fn equal(a: &Value, b: &Value, steps: &Steps) -> Outcome {
-    match (a, b) {
-        (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal(a, b, steps),
-        (Value::Null, _) | (_, Value::Null) => a.equals(b, steps).map(Value::Bool),
-        _ if a.is_of_kubernetes() && a.type_name() != b.type_name() => no_overload(),
-        _ => a.equals(b, steps).map(Value::Bool),
-    }
 }
 
 fn ordered(a: &Value, b: &Value, holds: fn(Ordering) -> bool) -> Outcome {
     match a.order(b) {
         Some(order) => Ok(Value::Bool(holds(order))),
-        // NaN is neither smaller nor larger.
-        None if a.is_number() && b.is_number() => Ok(Value::Bool(false)),
+        None if a.is_number() && b.is_number() => Err("NaN values cannot be ordered".to_owned()),
         None => no_overload(),
     }
 }
@@ -83,14 +79,45 @@ pub(crate) fn arithmetic(name: &str, a: &Value, b: &Value) -> Outcome {
             Ok(Value::Bytes([&**a, &**b].concat().into()))
         }
         (Value::List(a), Value::List(b)) if name == "_+_" => Ok(Value::list([&***a, &***b].concat())),
-        (Value::Duration(a), Value::Duration(b)) if name == "_+_" => {
-            a.checked_add(*b).map(Value::Duration).ok_or_else(overflow)
-        }
-        (Value::Duration(a), Value::Duration(b)) if name == "_-_" => {
-            a.checked_sub(*b).map(Value::Duration).ok_or_else(overflow)
-        }
+        (Value::Duration(_) | Value::Timestamp(_), _) => of_time(name, a, b),
         _ => no_overload(),
     }
+}
+
+fn of_time(name: &str, a: &Value, b: &Value) -> Outcome {
+    let duration = |nanos: Option<i64>| nanos.map(Value::Duration).ok_or_else(overflow);
+    let timestamp =
+        |found: Option<Timestamp>| found.map(Value::Timestamp).ok_or_else(|| "timestamp overflow".to_owned());
+    match (name, a, b) {
+        ("_+_", Value::Duration(a), Value::Duration(b)) => duration(a.checked_add(*b)),
+        ("_-_", Value::Duration(a), Value::Duration(b)) => duration(a.checked_sub(*b)),
+        ("_+_", Value::Timestamp(at), Value::Duration(nanos))
+        | ("_+_", Value::Duration(nanos), Value::Timestamp(at)) => timestamp(at.plus(*nanos)),
+        ("_-_", Value::Timestamp(at), Value::Duration(nanos)) => {
+            timestamp(nanos.checked_neg().and_then(|nanos| at.plus(nanos)))
+        }
+        ("_-_", Value::Timestamp(a), Value::Timestamp(b)) => duration(a.since(*b)),
+        _ => no_overload(),
+    }
+}
+
+/// Membership by the keys of a map that has each number in all types of numbers.
+#[allow(clippy::cast_precision_loss, clippy::float_cmp, reason = "as Go does")]
+fn in_set(value: &Value, of: &Value, steps: &Steps) -> Outcome {
+    let Value::List(list) = of else { return no_overload() };
+    check_key(value)?;
+    for element in list.iter() {
+        let is_same = match (element, value) {
+            (Value::Int(known), Value::Double(value)) => *known as f64 == *value,
+            (Value::Uint(known), Value::Double(value)) => *known as f64 == *value,
+            (known, value) if known.is_number() && value.is_number() => known.equals(value, steps)?,
+            (known, value) => is_same_key(known, value, steps)?,
+        };
+        if is_same {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
 }
 
 pub(crate) fn contains(element: &Value, of: &Value, steps: &Steps) -> Outcome {

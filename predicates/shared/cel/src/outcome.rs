@@ -5,6 +5,9 @@ use crate::value::Value;
 /// Error text of cel-go for values for which a function has no overload.
 pub(crate) const NO_OVERLOAD: &str = "no such overload";
 
+/// Error text of cel-go where it unwraps a value of Kubernetes' own types.
+pub(crate) const UNCONVERTED: &str = "unsupported conversion to ref.Val";
+
 /// A value, or the text of a runtime error.
 pub(crate) type Outcome = Result<Value, String>;
 

@@ -1,11 +1,12 @@
-//! Parses tokens into a tree, by precedence. Macros are recognised by name and number of arguments.
+//! Parses tokens into a tree, by precedence.
 //!
 //! Each function returns the tree with its number of levels, so that [`TREE_LEVELS`](crate::limits::TREE_LEVELS) holds for
 //! brackets and for long chains alike.
 
-use crate::ast::{Expr, Macro, MacroKind};
+use crate::ast::Expr;
 use crate::lexer::{Token, TokenKind, tokens};
 use crate::limits::{NESTED_BRACKETS, TREE_LEVELS};
+use crate::macros;
 use crate::value::Value;
 
 /// A tree and its levels.
@@ -88,7 +89,7 @@ impl Parser {
 
     fn ident(&mut self) -> Result<String, String> {
         match &self.token().kind {
-            TokenKind::Ident(name) => {
+            TokenKind::Ident(name) if !matches!(name.as_str(), "true" | "false" | "null" | "in") => {
                 let name = name.clone();
                 self.at += 1;
                 Ok(name)
@@ -187,23 +188,31 @@ impl Parser {
         while self.symbol(symbol) {
             count += 1;
         }
-        if symbol == "-" && count == 1 {
-            // A negative number, so that the smallest integer can be written.
-            match self.token().kind {
-                TokenKind::Int(value) => {
-                    self.at += 1;
-                    let value = i64::try_from(-value).map_err(|_| "int out of range".to_owned())?;
-                    return self.member_of((Expr::Literal(Value::Int(value)), 1));
-                }
-                TokenKind::Double(value) => {
-                    self.at += 1;
-                    return self.member_of((Expr::Literal(Value::Double(-value)), 1));
-                }
-                _ => {}
-            }
+        if symbol == "-"
+            && count == 1
+            && let Some(number) = self.negative()?
+        {
+            return self.member_of(number);
         }
-        let operand = self.member()?;
+        // Behind `!` a number may have a sign.
+        let signed = symbol == "!" && self.symbol("-");
+        let operand = match signed.then(|| self.negative()).transpose()? {
+            Some(Some(number)) => self.member_of(number)?,
+            Some(None) => return Err(self.unexpected()),
+            None => self.member()?,
+        };
         if count.is_multiple_of(2) { Ok(operand) } else { call(if symbol == "!" { "!_" } else { "-_" }, vec![operand]) }
+    }
+
+    /// The negative of a number that is here, so that the smallest integer can be written.
+    fn negative(&mut self) -> Result<Option<Tree>, String> {
+        let value = match self.token().kind {
+            TokenKind::Int(value) => Value::Int(i64::try_from(-value).map_err(|_| "int out of range".to_owned())?),
+            TokenKind::Double(value) => Value::Double(-value),
+            _ => return Ok(None),
+        };
+        self.at += 1;
+        Ok(Some((Expr::Literal(value), 1)))
     }
 
     fn member(&mut self) -> Result<Tree, String> {
@@ -250,8 +259,8 @@ impl Parser {
     fn method(&mut self, target: Tree, name: String, args: Vec<Tree>) -> Result<Tree, String> {
         let levels = args.iter().map(|(_, levels)| *levels).max().unwrap_or(0).max(target.1);
         let args: Vec<Expr> = args.into_iter().map(|(expr, _)| expr).collect();
-        let expr = if let Some((kind, variables)) = macro_of(&target.0, &name, args.len()) {
-            expand(kind, variables, target.0, args).map_err(|what| format!("{name}: {what}"))?
+        let expr = if let Some((kind, variables)) = macros::named(&target.0, &name, args.len()) {
+            macros::expand(kind, variables, target.0, args).map_err(|what| format!("{name}: {what}"))?
         } else {
             Expr::Call { name, target: Some(Box::new(target.0)), args }
         };
@@ -293,6 +302,9 @@ impl Parser {
     }
 
     fn name(&mut self, word: String) -> Result<Tree, String> {
+        if let Some(name) = self.name_of_message(&word) {
+            return self.message(name);
+        }
         if !self.symbol("(") {
             return Ok((Expr::Ident(word), 1));
         }
@@ -306,15 +318,56 @@ impl Parser {
         call(&word, args)
     }
 
+    /// The name of a message that begins with this word, if names with dots and a brace follow; the brace is then read.
+    fn name_of_message(&mut self, word: &str) -> Option<String> {
+        let mut name = word.to_owned();
+        let mut at = self.at;
+        let kind = |at: usize| self.tokens.get(at).map(|token| &token.kind);
+        while let (Some(TokenKind::Symbol(".")), Some(TokenKind::Ident(part))) = (kind(at), kind(at + 1)) {
+            name = format!("{name}.{part}");
+            at += 2;
+        }
+        if kind(at) != Some(&TokenKind::Symbol("{")) {
+            return None;
+        }
+        self.at = at + 1;
+        Some(name)
+    }
+
+    fn message(&mut self, name: String) -> Result<Tree, String> {
+        let (mut fields, mut levels) = (Vec::new(), 0);
+        while !self.closes("}", fields.is_empty())? {
+            let optional = self.symbol("?");
+            let field = self.ident()?;
+            self.expect(":")?;
+            let (value, value_levels) = self.expression()?;
+            levels = levels.max(value_levels);
+            fields.push((field, value, optional));
+        }
+        node(Expr::Message(name, fields), levels)
+    }
+
+    /// Whether a literal ends here. Behind an item comes a comma or the end; a comma may be the last.
+    fn closes(&mut self, closing: &str, is_first: bool) -> Result<bool, String> {
+        if self.symbol(closing) {
+            return Ok(true);
+        }
+        if is_first {
+            // A comma may even be all that there is.
+            let only_comma = matches!(&self.token().kind, TokenKind::Symbol(","));
+            if only_comma {
+                self.at += 1;
+                self.expect(closing)?;
+            }
+            return Ok(only_comma);
+        }
+        self.expect(",")?;
+        Ok(self.symbol(closing))
+    }
+
     fn list(&mut self) -> Result<Tree, String> {
         let (mut elements, mut levels) = (Vec::new(), 0);
-        while !self.symbol("]") {
-            if !elements.is_empty() {
-                self.expect(",")?;
-                if self.symbol("]") {
-                    break;
-                }
-            }
+        while !self.closes("]", elements.is_empty())? {
             let optional = self.symbol("?");
             let (element, element_levels) = self.expression()?;
             levels = levels.max(element_levels);
@@ -325,13 +378,7 @@ impl Parser {
 
     fn map(&mut self) -> Result<Tree, String> {
         let (mut entries, mut levels) = (Vec::new(), 0);
-        while !self.symbol("}") {
-            if !entries.is_empty() {
-                self.expect(",")?;
-                if self.symbol("}") {
-                    break;
-                }
-            }
+        while !self.closes("}", entries.is_empty())? {
             let optional = self.symbol("?");
             let (key, key_levels) = self.expression()?;
             self.expect(":")?;
@@ -341,44 +388,4 @@ impl Parser {
         }
         node(Expr::Map(entries), levels)
     }
-}
-
-/// The macro of this name and number of arguments, with its number of variables.
-fn macro_of(target: &Expr, name: &str, args: usize) -> Option<(MacroKind, usize)> {
-    Some(match (name, args) {
-        ("all", 2 | 3) => (MacroKind::All, args - 1),
-        ("exists", 2 | 3) => (MacroKind::Exists, args - 1),
-        ("exists_one", 2 | 3) | ("existsOne", 2 | 3) => (MacroKind::ExistsOne, args - 1),
-        ("map", 2 | 3) => (MacroKind::Map, 1),
-        ("filter", 2) => (MacroKind::Filter, 1),
-        ("sortBy", 2) => (MacroKind::SortBy, 1),
-        ("transformList", 3 | 4) => (MacroKind::TransformList, 2),
-        ("transformMap", 3 | 4) => (MacroKind::TransformMap, 2),
-        ("transformMapEntry", 3 | 4) => (MacroKind::TransformMapEntry, 2),
-        ("optMap", 2) => (MacroKind::OptMap, 1),
-        ("optFlatMap", 2) => (MacroKind::OptFlatMap, 1),
-        ("bind", 3) if matches!(target, Expr::Ident(name) if name == "cel") => (MacroKind::Bind, 1),
-        _ => return None,
-    })
-}
-
-fn expand(kind: MacroKind, variables: usize, target: Expr, mut args: Vec<Expr>) -> Result<Expr, String> {
-    let rest = args.split_off(variables);
-    let mut names = Vec::new();
-    for arg in args {
-        match arg {
-            Expr::Ident(name) if !names.contains(&name) => names.push(name),
-            Expr::Ident(_) => return Err("its variables must have different names".to_owned()),
-            _ => return Err("a variable must be a name".to_owned()),
-        }
-    }
-    let (range, args) = match kind {
-        MacroKind::Bind => {
-            let mut rest = rest.into_iter();
-            let Some(value) = rest.next() else { return Err("its value is missing".to_owned()) };
-            (value, rest.collect())
-        }
-        _ => (target, rest),
-    };
-    Ok(Expr::Macro(Box::new(Macro { kind, range, variables: names, args })))
 }

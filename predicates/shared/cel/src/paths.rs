@@ -130,6 +130,7 @@ impl<'a> Reader<'a> {
             }
             Expr::List(elements) => self.all_plain(elements.iter().map(|(element, _)| element)),
             Expr::Map(entries) => self.all_plain(entries.iter().flat_map(|(key, value, _)| [key, value])),
+            Expr::Message(_, fields) => self.all_plain(fields.iter().map(|(_, value, _)| value)),
             Expr::Macro(parts) => self.expand(parts),
         }
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::limits::TYPE_NODES;
+
 /// Type of an expression or of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Type {
@@ -12,11 +14,13 @@ pub(crate) enum Type {
     Any,
     /// One of the types without parameters, by name.
     Plain(&'static str),
+    /// A primitive type or null, by the name of the primitive type: the messages that wrap one value.
+    Wrapper(&'static str),
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
     Optional(Box<Type>),
-    /// A type as a value.
-    Meta,
+    /// A type as a value: the type of this one.
+    Meta(Box<Type>),
     /// The device; its fields are known.
     Device,
     /// A type still to be found.
@@ -24,7 +28,7 @@ pub(crate) enum Type {
 }
 
 /// The names of plain types in signatures, and as they are shown.
-pub(crate) const PLAIN: [(&str, &str); 13] = [
+pub(crate) const PLAIN: [(&str, &str); 19] = [
     ("null", "null"),
     ("bool", "bool"),
     ("int", "int"),
@@ -32,13 +36,29 @@ pub(crate) const PLAIN: [(&str, &str); 13] = [
     ("double", "double"),
     ("string", "string"),
     ("bytes", "bytes"),
-    ("duration", "google.protobuf.Duration"),
+    ("duration", DURATION),
+    ("timestamp", TIMESTAMP),
     ("quantity", "kubernetes.Quantity"),
     ("semver", "kubernetes.Semver"),
     ("ip", "net.IP"),
     ("cidr", "net.CIDR"),
     ("url", "kubernetes.URL"),
+    ("authorizer", "kubernetes.authorization.Authorizer"),
+    ("path-check", "kubernetes.authorization.PathCheck"),
+    ("group-check", "kubernetes.authorization.GroupCheck"),
+    ("resource-check", "kubernetes.authorization.ResourceCheck"),
+    ("decision", "kubernetes.authorization.Decision"),
 ];
+
+/// Names of the types of time, as values of an expression too.
+pub(crate) const DURATION: &str = "google.protobuf.Duration";
+pub(crate) const TIMESTAMP: &str = "google.protobuf.Timestamp";
+
+/// The message without fields; the only one that is no other value.
+pub(crate) const EMPTY: &str = "google.protobuf.Empty";
+
+/// Types that null is not a value of.
+const PRIMITIVE: [&str; 6] = ["bool", "int", "uint", "double", "string", "bytes"];
 
 /// The remaining plain type; its values come from functions only.
 pub(crate) const FORMAT: &str = "kubernetes.NamedFormat";
@@ -53,10 +73,11 @@ impl fmt::Display for Type {
             Self::Dyn | Self::Variable(_) => f.write_str("dyn"),
             Self::Any => f.write_str("any"),
             Self::Plain(name) => f.write_str(name),
+            Self::Wrapper(name) => write!(f, "wrapper({name})"),
             Self::List(element) => write!(f, "list({element})"),
             Self::Map(key, value) => write!(f, "map({key}, {value})"),
             Self::Optional(inner) => write!(f, "optional_type({inner})"),
-            Self::Meta => f.write_str("type"),
+            Self::Meta(of) => write!(f, "type({of})"),
             Self::Device => f.write_str("kubernetes.DRADevice"),
         }
     }
@@ -75,6 +96,46 @@ impl Type {
         Self::Optional(Box::new(inner))
     }
 
+    pub(crate) fn meta(of: Self) -> Self {
+        Self::Meta(Box::new(of))
+    }
+
+    /// The type of a field of the device.
+    pub(crate) fn device_field(field: &str) -> Option<Self> {
+        let by_domain = |of| Self::map(STRING, Self::map(STRING, of));
+        Some(match field {
+            "driver" => STRING,
+            "allowMultipleAllocations" => BOOL,
+            "attributes" => by_domain(Self::Any),
+            "capacity" => by_domain(Self::Plain("kubernetes.Quantity")),
+            _ => return None,
+        })
+    }
+
+    /// The type of values that a name of types in an expression stands for.
+    pub(crate) fn named(name: &'static str) -> Self {
+        match name {
+            "list" => Self::list(Self::Dyn),
+            "map" => Self::map(Self::Dyn, Self::Dyn),
+            "type" => Self::meta(Self::Dyn),
+            "optional_type" => Self::optional(Self::Dyn),
+            "null_type" => Self::Plain("null"),
+            name => Self::Plain(name),
+        }
+    }
+
+    /// A type of a signature with its variables replaced.
+    pub(crate) fn instance(&self, variables: &[Self]) -> Self {
+        match self {
+            Self::Variable(number) => variables.get(*number).cloned().unwrap_or(Self::Dyn),
+            Self::List(inner) => Self::list(inner.instance(variables)),
+            Self::Optional(inner) => Self::optional(inner.instance(variables)),
+            Self::Meta(inner) => Self::meta(inner.instance(variables)),
+            Self::Map(key, value) => Self::map(key.instance(variables), value.instance(variables)),
+            other => other.clone(),
+        }
+    }
+
     pub(crate) fn is_dyn(&self) -> bool {
         matches!(self, Self::Dyn | Self::Any)
     }
@@ -86,7 +147,8 @@ impl Type {
             (_, Self::Dyn | Self::Any | Self::Variable(_)) => false,
             (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.is_no_more_specific(b),
             (Self::Map(a, b), Self::Map(c, d)) => a.is_no_more_specific(c) && b.is_no_more_specific(d),
-            _ => self == other,
+            (Self::Meta(_), Self::Meta(_)) => true,
+            _ => self.is_equivalent(other),
         }
     }
 
@@ -95,13 +157,23 @@ impl Type {
         if self.is_no_more_specific(&other) { self } else { other }
     }
 
-    /// Equality of literals' elements: types still to be found are equal to all.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    /// Whether two types are the same but for null.
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Variable(_), _) | (_, Self::Variable(_)) => true,
-            (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.is_same(b),
-            (Self::Map(a, b), Self::Map(c, d)) => a.is_same(c) && b.is_same(d),
+            (Self::Plain(a) | Self::Wrapper(a), Self::Plain(b) | Self::Wrapper(b)) => a == b,
+            (Self::List(a), Self::List(b))
+            | (Self::Optional(a), Self::Optional(b))
+            | (Self::Meta(a), Self::Meta(b)) => a.is_equivalent(b),
+            (Self::Map(a, b), Self::Map(c, d)) => a.is_equivalent(c) && b.is_equivalent(d),
             _ => self == other,
+        }
+    }
+
+    /// Whether null is a value of the type.
+    fn is_nullable(&self) -> bool {
+        match self {
+            Self::Plain(name) => !PRIMITIVE.contains(name),
+            other => matches!(other, Self::Wrapper(_) | Self::Optional(_) | Self::Device),
         }
     }
 }
@@ -126,7 +198,39 @@ impl Bindings {
             Type::List(element) => Type::list(self.resolve(element)),
             Type::Map(key, value) => Type::map(self.resolve(key), self.resolve(value)),
             Type::Optional(inner) => Type::optional(self.resolve(inner)),
+            Type::Meta(inner) => Type::meta(self.resolve(inner)),
             other => other.clone(),
+        }
+    }
+
+    /// Whether a type, with everything known filled in, has at most [`TYPE_NODES`]. It looks at no more of them.
+    pub(crate) fn is_small(&self, of: &Type) -> bool {
+        let mut rest = vec![of];
+        let mut nodes = 0;
+        while let Some(of) = rest.pop() {
+            nodes += 1;
+            if nodes > TYPE_NODES {
+                return false;
+            }
+            match of {
+                Type::Variable(number) => rest.extend(self.known.get(number)),
+                Type::List(inner) | Type::Optional(inner) | Type::Meta(inner) => rest.push(inner),
+                Type::Map(key, value) => rest.extend([&**key, &**value]),
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// The type at the end: what has not been found by then may be anything.
+    pub(crate) fn settle(&self, of: &Type) -> Type {
+        match self.resolve(of) {
+            Type::Variable(_) => Type::Dyn,
+            Type::List(element) => Type::list(self.settle(&element)),
+            Type::Map(key, value) => Type::map(self.settle(&key), self.settle(&value)),
+            Type::Optional(inner) => Type::optional(self.settle(&inner)),
+            Type::Meta(inner) => Type::meta(self.settle(&inner)),
+            other => other,
         }
     }
 
@@ -152,12 +256,11 @@ impl Bindings {
         match (from, to) {
             (Type::Variable(number), _) => self.substitute(to, *number).0,
             (from, to) if from.is_dyn() || to.is_dyn() => true,
-            (Type::Plain("null"), to) | (to, Type::Plain("null")) => {
-                matches!(to, Type::Plain("null" | "google.protobuf.Duration") | Type::Optional(_) | Type::Device)
-            }
+            (Type::Plain("null"), to) | (to, Type::Plain("null")) => to.is_nullable(),
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.assign(a, b),
             (Type::Map(a, b), Type::Map(c, d)) => self.assign(a, c) && self.assign(b, d),
-            _ => from == to,
+            (Type::Meta(_), Type::Meta(_)) => true,
+            _ => from.is_equivalent(to),
         }
     }
 
@@ -191,7 +294,7 @@ impl Bindings {
             Type::Variable(other) => {
                 *other == number || self.known.get(other).is_some_and(|known| self.refers(known, number))
             }
-            Type::List(inner) | Type::Optional(inner) => self.refers(inner, number),
+            Type::List(inner) | Type::Optional(inner) | Type::Meta(inner) => self.refers(inner, number),
             Type::Map(key, value) => self.refers(key, number) || self.refers(value, number),
             _ => false,
         }

@@ -1,12 +1,15 @@
-//! Values, their equality and order, and the names of their types.
+//! Values, their equality and order, and the names of their types. Maps are in `map`.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use crate::kubernetes::{Semver, Url};
+use crate::map::Map;
 use crate::quantity::Quantity;
 use crate::steps::{BYTES_OF_A_STEP, Steps, fits};
+use crate::time::Timestamp;
+use crate::types::{DURATION, EMPTY, TIMESTAMP};
 
 /// A value of the expression language.
 #[derive(Debug, Clone)]
@@ -20,12 +23,15 @@ pub(crate) enum Value {
     Bytes(Rc<[u8]>),
     /// A duration, in nanoseconds.
     Duration(i64),
+    Timestamp(Timestamp),
     List(Rc<Vec<Value>>),
     Map(Rc<Map>),
     Optional(Option<Rc<Value>>),
     /// A type, by name.
     Type(&'static str),
     Quantity(Quantity),
+    /// A quantity that was computed. Kubernetes gives it another form, so that nothing is equal to it, while it is to others.
+    Computed(Quantity),
     Semver(Rc<Semver>),
     Ip(IpAddr),
     /// An address and the length of its prefix in bits.
@@ -33,75 +39,10 @@ pub(crate) enum Value {
     Url(Rc<Url>),
     /// A named format of text.
     Format(&'static str),
-}
-
-/// Entries of a map that a lookup compares in one step.
-const ENTRIES_OF_A_STEP: usize = 10;
-
-/// A map: its entries in the order of their making.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Map {
-    pub(crate) entries: Vec<(Value, Value)>,
-    /// Result of looking up an unknown key; such keys are still not *in* the map.
-    pub(crate) default: Option<Value>,
-    /// Whether it holds values of the device: their number, which is limited, takes no steps. Otherwise the steps, and with them the
-    /// outcome, would depend on values that an expression does not read.
-    pub(crate) is_of_device: bool,
-}
-
-impl Map {
-    /// Looks a key up.
-    ///
-    /// # Errors
-    /// As [`Value::equals`].
-    pub(crate) fn find(&self, key: &Value, steps: &Steps) -> Result<Option<&Value>, String> {
-        Ok(self.entry(key, steps)?.or(self.default.as_ref()))
-    }
-
-    /// Looks a text up.
-    ///
-    /// # Errors
-    /// As [`Value::equals`].
-    pub(crate) fn find_text(&self, key: &str, steps: &Steps) -> Result<Option<&Value>, String> {
-        if self.is_of_device {
-            return Ok(self.entry_of_device(key, steps)?.or(self.default.as_ref()));
-        }
-        self.entry_by(|known| known.is_text(key, steps), steps).map(|found| found.or(self.default.as_ref()))
-    }
-
-    /// Looks a key up among the entries.
-    ///
-    /// # Errors
-    /// As [`Value::equals`].
-    pub(crate) fn entry(&self, key: &Value, steps: &Steps) -> Result<Option<&Value>, String> {
-        if self.is_of_device {
-            // All keys are texts.
-            let Value::String(key) = key else { return Ok(None) };
-            return self.entry_of_device(key, steps);
-        }
-        self.entry_by(|known| known.equals(key, steps), steps)
-    }
-
-    fn entry_by(
-        &self,
-        is_it: impl Fn(&Value) -> Result<bool, String>,
-        steps: &Steps,
-    ) -> Result<Option<&Value>, String> {
-        // Cheap where it is small: Kubernetes counts a lookup as one step.
-        steps.take(self.entries.len() / ENTRIES_OF_A_STEP)?;
-        for (known, value) in &self.entries {
-            if is_it(known)? {
-                return Ok(Some(value));
-            }
-        }
-        Ok(None)
-    }
-
-    fn entry_of_device(&self, key: &str, steps: &Steps) -> Result<Option<&Value>, String> {
-        steps.read(key.len())?;
-        let is_it = |(known, _): &&(Value, Value)| matches!(known, Value::String(known) if **known == *key);
-        Ok(self.entries.iter().find(is_it).map(|(_, value)| value))
-    }
+    /// A message without fields.
+    Empty,
+    /// Content of an optional whose value cel-go could not unwrap: reading it fails.
+    Fault,
 }
 
 impl Value {
@@ -114,7 +55,7 @@ impl Value {
     }
 
     pub(crate) fn map(entries: Vec<(Self, Self)>) -> Self {
-        Self::Map(Rc::new(Map { entries, default: None, is_of_device: false }))
+        Self::Map(Rc::new(Map::new(entries)))
     }
 
     pub(crate) fn some(value: Self) -> Self {
@@ -136,17 +77,20 @@ impl Value {
             Self::Double(_) => "double",
             Self::String(_) => "string",
             Self::Bytes(_) => "bytes",
-            Self::Duration(_) => "google.protobuf.Duration",
+            Self::Duration(_) => DURATION,
+            Self::Timestamp(_) => TIMESTAMP,
             Self::List(_) => "list",
             Self::Map(_) => "map",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
-            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Quantity(_) | Self::Computed(_) => "kubernetes.Quantity",
             Self::Semver(_) => "kubernetes.Semver",
             Self::Ip(_) => "net.IP",
             Self::Cidr(..) => "net.CIDR",
             Self::Url(_) => "kubernetes.URL",
             Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Empty => EMPTY,
+            Self::Fault => "error",
         }
     }
 
@@ -179,16 +123,26 @@ impl Value {
         }
     }
 
-    /// Equality: numbers by value whatever their types, all else only within one type. It takes steps for long texts and for what
-    /// is inside of a value: lists that share their elements are compared as if each had its own.
+    /// Whether it is equal to another value; false where that is no question, see [`Value::equality`].
     ///
     /// # Errors
     /// There are no steps left.
     pub(crate) fn equals(&self, other: &Self, steps: &Steps) -> Result<bool, String> {
-        Ok(match (self, other) {
-            (Self::Null, Self::Null) => true,
+        Ok(self.equality(other, steps)? == Some(true))
+    }
+
+    /// Equality: numbers by value whatever their types, all else only within one type. A value of Kubernetes' own types has none
+    /// with a value of another type behind it, except null: then it is `None`. It takes steps for long texts and for what is inside
+    /// of a value: lists that share their elements are compared as if each had its own.
+    ///
+    /// # Errors
+    /// There are no steps left.
+    pub(crate) fn equality(&self, other: &Self, steps: &Steps) -> Result<Option<bool>, String> {
+        Ok(Some(match (self, other) {
+            (Self::Null, Self::Null) | (Self::Empty, Self::Empty) => true,
+            (Self::Null, _) | (_, Self::Null) => false,
             (Self::Bool(a), Self::Bool(b)) => a == b,
-            (a, Self::String(b)) => a.is_text(b, steps)?,
+            (Self::String(_), Self::String(b)) => self.is_text(b, steps)?,
             (Self::Bytes(a), Self::Bytes(b)) => {
                 a.len() == b.len() && {
                     steps.read(a.len())?;
@@ -196,8 +150,9 @@ impl Value {
                 }
             }
             (Self::Duration(a), Self::Duration(b)) => a == b,
+            (Self::Timestamp(a), Self::Timestamp(b)) => a.key() == b.key(),
             (Self::Type(a), Self::Type(b)) | (Self::Format(a), Self::Format(b)) => a == b,
-            (Self::Quantity(a), Self::Quantity(b)) => a == b,
+            (Self::Quantity(a) | Self::Computed(a), Self::Quantity(b)) => a == b,
             (Self::Semver(a), Self::Semver(b)) => a.compare(b).is_eq(),
             (Self::Ip(a), Self::Ip(b)) => a == b,
             (Self::Cidr(a, bits), Self::Cidr(b, other_bits)) => a == b && bits == other_bits,
@@ -206,21 +161,23 @@ impl Value {
                 (None, None) => true,
                 (Some(a), Some(b)) => {
                     steps.take(1)?;
-                    a.equals(b, steps)?
+                    return a.equality(b, steps);
                 }
                 _ => false,
             },
             (Self::List(a), Self::List(b)) => a.len() == b.len() && equal_lists(a, b, steps)?,
-            (Self::Map(a), Self::Map(b)) => a.entries.len() == b.entries.len() && equal_maps(a, b, steps)?,
+            (Self::Map(a), Self::Map(b)) => a.is_equal(b, steps)?,
+            (Self::Fault, _) => return Ok(None),
+            (a, _) if a.is_of_kubernetes() => return Ok(None),
             _ => compare_numbers(self, other) == Some(Ordering::Equal),
-        })
+        }))
     }
 
     /// Whether it is a text and equal to another one, as [`Value::equals`] has it.
     ///
     /// # Errors
     /// There are no steps left.
-    fn is_text(&self, text: &str, steps: &Steps) -> Result<bool, String> {
+    pub(crate) fn is_text(&self, text: &str, steps: &Steps) -> Result<bool, String> {
         let Self::String(known) = self else { return Ok(false) };
         if known.len() != text.len() {
             return Ok(false);
@@ -239,7 +196,7 @@ impl Value {
         steps: &Steps,
     ) -> Result<Option<usize>, String> {
         for (at, element) in elements.enumerate() {
-            if element.equals(self, steps)? {
+            if self.equals(element, steps)? {
                 return Ok(Some(at));
             }
         }
@@ -253,6 +210,7 @@ impl Value {
             (Self::String(a), Self::String(b)) => Some(a.cmp(b)),
             (Self::Bytes(a), Self::Bytes(b)) => Some(a.cmp(b)),
             (Self::Duration(a), Self::Duration(b)) => Some(a.cmp(b)),
+            (Self::Timestamp(a), Self::Timestamp(b)) => Some(a.key().cmp(&b.key())),
             _ => compare_numbers(self, other),
         }
     }
@@ -261,7 +219,13 @@ impl Value {
     pub(crate) fn is_of_kubernetes(&self) -> bool {
         matches!(
             self,
-            Self::Quantity(_) | Self::Semver(_) | Self::Ip(_) | Self::Cidr(..) | Self::Url(_) | Self::Format(_)
+            Self::Quantity(_)
+                | Self::Computed(_)
+                | Self::Semver(_)
+                | Self::Ip(_)
+                | Self::Cidr(..)
+                | Self::Url(_)
+                | Self::Format(_)
         )
     }
 
@@ -270,55 +234,39 @@ impl Value {
     }
 }
 
-/// Compares lists of one length.
+/// Compares lists of one length. Elements whose equality is no question count as equal.
 fn equal_lists(a: &[Value], b: &[Value], steps: &Steps) -> Result<bool, String> {
     steps.take(a.len())?;
     for (a, b) in a.iter().zip(b) {
-        if !a.equals(b, steps)? {
+        if a.equality(b, steps)? == Some(false) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Compares maps of one length.
-fn equal_maps(a: &Map, b: &Map, steps: &Steps) -> Result<bool, String> {
-    steps.take(a.entries.len())?;
-    for (key, value) in &a.entries {
-        match b.entry(key, steps)? {
-            Some(other) if value.equals(other, steps)? => {}
-            _ => return Ok(false),
-        }
-    }
-    Ok(true)
-}
-
-/// Compares numbers by value; `None` for anything else and for NaN.
+/// Compares numbers by value; `None` for anything else and for NaN. A whole number is made a double for a comparison with one.
+#[allow(clippy::cast_precision_loss, reason = "as Go does")]
 fn compare_numbers(a: &Value, b: &Value) -> Option<Ordering> {
-    let whole = |value: &Value| match value {
-        Value::Int(value) => Some(i128::from(*value)),
-        Value::Uint(value) => Some(i128::from(*value)),
-        _ => None,
-    };
     match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Uint(a), Value::Uint(b)) => Some(a.cmp(b)),
+        (Value::Int(a), Value::Uint(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+        (Value::Uint(a), Value::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
         (Value::Double(a), Value::Double(b)) => a.partial_cmp(b),
-        (Value::Double(a), b) => compare_double(*a, whole(b)?),
-        (a, Value::Double(b)) => compare_double(*b, whole(a)?).map(Ordering::reverse),
-        (a, b) => Some(whole(a)?.cmp(&whole(b)?)),
+        (Value::Double(a), b) => {
+            let (least, most, nearest) = match b {
+                Value::Int(b) => (i64::MIN as f64, i64::MAX as f64, *b as f64),
+                Value::Uint(b) => (0.0, u64::MAX as f64, *b as f64),
+                _ => return None,
+            };
+            match *a {
+                a if a < least => Some(Ordering::Less),
+                a if a > most => Some(Ordering::Greater),
+                a => a.partial_cmp(&nearest),
+            }
+        }
+        (a, Value::Double(_)) => compare_numbers(b, a).map(Ordering::reverse),
+        _ => None,
     }
-}
-
-/// Compares exactly: a whole number of 64 bits may have no equal double.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "bounded before the cast")]
-fn compare_double(double: f64, whole: i128) -> Option<Ordering> {
-    if double.is_nan() {
-        return None;
-    }
-    // Larger than every 64-bit number, and exact in both types.
-    let bound = 2_f64.powi(65);
-    if double.abs() >= bound {
-        return Some(if double > 0.0 { Ordering::Greater } else { Ordering::Less });
-    }
-    let floor = double.floor();
-    Some((floor as i128).cmp(&whole).then(if double > floor { Ordering::Greater } else { Ordering::Equal }))
 }

@@ -92,7 +92,7 @@ fn what_may_read_anything_has_no_paths() {
         "(device.driver == 'x' ? device.attributes['a'] : device.attributes['b']).c == 1",
         "optional.ofNonZeroValue(device.attributes['dom']).hasValue()",
         "optional.none().orValue(device.attributes['dom']).a == 1",
-        "device.attributes[optional.of(1).optFlatMap(x, 'dom')].a == 1",
+        "device.attributes[optional.of(1).optFlatMap(x, optional.of('dom')).value()].a == 1",
         "dyn(device) == dyn(device)",
         "device.attributes['dom'].includes(1)",
         "cel.bind(d, device.attributes['dom'], d.size() == 1)",
