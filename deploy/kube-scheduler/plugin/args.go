@@ -51,6 +51,9 @@ type Args struct {
 	// How long the sidecar may take to reach the resourceVersions that the scheduler has seen; 5ms unless given. It counts
 	// towards the time for the call. 0s requires no versions.
 	ConsistencyTimeout *metav1.Duration `json:"consistencyTimeout,omitempty"`
+	// The time for external parties to agree on nodes for a pod, and to allocate on one of them; 30s unless given, 10m at most.
+	NegotiationTimeout metav1.Duration `json:"negotiationTimeout,omitempty"`
+	AllocationTimeout  metav1.Duration `json:"allocationTimeout,omitempty"`
 	// Predicates of the policy that are left to the scheduler; none unless given. The policy must have all of them: the sidecar
 	// refuses requests with any other name.
 	Skip []string `json:"skip,omitempty"`
@@ -110,6 +113,11 @@ func (a *Args) setDefaults() {
 	if a.ConsistencyTimeout == nil {
 		a.ConsistencyTimeout = &metav1.Duration{Duration: defaultConsistencyTimeout}
 	}
+	for _, timeout := range []*metav1.Duration{&a.NegotiationTimeout, &a.AllocationTimeout} {
+		if timeout.Duration == 0 {
+			timeout.Duration = defaultNegotiationTimeout
+		}
+	}
 	if a.Preemption.MinCandidateNodesPercentage == nil {
 		a.Preemption.MinCandidateNodesPercentage = new(int32(defaultMinCandidateNodesPercentage))
 	}
@@ -137,6 +145,13 @@ func (a *Args) validate() error {
 	}
 	if wait := a.ConsistencyTimeout.Duration; wait < 0 || wait > a.CallTimeout.Duration {
 		refuse("consistencyTimeout", "%s is not between 0s and callTimeout, %s", wait, a.CallTimeout.Duration)
+	}
+	for field, timeout := range map[string]time.Duration{
+		"negotiationTimeout": a.NegotiationTimeout.Duration, "allocationTimeout": a.AllocationTimeout.Duration,
+	} {
+		if timeout < minNegotiationTimeout || timeout > maxNegotiationTimeout {
+			refuse(field, "%s is not between %s and %s", timeout, minNegotiationTimeout, maxNegotiationTimeout)
+		}
 	}
 	for at, name := range a.Skip {
 		if name == "" || slices.Contains(a.Skip[:at], name) {

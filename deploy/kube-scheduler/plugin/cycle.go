@@ -29,6 +29,12 @@ type cycle struct {
 	inTree *inTreeCycle
 	// Whether that is because the sidecar gave no answer, so that the pod is judged later.
 	unanswered bool
+	// What is under way with external parties of the pod; nil where none decides, or nothing is under way.
+	standing *standing
+	// Whether PreFilter has rejected the pod because parties are asked.
+	waits bool
+	// Whether the answer is of a policy that is not known yet, so that nobody knows whether any decides.
+	unsure bool
 }
 
 // cycleState is a cycle, and what has hypothetically changed since.
@@ -94,7 +100,12 @@ func (p *Plugin) filterInTree(ctx context.Context, cycle *inTreeCycle, state fwk
 	return p.inTree.filter(ctx, cycle, state, pod, node)
 }
 
-func (c *cycle) lookUp(node string) *fwk.Status { return verdict(c.set, node) }
+func (c *cycle) lookUp(node string) *fwk.Status {
+	if status := verdict(c.set, node); !status.IsSuccess() {
+		return status
+	}
+	return c.suits(node)
+}
 
 func verdict(set nodesift.Set, node string) *fwk.Status {
 	if set.Fits(node) {
@@ -133,7 +144,19 @@ func (s *cycleState) whatIf(ctx context.Context, node string) *fwk.Status {
 	if err != nil {
 		return fwk.AsStatus(fmt.Errorf("nodesift has no answer with %d pods added or removed: %w", len(s.changes), err))
 	}
-	return verdict(set, node)
+	if status := verdict(set, node); !status.IsSuccess() {
+		return status
+	}
+	// Nobody can agree on a node that is full. Once room is made, they are asked.
+	if s.standing != nil && s.standing.phase == asking && s.removes() {
+		return nil
+	}
+	return s.suits(node)
+}
+
+// removes tells whether pods are hypothetically removed.
+func (s *cycleState) removes() bool {
+	return slices.ContainsFunc(s.changes, func(change change) bool { return !change.added })
 }
 
 func (s *cycleState) askWhatIf(ctx context.Context, node string, whole bool) (nodesift.Set, error) {

@@ -7,6 +7,11 @@
 //	prefilter.go     one call for the cluster: PreFilter
 //	cycle.go         what a cycle knows, and hypothetical changes of it: Filter, AddPod, RemovePod
 //	reserve.go       placements: Reserve, Unreserve
+//	negotiate.go     pods about which external parties decide: Permit, PreBind, PostBind, and what PreFilter and Filter do
+//	parties.go       which parties decide about a pod
+//	candidates.go    nodes about which they are asked
+//	negotiations.go  what is under way with them, from the first question to an agreement
+//	allocation.go    from a chosen node to an allocation, and its confirmation
 //	ledger.go        placements that the API server has not shown yet
 //	unavailable.go   who decides while the sidecar does not answer
 //	outage.go        pods placed meanwhile, which are judged afterwards

@@ -23,6 +23,8 @@ type rejections struct {
 type rejection struct {
 	predicates []string
 	inTree     *inTreeCycle
+	// Whether the pod waits for external parties, so that it is woken by what they say.
+	parties bool
 }
 
 func (r *rejections) put(uid types.UID, by rejection) {
@@ -34,8 +36,8 @@ func (r *rejections) put(uid types.UID, by rejection) {
 	r.of[uid] = by
 }
 
-func (r *rejections) note(uid types.UID, failures []nodesift.Failure) {
-	if len(failures) == 0 {
+func (r *rejections) note(uid types.UID, failures []nodesift.Failure, parties bool) {
+	if len(failures) == 0 && !parties {
 		r.drop(uid)
 		return
 	}
@@ -45,7 +47,7 @@ func (r *rejections) note(uid types.UID, failures []nodesift.Failure) {
 			predicates = append(predicates, failure.Predicate)
 		}
 	}
-	r.put(uid, rejection{predicates: predicates})
+	r.put(uid, rejection{predicates: predicates, parties: parties})
 }
 
 // noteInTree remembers a cycle in which kube-scheduler's own filters decide, and which go on to reject nodes.
@@ -75,7 +77,16 @@ func (r *rejections) by(uid types.UID, predicate string, inTree *inTree) bool {
 	if predicate != "" {
 		return slices.Contains(rejection.predicates, predicate)
 	}
-	return !known || slices.ContainsFunc(rejection.predicates, func(name string) bool { return inTree.named(name) == nil })
+	return !known || slices.ContainsFunc(rejection.predicates, func(name string) bool {
+		return inTree.named(name) == nil && !(rejection.parties && name == partiesPredicate)
+	})
+}
+
+// byParties tells whether external parties keep a pod from nodes.
+func (r *rejections) byParties(uid types.UID) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.of[uid].parties
 }
 
 // EventsToRegister are the events of kube-scheduler's filters, each with the hint of its filter, which is asked where that
@@ -84,6 +95,7 @@ func (p *Plugin) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHi
 	events := []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.Delete | fwk.Update}, QueueingHintFn: p.hint("", nil)},
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Add | fwk.Delete | fwk.Update}, QueueingHintFn: p.hint("", nil)},
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel}, QueueingHintFn: p.hintParties},
 	}
 	if p.inTree == nil {
 		return events, nil
@@ -103,6 +115,15 @@ func (p *Plugin) EventsToRegister(ctx context.Context) ([]fwk.ClusterEventWithHi
 		}
 	}
 	return events, nil
+}
+
+// hintParties brings a pod back that parties have refused all nodes of, where there is another. While they are asked, what they say does.
+func (p *Plugin) hintParties(_ klog.Logger, pod *v1.Pod, _, node any) (fwk.QueueingHint, error) {
+	p.observed.see(node)
+	if p.rejections.byParties(pod.UID) && !p.negotiations.isAsking(pod.UID) {
+		return fwk.Queue, nil
+	}
+	return fwk.QueueSkip, nil
 }
 
 // hint asks a filter's own hint where that filter has rejected the pod.

@@ -55,6 +55,9 @@ type fakeSidecar struct {
 	hanging   atomic.Int64
 	reprieve  func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
 	reprieves int
+	// Its other half, and the explanations that it was asked for.
+	parties  *fakeParties
+	explains atomic.Int64
 	// Calls that have begun, answered or not.
 	begun  atomic.Int64
 	paused atomic.Bool
@@ -71,7 +74,7 @@ func startFake(t testing.TB, nodes ...string) *fakeSidecar {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	f := &fakeSidecar{socket: filepath.Join(folder, "n.sock"), nodes: nodes, rejects: map[string]*nodesiftv1.Failure{},
 		refuses: map[string]string{}, fails: map[string]codes.Code{},
-		told: map[string]int{}, predicates: []string{"NodeName"}}
+		told: map[string]int{}, predicates: []string{"NodeName"}, parties: &fakeParties{}}
 	f.start(t)
 	t.Cleanup(func() { f.server.Stop() })
 	return f
@@ -90,6 +93,8 @@ func (f *fakeSidecar) start(t testing.TB) {
 	f.mutex.Unlock()
 	f.server = grpc.NewServer()
 	nodesiftv1.RegisterNodesiftServer(f.server, f)
+	f.parties.restart()
+	nodesiftv1.RegisterNegotiationServer(f.server, f.parties)
 	server := f.server
 	go func() { _ = server.Serve(listener) }()
 }
@@ -276,7 +281,8 @@ func (f *fakeSidecar) NodeIndex(_ *nodesiftv1.NodeIndexRequest, stream nodesiftv
 	return nil
 }
 
-func (f *fakeSidecar) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nodesiftv1.ExplainResponse, error) {
+func (f *fakeSidecar) Explain(_ context.Context, request *nodesiftv1.ExplainRequest) (*nodesiftv1.ExplainResponse, error) {
+	f.explains.Add(1)
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if f.unexplained {
@@ -286,6 +292,7 @@ func (f *fakeSidecar) Explain(context.Context, *nodesiftv1.ExplainRequest) (*nod
 	for _, name := range f.predicates {
 		explanation.Predicates = append(explanation.Predicates, &nodesiftv1.PredicateAnswer{Predicate: name})
 	}
+	explanation.Parties = f.parties.stances(request.GetPods()[0])
 	return &nodesiftv1.ExplainResponse{Version: &nodesiftv1.Version{PolicyGeneration: 1}, Pods: []*nodesiftv1.PodExplanation{explanation}}, nil
 }
 

@@ -74,6 +74,38 @@ const (
 	// Bytes of the reasons in an event: the API takes 1,024 with all that is around them.
 	maxWhy = 512
 
+	// Times for external parties to agree, and to allocate: the sidecar's own default, and the most and the least that it takes.
+	defaultNegotiationTimeout = 30 * time.Second
+	maxNegotiationTimeout     = 10 * time.Minute
+	minNegotiationTimeout     = 10 * time.Millisecond
+	// Time for a cycle to learn which parties decide about its pod, once for pods with the same labels. An explanation of one node takes some
+	// milliseconds; a cycle that gives up comes to nothing, and the next begins anew.
+	partiesTimeout = 200 * time.Millisecond
+	// How much longer than its time a call to negotiate may take: the sidecar ends it before, unless it hangs.
+	streamSlack = 5 * time.Second
+	// How long an agreement waits for a cycle that takes it. The sidecar has it for 30 s.
+	agreementLifetime = 25 * time.Second
+	// Pause after which parties are asked again that have refused, or have not allocated. Each time in a row doubles it, up to the longest
+	// time for which the sidecar keeps a refusal.
+	negotiationPause    = time.Second
+	maxNegotiationPause = 30 * time.Second
+	// Time to give a negotiation up, which no cycle waits for.
+	releaseTimeout = 2 * time.Second
+	// Pause between two looks whether a pod that waits in Permit is known to do so, which takes the framework some microseconds.
+	waitingPause = time.Millisecond
+	// Pods for which parties are asked or allocate at a time, a stream each: as many as the sidecar has places for.
+	maxNegotiations = 2000
+	// One namespace may have the places of this fraction, so that the pods of one tenant, whose parties may never answer, leave as many
+	// to all others.
+	namespaceShare = 2
+	// Pods with those that wait for another try, half a kilobyte each.
+	maxRefused = 20_000
+	// Nodes that parties are asked about in all, and that are selected of those they have agreed on: the most that the sidecar takes.
+	maxOrder    = 16_384
+	maxSelected = 256
+	// Sets of labels for which it is remembered which parties decide, some hundred bytes each.
+	maxLabelled = 4096
+
 	// kube-scheduler's own defaults, of DefaultPreemptionArgs.
 	defaultMinCandidateNodesPercentage = 10
 	defaultMinCandidateNodesAbsolute   = 100

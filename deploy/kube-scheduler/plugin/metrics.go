@@ -21,6 +21,11 @@ const (
 	resultSlow        = "slow"
 	resultOther       = "other"
 
+	resultAgreed    = "agreed"
+	resultRefused   = "refused"
+	resultAllocated = "allocated"
+	resultElsewhere = "elsewhere"
+
 	verdictFits   = "fits"
 	verdictMisfit = "misfit"
 )
@@ -51,6 +56,14 @@ var (
 		Subsystem: "scheduler_nodesift", Name: "what_if_calls_total", StabilityLevel: metrics.ALPHA,
 		Help: "Calls about one node with pods hypothetically added or removed.",
 	})
+	negotiationEnds = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "negotiations_total", StabilityLevel: metrics.ALPHA,
+		Help: "Negotiations with external parties about nodes for a pod, by their ends.",
+	}, []string{"result"})
+	allocationEnds = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "allocations_total", StabilityLevel: metrics.ALPHA,
+		Help: "Allocations of external parties for pods with a reserved node, by their ends.",
+	}, []string{"result"})
 	dryRunCalls = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: "scheduler_nodesift", Name: "dry_run_calls_total", StabilityLevel: metrics.ALPHA,
 		Help: "Calls about the victims of preemption on many nodes.",
@@ -59,7 +72,8 @@ var (
 
 // registerMetrics registers them in the registry of the scheduler.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(calls, callSeconds, fallbacks, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls)
+	legacyregistry.MustRegister(calls, callSeconds, fallbacks, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls,
+		negotiationEnds, allocationEnds)
 })
 
 func resultOf(err error) string {

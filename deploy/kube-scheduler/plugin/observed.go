@@ -71,6 +71,7 @@ func observe(ctx context.Context, p *Plugin) (*observed, error) {
 		if gone || pod.Spec.NodeName != "" {
 			p.sidecar.ledger.shown(pod.UID)
 			p.rejections.drop(pod.UID)
+			p.overWith(pod, gone)
 		}
 	}
 	pods := factory.Core().V1().Pods().Informer()

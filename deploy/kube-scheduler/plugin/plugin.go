@@ -25,6 +25,9 @@ var (
 	_ fwk.ReservePlugin       = &Plugin{}
 	_ fwk.SignPlugin          = &Plugin{}
 	_ fwk.EnqueueExtensions   = &Plugin{}
+	_ fwk.PermitPlugin        = &Plugin{}
+	_ fwk.PreBindPlugin       = &Plugin{}
+	_ fwk.PostBindPlugin      = &Plugin{}
 )
 
 // Plugin is one profile's plugin.
@@ -40,6 +43,9 @@ type Plugin struct {
 	policy      policy
 	inTree      *inTree
 	preemption  *preemptionPlugin
+	// Who decides about pods outside of the cluster, and what is under way with them.
+	parties      parties
+	negotiations *negotiations
 	// What the profile has enabled beside this plugin.
 	profile func() profile
 }
@@ -64,6 +70,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	if p.sidecar, err = sharedSidecar(ctx, args.Address); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
+	p.negotiations = newNegotiations(ctx, p)
 	if p.observed, err = observe(ctx, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
@@ -80,6 +87,8 @@ type profile struct {
 	preFilter, filter []string
 	// Whether DefaultPreemption runs beside this plugin.
 	defaultPreemption bool
+	// Whether this plugin runs at all points that a pod with external parties passes.
+	negotiates bool
 }
 
 func profileOf(handle fwk.Handle) profile {
@@ -100,5 +109,7 @@ func profileOf(handle fwk.Handle) profile {
 		preFilter:         enabled(plugins.PreFilter),
 		filter:            enabled(plugins.Filter),
 		defaultPreemption: slices.Contains(enabled(plugins.PostFilter), names.DefaultPreemption),
+		negotiates: slices.Contains(enabled(plugins.Reserve), Name) && slices.Contains(enabled(plugins.Permit), Name) &&
+			slices.Contains(enabled(plugins.PreBind), Name),
 	}
 }

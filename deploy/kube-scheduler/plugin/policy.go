@@ -25,6 +25,11 @@ type policy struct {
 
 type policyVersion struct{ epoch, generation uint64 }
 
+// versionOf is the policy of an answer.
+func versionOf(set nodesift.Set) policyVersion {
+	return policyVersion{set.Epoch(), set.Version().PolicyGeneration}
+}
+
 // begin learns the policy before the first cycle, which can be long after the plugin is made: the scheduler has to lead. So one that
 // begins to lead while its sidecar does not answer knows who decides.
 func (p *policy) begin(ctx context.Context, client *nodesift.Client, schedulerName string) {
@@ -48,7 +53,7 @@ func (p *policy) begin(ctx context.Context, client *nodesift.Client, schedulerNa
 
 // follow learns the policy of an answer, where it is another one.
 func (p *policy) follow(client *nodesift.Client, set nodesift.Set, schedulerName string) {
-	version := policyVersion{set.Epoch(), set.Version().PolicyGeneration}
+	version := versionOf(set)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if version == p.known || version == p.asked {
@@ -96,6 +101,19 @@ func explain(ctx context.Context, client *nodesift.Client, schedulerName string)
 		return nodesift.Policy{}, err
 	}
 	return client.Policy(ctx, string(pod))
+}
+
+// has tells whether the sidecar evaluates a predicate, as far as is known, and by which policy.
+func (p *policy) has(predicate string) (bool, policyVersion) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return slices.Contains(p.predicates, predicate), p.known
+}
+
+// lacks tells whether a policy is known not to have a predicate.
+func (p *policy) lacks(of policyVersion, predicate string) bool {
+	has, known := p.has(predicate)
+	return known == of && !has
 }
 
 // evaluates tells which predicates the sidecar evaluates, and whether that is known.

@@ -43,6 +43,10 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	if p.preemption == nil || p.profile().defaultPreemption {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
+	if s, err := stateOf(state); err == nil && s.waits {
+		// Where it has preempted already, that stays: an empty nomination would have its victims die for others.
+		return nil, fwk.NewStatus(fwk.Unschedulable, s.standing.waiting())
+	}
 	own := *p.preemption.DefaultPreemption
 	run := &dryRun{DefaultPreemption: &own, plugin: p, statuses: statuses}
 	own.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, p.handle, run, own.Executor)

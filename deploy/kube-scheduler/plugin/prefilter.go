@@ -28,6 +28,13 @@ var (
 // PreFilter asks the sidecar about all nodes.
 func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	cycle := &cycle{plugin: p, pod: pod}
+	// What is learned meanwhile makes no difference to this cycle.
+	mayNegotiate := p.mayNegotiate()
+	hasParties, known := p.policy.has(partiesPredicate)
+	negotiates := mayNegotiate && hasParties
+	if negotiates {
+		cycle.standing = p.negotiations.standing(pod.UID)
+	}
 	err := cycle.ask(ctx)
 	decides, why := p.onUnavailable()
 	if err == nil && decides == InTree && cycle.lacks(nodes) {
@@ -45,8 +52,9 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	}
 	p.sidecar.judgePlaced(klog.FromContext(ctx))
 	state.Write(Name, &cycleState{cycle: cycle})
-	failures := cycle.set.Failures()
-	p.rejections.note(pod.UID, failures)
+	cycle.unsure = mayNegotiate && known != versionOf(cycle.set)
+	failures, named := cycle.set.Failures(), false
+	p.rejections.note(pod.UID, failures, false)
 	switch cycle.set.Cycle() {
 	case nodesift.CycleRejected:
 		return nil, rejectionBy(failures, cycle.set.Message())
@@ -56,6 +64,14 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 			return nil, fwk.AsStatus(errors.New(cycle.set.Message()))
 		}
 	case nodesift.CycleNamedNodes:
+		named = true
+	}
+	if negotiates {
+		if status := cycle.negotiate(ctx, nodes); !status.IsSuccess() {
+			return nil, status
+		}
+	}
+	if named {
 		// Where NodeAffinity's own PreFilter runs, it selects the same nodes, under its own name.
 		if !slices.Contains(p.profile().preFilter, names.NodeAffinity) {
 			return &fwk.PreFilterResult{NodeNames: sets.New(cycle.set.NamedNodes()...)}, nil
@@ -225,11 +241,20 @@ func allRefused(assumed []nodesift.AssumeOutcome, forgotten []nodesift.ForgetOut
 		!slices.ContainsFunc(forgotten, func(outcome nodesift.ForgetOutcome) bool { return outcome.Err == nil })
 }
 
+// skip are the predicates that are not evaluated. Where parties have agreed on nodes, that is their word, for as long as it stands; answers
+// of theirs may not stand as long.
+func (c *cycle) skip() []string {
+	if c.standing.holds() {
+		return append(slices.Clip(c.plugin.args.Skip), partiesPredicate)
+	}
+	return c.plugin.args.Skip
+}
+
 // situation are the options of all requests of a cycle.
 func (c *cycle) situation() []nodesift.SituationOption {
 	var options []nodesift.SituationOption
-	if len(c.plugin.args.Skip) > 0 {
-		options = append(options, nodesift.Skip(c.plugin.args.Skip...))
+	if skip := c.skip(); len(skip) > 0 {
+		options = append(options, nodesift.Skip(skip...))
 	}
 	if len(c.nominated) > 0 {
 		options = append(options, nodesift.Nominated(c.nominated.placed()...))

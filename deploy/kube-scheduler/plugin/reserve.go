@@ -11,8 +11,11 @@ import (
 
 // Reserve notes that the pod counts on the node, and sends that without waiting. The next request on the stream sees it; where it
 // was lost or refused, that request says it again, and no pod is bound on an answer that lacks it.
+//
+// Where external parties have agreed on nodes, they allocate from now on, and Permit waits for them.
 func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	known := false
+	negotiated := p.negotiated(state)
 	if s, err := stateOf(state); err == nil {
 		// The pod as it was asked about: the other one has the node in its spec already.
 		pod, known = s.pod, s.known && s.inTree == nil
@@ -25,12 +28,20 @@ func (p *Plugin) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	p.nominations.drop(pod.UID)
 	p.sidecar.ledger.reserve(pod, node, known)
 	p.send(ctx)
-	return nil
+	if negotiated == nil {
+		// Where it is placed without its parties, they are not asked any more.
+		p.negotiations.gone(pod.UID)
+		return nil
+	}
+	// Where it is rejected from here on, that is by them.
+	p.rejections.note(pod.UID, nil, true)
+	return p.negotiations.reserve(pod.UID, node, negotiated.set.Epoch())
 }
 
 // Unreserve notes that the pod does not count on the node any more.
 func (p *Plugin) Unreserve(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.sidecar.outage.drop(pod.UID)
+	p.negotiations.unreserve(pod.UID)
 	if p.sidecar.ledger.unreserve(pod.UID) {
 		p.send(ctx)
 	}

@@ -2,39 +2,54 @@ package nodesift
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
-
-	"google.golang.org/grpc"
 
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
-// NegotiateOption is an option of [Client.Negotiate].
-type NegotiateOption func(*nodesiftv1.NegotiateRequest)
+// NegotiateOption is an option of [Client.Negotiate] and of [Client.Negotiation]. Each [ConsistencyOption] is one, too.
+type NegotiateOption interface {
+	negotiate(*nodesiftv1.NegotiateRequest)
+}
+
+type negotiateFunc func(*nodesiftv1.NegotiateRequest)
+
+func (f negotiateFunc) negotiate(request *nodesiftv1.NegotiateRequest) { f(request) }
 
 // Order is the nodes to try, the preferred ones first; without it, all nodes by row.
 func Order(nodes ...string) NegotiateOption {
-	return func(request *nodesiftv1.NegotiateRequest) { request.Order = nodes }
+	return negotiateFunc(func(request *nodesiftv1.NegotiateRequest) { request.Order = nodes })
 }
 
 // Candidates is the most nodes of a round, 1 to 256; 128 unless given.
 func Candidates(count int) NegotiateOption {
-	return func(request *nodesiftv1.NegotiateRequest) { request.Candidates = uint32(max(count, 0)) }
+	return negotiateFunc(func(request *nodesiftv1.NegotiateRequest) { request.Candidates = uint32(max(count, 0)) })
 }
 
 // Within is the time for all rounds, 30 s unless given, and for one of them, 2 s unless given. 0: as without it.
 func Within(all, round time.Duration) NegotiateOption {
-	return func(request *nodesiftv1.NegotiateRequest) {
+	return negotiateFunc(func(request *nodesiftv1.NegotiateRequest) {
 		request.DeadlineMs, request.RoundMs = milliseconds(all), milliseconds(round)
-	}
+	})
 }
 
-// Supersedes is the negotiation of the same pod that this one takes the place of.
+// Supersedes is the negotiation of the same pod that this one takes the place of; see [Negotiating].
 func Supersedes(id uint64) NegotiateOption {
-	return func(request *nodesiftv1.NegotiateRequest) { request.Supersedes = id }
+	return negotiateFunc(func(request *nodesiftv1.NegotiateRequest) { request.Supersedes = id })
+}
+
+// SelectOption is an option of [Client.Selection].
+type SelectOption func(*nodesiftv1.SelectRequest)
+
+// Optimistic selects nodes before all parties have been heard. Only for a pod with exactly one claim to allocate.
+func Optimistic() SelectOption {
+	return func(request *nodesiftv1.SelectRequest) { request.Optimistic = true }
+}
+
+// AllocatedWithin is the time for all allocations, 10 minutes at most; 30 s unless given.
+func AllocatedWithin(all time.Duration) SelectOption {
+	return func(request *nodesiftv1.SelectRequest) { request.DeadlineMs = milliseconds(all) }
 }
 
 // Agreement is what parties have agreed on.
@@ -94,64 +109,48 @@ func (e *NotAllocatedError) Is(target error) bool { return target == ErrNotAlloc
 
 // Negotiate looks for nodes that predicates allow and that suit all parties of the pod, until they agree, or it ends with a
 // [NoAgreementError]. A context that ends before gives the negotiation up. Without a deadline, the time is that of [Within].
+// [Client.Negotiation] tells what happens meanwhile.
 func (c *Client) Negotiate(ctx context.Context, pod Pod, options ...NegotiateOption) (Agreement, error) {
-	encoded, err := pod.encode()
-	if err != nil {
-		return Agreement{}, err
-	}
-	request := &nodesiftv1.NegotiateRequest{Pod: encoded}
-	for _, option := range options {
-		option(request)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events, err := c.negotiation.Negotiate(ctx, request)
-	if err != nil {
-		return Agreement{}, failure(err)
-	}
 	var agreement Agreement
-	for {
-		event, err := next(events)
+	isAgreed := false
+	for event, err := range c.Negotiation(ctx, pod, options...) {
 		if err != nil {
 			return Agreement{}, err
 		}
-		agreement.ID, agreement.Version = event.GetId(), versionOf(event.GetVersion())
-		if viable := event.GetViable(); viable != nil {
-			agreement.Nodes = viable.GetNodes()
+		isAgreed = event.Agreed
+		agreement.ID, agreement.Version = event.ID, event.Version
+		if event.Viable != nil {
+			agreement.Nodes = event.Viable
 		}
-		if ended := event.GetEnded(); ended != nil {
-			if ended.GetEnd() == nodesiftv1.End_END_VIABLE {
-				return agreement, nil
-			}
-			return Agreement{}, noAgreement(event.GetId(), ended)
+		if err := event.Err(); err != nil {
+			return Agreement{}, err
 		}
 	}
+	if !isAgreed {
+		return Agreement{}, fmt.Errorf("nodesift: the negotiation ended before an agreement, by a selection: %w", ErrUnavailable)
+	}
+	return agreement, nil
 }
 
 // Select assumes the pod on the first of the nodes that predicates still allow, has all parties allocate, and returns the node to
 // bind the pod to once they have. All nodes are of the agreement, the preferred one first. Where it fails with a
 // [NotAllocatedError] or a [NoAgreementError], the pod is assumed no more; after any other error, release the negotiation.
+// [Client.Selection] takes options.
 func (c *Client) Select(ctx context.Context, id uint64, nodes ...string) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events, err := c.negotiation.Select(ctx, &nodesiftv1.SelectRequest{Id: id, Nodes: nodes})
-	if err != nil {
-		return "", failure(err)
-	}
-	for {
-		event, err := next(events)
-		switch {
-		case err != nil:
+	node := ""
+	for event, err := range c.Selection(ctx, id, nodes) {
+		if err != nil {
 			return "", err
-		case event.GetAllocated() != nil:
-			return event.GetAllocated().GetNode(), nil
-		case event.GetFailed() != nil:
-			failed := event.GetFailed()
-			return "", &NotAllocatedError{failed.GetParty(), failed.GetClaim(), failed.GetReason()}
-		case event.GetEnded() != nil:
-			return "", noAgreement(id, event.GetEnded())
 		}
+		if err := event.Err(); err != nil {
+			return "", err
+		}
+		node = event.Allocated
 	}
+	if node == "" {
+		return "", fmt.Errorf("nodesift: the selection ended without an allocation: %w", ErrUnavailable)
+	}
+	return node, nil
 }
 
 // Release gives a negotiation up: what parties have allocated for the pod alone is given back, and the pod is assumed no more.
@@ -160,16 +159,4 @@ func (c *Client) Release(ctx context.Context, id uint64) error {
 	defer cancel()
 	_, err := c.negotiation.Release(ctx, &nodesiftv1.ReleaseRequest{Id: id})
 	return failure(err)
-}
-
-func next(events grpc.ServerStreamingClient[nodesiftv1.NegotiationEvent]) (*nodesiftv1.NegotiationEvent, error) {
-	event, err := events.Recv()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: the stream has ended without an end of the negotiation", ErrUnavailable)
-	}
-	return event, failure(err)
-}
-
-func noAgreement(id uint64, ended *nodesiftv1.NegotiationEvent_Ended) error {
-	return &NoAgreementError{ID: id, End: ended.GetEnd(), Parties: ended.GetParties(), Claim: ended.GetClaim()}
 }

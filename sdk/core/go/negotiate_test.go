@@ -170,3 +170,90 @@ func TestACoreAndAPartyNegotiate(t *testing.T) {
 		t.Errorf("nobody answers: %v", err)
 	}
 }
+
+func TestACoreFollowsTheEventsOfANegotiation(t *testing.T) {
+	client := negotiating(t)
+	ctx, cancel := context.WithTimeout(context.Background(), scaled(time.Minute))
+	defer cancel()
+	pod := nodesift.PodUID("u-p")
+	if parties, _, err := client.Parties(ctx, pod); err != nil || !slices.Equal(parties, []string{"licences"}) {
+		t.Errorf("%v decide: %v", parties, err)
+	}
+	plain := nodesift.PodJSON([]byte(`{"metadata":{"name":"q","namespace":"ns","uid":"u-q"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c"}]}}`))
+	if parties, _, err := client.Parties(ctx, plain); err != nil || len(parties) != 0 {
+		t.Errorf("%v decide: %v", parties, err)
+	}
+	party := &licences{deallocated: make(chan uint64, 1)}
+	go func() { _ = client.Attend(ctx, "licences", party) }()
+
+	var asked, viable, agreed int
+	var id uint64
+	for event, err := range client.Negotiation(ctx, pod, nodesift.Order("b", "a"), nodesift.AtLeastGeneration(1)) {
+		if err != nil || event.Err() != nil {
+			t.Fatal(err, event.Err())
+		}
+		id = event.ID
+		switch {
+		case event.Asked != nil:
+			if asked++; event.Asked.Nodes != 2 || !slices.Equal(event.Asked.Parties, []string{"licences"}) || event.Round != 1 {
+				t.Errorf("%+v in round %d", event.Asked, event.Round)
+			}
+		case event.Viable != nil:
+			if viable++; !slices.Equal(event.Viable, []string{"b", "a"}) {
+				t.Errorf("%v", event.Viable)
+			}
+		case event.Agreed:
+			agreed++
+		}
+	}
+	if asked != 1 || viable != 1 || agreed != 1 {
+		t.Errorf("asked %d times, viable %d times, agreed %d times", asked, viable, agreed)
+	}
+	_, err := client.Negotiate(ctx, pod)
+	if other := nodesift.Negotiating(err); other != id {
+		t.Errorf("negotiation %d, not %d: %v", other, id, err)
+	}
+	if nodesift.Negotiating(nil) != 0 || nodesift.Negotiating(nodesift.ErrNegotiating) != 0 {
+		t.Error("a negotiation that no error names")
+	}
+	agreement, err := client.Negotiate(ctx, pod, nodesift.Supersedes(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range client.Selection(ctx, agreement.ID, []string{"a"}, nodesift.Optimistic()) {
+		if !errors.Is(err, nodesift.ErrDoesNotFit) {
+			t.Errorf("a pod without claims is selected before all answers: %v", err)
+		}
+	}
+	var selected, allocated string
+	for event, err := range client.Selection(ctx, agreement.ID, []string{"a", "b"}, nodesift.AllocatedWithin(time.Minute)) {
+		if err != nil || event.Err() != nil {
+			t.Fatal(err, event.Err())
+		}
+		selected, allocated = selected+event.Selected, allocated+event.Allocated
+	}
+	if selected != "a" || allocated != "a" {
+		t.Errorf("selected %q, allocated %q", selected, allocated)
+	}
+
+	// Whoever leaves the loop gives the negotiation up.
+	other := nodesift.PodJSON([]byte(`{"metadata":{"name":"r","namespace":"ns","uid":"u-r","labels":{"app":"simulation"}},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c"}]}}`))
+	for _, err := range client.Negotiation(ctx, other) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	for {
+		if _, err := client.Negotiate(ctx, other); err == nil {
+			break
+		} else if !errors.Is(err, nodesift.ErrNegotiating) {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range client.Negotiation(ctx, nodesift.Pod{}) {
+		if !errors.Is(err, nodesift.ErrInvalid) {
+			t.Errorf("no pod: %v", err)
+		}
+	}
+}

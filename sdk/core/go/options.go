@@ -22,6 +22,7 @@ type SituationOption interface {
 // [ErrDeadline] where it does not come. Several are all required.
 type ConsistencyOption interface {
 	SituationOption
+	NegotiateOption
 	require(*nodesiftv1.Consistency)
 }
 
@@ -49,6 +50,13 @@ func (f consistencyFunc) feasible(to *feasible) {
 		to.request.Consistency = &nodesiftv1.Consistency{}
 	}
 	f(to.request.Consistency)
+}
+
+func (f consistencyFunc) negotiate(to *nodesiftv1.NegotiateRequest) {
+	if to.Consistency == nil {
+		to.Consistency = &nodesiftv1.Consistency{}
+	}
+	f(to.Consistency)
 }
 
 // AtLeast requires a snapshot that has the Node or NodeList, and the Pod or PodList, of these resourceVersions. An empty one

@@ -2,6 +2,7 @@ package nodesift
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
@@ -32,19 +33,7 @@ func (c *Client) Predicates(ctx context.Context, pod string, epoch, generation u
 // Policy returns the policy that is active. The API names predicates in explanations alone, so this asks for that of a pod on one node:
 // pod is a Kubernetes Pod as JSON, of a scheduler whose pods the policy is for, and need not exist.
 func (c *Client) Policy(ctx context.Context, pod string) (Policy, error) {
-	index, err := c.Index().Wait(ctx)
-	if err != nil {
-		return Policy{}, err
-	}
-	request := &nodesiftv1.ExplainRequest{Pods: []*nodesiftv1.Pod{{Pod: &nodesiftv1.Pod_Json{Json: pod}}}}
-	for row := range index.Len() {
-		// A row without a node has no name.
-		if name := index.Name(uint32(row)); name != "" {
-			request.Nodes = &nodesiftv1.NodeSubset{Names: []string{name}}
-			break
-		}
-	}
-	response, err := c.Stub().Explain(ctx, request)
+	index, response, err := c.explainOnOneNode(ctx, &nodesiftv1.Pod{Pod: &nodesiftv1.Pod_Json{Json: pod}})
 	if err != nil {
 		return Policy{}, err
 	}
@@ -55,4 +44,43 @@ func (c *Client) Policy(ctx context.Context, pod string) (Policy, error) {
 		}
 	}
 	return policy, nil
+}
+
+// Parties returns the external parties that decide about a pod, by their names in the policy and in its order, and the generation of
+// that policy. Answers about pods do not name them, so this asks for an explanation of the pod on one node.
+func (c *Client) Parties(ctx context.Context, pod Pod) (parties []string, generation uint64, err error) {
+	encoded, err := pod.encode()
+	if err != nil {
+		return nil, 0, err
+	}
+	_, response, err := c.explainOnOneNode(ctx, encoded)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, explanation := range response.GetPods() {
+		for _, stance := range explanation.GetParties() {
+			if !slices.Contains(parties, stance.GetParty()) {
+				parties = append(parties, stance.GetParty())
+			}
+		}
+	}
+	return parties, response.GetVersion().GetPolicyGeneration(), nil
+}
+
+// explainOnOneNode asks for the explanation of a pod on the first node that there is, and has the index by which it was named.
+func (c *Client) explainOnOneNode(ctx context.Context, pod *nodesiftv1.Pod) (*RowNames, *nodesiftv1.ExplainResponse, error) {
+	index, err := c.Index().Wait(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	request := &nodesiftv1.ExplainRequest{Pods: []*nodesiftv1.Pod{pod}}
+	for row := range index.Len() {
+		// A row without a node has no name.
+		if name := index.Name(uint32(row)); name != "" {
+			request.Nodes = &nodesiftv1.NodeSubset{Names: []string{name}}
+			break
+		}
+	}
+	response, err := c.Stub().Explain(ctx, request)
+	return index, response, failure(err)
 }

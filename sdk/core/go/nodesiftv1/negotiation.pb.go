@@ -196,7 +196,7 @@ func (x *NegotiateRequest) GetSupersedes() uint64 {
 
 type SelectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The negotiation.
+	// The id of the negotiation.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// metadata.name of nodes, the preferred one first; 256 at most. Each party allocates for one of them at least, and may
 	// do so for several.
@@ -269,7 +269,7 @@ func (x *SelectRequest) GetDeadlineMs() uint32 {
 
 type ReleaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The negotiation.
+	// The id of the negotiation.
 	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -348,10 +348,10 @@ func (*ReleaseResponse) Descriptor() ([]byte, []int) {
 	return file_nodesift_v1_negotiation_proto_rawDescGZIP(), []int{3}
 }
 
-// What those see who wait for a negotiation.
+// An event of a negotiation, for the core that waits for it.
 type NegotiationEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The negotiation; what Select, Release and `supersedes` name.
+	// The id of the negotiation, which Select, Release and `supersedes` name.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The round, from 1; 0 before the first.
 	Round uint32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
@@ -522,7 +522,7 @@ func (*NegotiationEvent_Failed_) isNegotiationEvent_Event() {}
 
 func (*NegotiationEvent_Ended_) isNegotiationEvent_Event() {}
 
-// What a party says.
+// A message of a party to the sidecar.
 type PartyMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -714,7 +714,7 @@ func (x *PartyAttend) GetParty() string {
 	return ""
 }
 
-// What a party is told to do.
+// A call of the sidecar, which a party carries out and answers.
 type PartyCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Call:
@@ -829,16 +829,16 @@ func (*PartyCall_Deallocate) isPartyCall_Call() {}
 
 func (*PartyCall_Withdraw) isPartyCall_Call() {}
 
-// What a party is told of a pod.
+// The facts about a pod that a party gets.
 type PartyPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata.namespace.
+	// metadata.namespace of the pod.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// metadata.name.
+	// metadata.name of the pod.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// metadata.uid.
+	// metadata.uid of the pod.
 	Uid string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	// metadata.labels.
+	// metadata.labels of the pod.
 	Labels        map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -907,12 +907,12 @@ type Ask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the question in its answers.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What the answer is about, by the scope of the party: equal for all pods that may use it.
+	// The subject of the answer, by the scope of the party: equal for all pods that may use it.
 	Subject string    `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
 	Pod     *PartyPod `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`
 	// All claims of the pod about which the party decides.
 	Claims []*Claim `protobuf:"bytes,4,rep,name=claims,proto3" json:"claims,omitempty"`
-	// The candidates: metadata.name.
+	// The candidates, by metadata.name of the nodes.
 	Nodes []string `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Nodes that did not suit before, and may now.
 	Recheck []string `protobuf:"bytes,6,rep,name=recheck,proto3" json:"recheck,omitempty"`
@@ -1001,7 +1001,7 @@ func (x *Ask) GetDeadlineMs() uint32 {
 	return 0
 }
 
-// A claim.
+// A ResourceClaim of the pod.
 type Claim struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1063,11 +1063,11 @@ func (x *Claim) GetUid() string {
 	return ""
 }
 
-// What it does not name suits; an empty answer says that all nodes suit. An answer that names other nodes than those that
-// were asked about, one twice, or has more than 256 KiB counts for nothing, and as silence.
+// The nodes that do not suit. All others suit, and an empty answer says that all do. An answer that names other nodes
+// than those that were asked about, one twice, or has more than 256 KiB counts for nothing, and as silence.
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question.
+	// The id of the question, from its Ask.
 	Id    uint64        `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Nodes []*Unsuitable `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Nothing is said about the other nodes yet: another answer to the same question follows.
@@ -1075,7 +1075,7 @@ type Answer struct {
 	// Nodes that would suit and were not asked about, 256 at most. Those that predicates allow are candidates of the next
 	// round.
 	Alternatives []string `protobuf:"bytes,4,rep,name=alternatives,proto3" json:"alternatives,omitempty"`
-	// The same, as a label selector of nodes; 4 KiB at most.
+	// Alternatives as a label selector of nodes; 4 KiB at most.
 	Selector string `protobuf:"bytes,5,opt,name=selector,proto3" json:"selector,omitempty"`
 	// The time in milliseconds for which the answer serves other pods of the subject, too; more than 30,000 is 30,000. 0:
 	// none.
@@ -1158,7 +1158,7 @@ func (x *Answer) GetValidMs() uint32 {
 
 type Unsuitable struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// metadata.name.
+	// metadata.name of the node.
 	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// For people. More than 1 KiB is cut.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1294,11 +1294,11 @@ func (x *Allocate) GetNodes() []string {
 
 type PartyAllocated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call.
+	// The id of the Allocate.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// metadata.uid of the claims that are allocated now. The party has finished once it has named all of the call's.
 	Claims []string `protobuf:"bytes,2,rep,name=claims,proto3" json:"claims,omitempty"`
-	// Those of the call's nodes on which they can be used.
+	// The nodes of the call on which they can be used.
 	Nodes         []string `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1358,13 +1358,13 @@ func (x *PartyAllocated) GetNodes() []string {
 // Of what it names as failed, the party holds nothing.
 type PartyFailed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call.
+	// The id of the Allocate.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// metadata.uid of the claim that cannot be allocated; empty: all of the call's.
 	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// For people. More than 1 KiB is cut.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Those of the call's nodes that do not suit, for the next 30 s; empty: the first.
+	// The nodes of the call that do not suit, for the next 30 s; empty: the first.
 	Nodes         []string `protobuf:"bytes,4,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1486,7 +1486,7 @@ func (x *Deallocate) GetClaims() []string {
 
 type PartyDeallocated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call.
+	// The id of the Deallocate.
 	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1532,7 +1532,7 @@ func (x *PartyDeallocated) GetId() uint64 {
 // Nobody waits for the answer to this call any more: stop, and allocate nothing.
 type Withdraw struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call.
+	// The id of the call that is withdrawn.
 	Id            uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1575,7 +1575,7 @@ func (x *Withdraw) GetId() uint64 {
 	return 0
 }
 
-// What the party has said before is not valid any more. Negotiations that are not at their end ask again.
+// The earlier answers of the party are not valid any more. Negotiations that are not at their end ask again.
 type Invalidate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subject of an Ask; empty: all.
@@ -1820,7 +1820,7 @@ type NegotiationEvent_Failed struct {
 	Party string `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
 	// metadata.uid of the claim, where the party has named one.
 	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
-	// For people.
+	// The reason, a text for people.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -35,7 +35,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What a scheduler core calls.
+// The calls that a scheduler core makes.
 type NegotiationClient interface {
 	// Looks for nodes that predicates allow and that suit all parties of a pod. The stream ends with `ended`, or with
 	// `selected` where the pod is selected before. A pod has one negotiation at a time: another is refused with
@@ -115,7 +115,7 @@ func (c *negotiationClient) Release(ctx context.Context, in *ReleaseRequest, opt
 // All implementations must embed UnimplementedNegotiationServer
 // for forward compatibility.
 //
-// What a scheduler core calls.
+// The calls that a scheduler core makes.
 type NegotiationServer interface {
 	// Looks for nodes that predicates allow and that suit all parties of a pod. The stream ends with `ended`, or with
 	// `selected` where the pod is selected before. A pod has one negotiation at a time: another is refused with
@@ -248,7 +248,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What a party calls.
+// The call that a party makes.
 type PartiesClient interface {
 	// The party listens for calls, and answers them, in any order, for as long as it can serve. Its first message is
 	// `attend`. A second stream of the same party takes the place of the first. The end of the stream withdraws every
@@ -282,7 +282,7 @@ type Parties_AttendClient = grpc.BidiStreamingClient[PartyMessage, PartyCall]
 // All implementations must embed UnimplementedPartiesServer
 // for forward compatibility.
 //
-// What a party calls.
+// The call that a party makes.
 type PartiesServer interface {
 	// The party listens for calls, and answers them, in any order, for as long as it can serve. Its first message is
 	// `attend`. A second stream of the same party takes the place of the first. The end of the stream withdraws every

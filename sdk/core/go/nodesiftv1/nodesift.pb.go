@@ -44,7 +44,7 @@ const (
 type Phase int32
 
 const (
-	// Means PHASE_ALLOCATE.
+	// Evaluates the predicates of PHASE_ALLOCATE.
 	Phase_PHASE_UNSPECIFIED Phase = 0
 	// The predicates for placing a pod.
 	Phase_PHASE_ALLOCATE Phase = 1
@@ -93,11 +93,11 @@ func (Phase) EnumDescriptor() ([]byte, []int) {
 	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{0}
 }
 
-// What an answer of Filter contains about rejected nodes.
+// The content of an answer of Filter about rejected nodes.
 type Detail int32
 
 const (
-	// Means DETAIL_FAILURES.
+	// Gives the detail of DETAIL_FAILURES.
 	Detail_DETAIL_UNSPECIFIED Detail = 0
 	// Feasible nodes only; no failures, no message.
 	Detail_DETAIL_FEASIBLE Detail = 1
@@ -564,7 +564,7 @@ type FilterRequest struct {
 	// The pods to evaluate, all on the same snapshot.
 	Pods  []*Pod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
 	Phase Phase  `protobuf:"varint,2,opt,name=phase,proto3,enum=nodesift.v1.Phase" json:"phase,omitempty"`
-	// Absent: all nodes.
+	// The nodes to evaluate. Absent: all nodes.
 	Nodes  *NodeSubset `protobuf:"bytes,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	Detail Detail      `protobuf:"varint,4,opt,name=detail,proto3,enum=nodesift.v1.Detail" json:"detail,omitempty"`
 	// Evaluates every pod of the cache that is not bound, sorted by namespace and name, page by page. The overlay does
@@ -776,9 +776,9 @@ type FilterResponse struct {
 	// Requested nodes that are not in the cache, sorted. The answer is about the others. A request fails with NOT_FOUND
 	// where none of its nodes is in the cache, or more than 1,000 are not.
 	UnknownNodes []string `protobuf:"bytes,5,rep,name=unknown_nodes,json=unknownNodes,proto3" json:"unknown_nodes,omitempty"`
-	// What became of `assume`, in the order of the request.
+	// The outcomes of `assume`, in the order of the request.
 	Assumed []*AssumeOutcome `protobuf:"bytes,6,rep,name=assumed,proto3" json:"assumed,omitempty"`
-	// What became of `forget`, in the order of the request.
+	// The outcomes of `forget`, in the order of the request.
 	Forgotten     []*ForgetOutcome `protobuf:"bytes,7,rep,name=forgotten,proto3" json:"forgotten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -863,7 +863,7 @@ func (x *FilterResponse) GetForgotten() []*ForgetOutcome {
 	return nil
 }
 
-// What became of one assumption of a request.
+// The outcome of one assumption of a request.
 type AssumeOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Outcome:
@@ -946,7 +946,7 @@ func (*AssumeOutcome_Answer) isAssumeOutcome_Outcome() {}
 
 func (*AssumeOutcome_Error) isAssumeOutcome_Outcome() {}
 
-// What became of the end of one assumption.
+// The outcome of the end of one assumption.
 type ForgetOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Outcome:
@@ -1172,7 +1172,7 @@ func (x *RowTable) GetChanges() []*RowName {
 type RowName struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Row   uint32                 `protobuf:"varint,1,opt,name=row,proto3" json:"row,omitempty"`
-	// metadata.name.
+	// metadata.name of the node.
 	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1442,7 +1442,7 @@ func (x *PlacedPod) GetNode() string {
 	return ""
 }
 
-// A whole node.
+// A node, given as a whole.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Node:
@@ -1730,7 +1730,7 @@ type ExplainRequest struct {
 	// The pods to evaluate, all on the same snapshot.
 	Pods  []*Pod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
 	Phase Phase  `protobuf:"varint,2,opt,name=phase,proto3,enum=nodesift.v1.Phase" json:"phase,omitempty"`
-	// Absent: all nodes.
+	// The nodes to evaluate. Absent: all nodes.
 	Nodes *NodeSubset `protobuf:"bytes,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Evaluates every pod of the cache that is not bound, sorted by namespace and name, page by page. The overlay does
 	// not change the list. `pods` must be empty.
@@ -1741,9 +1741,9 @@ type ExplainRequest struct {
 	Overlay *Overlay `protobuf:"bytes,6,opt,name=overlay,proto3" json:"overlay,omitempty"`
 	// The time for this request in milliseconds, as in FilterRequest.
 	TimeoutMs *uint32 `protobuf:"varint,7,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
-	// As in FilterRequest.
+	// The most pods of one answer, as in FilterRequest. Only with `pending`.
 	PageSize uint32 `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// As in FilterRequest.
+	// The `next_page_token` of an earlier answer, as in FilterRequest. Only with `pending`.
 	PageToken     string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1847,9 +1847,9 @@ type ExplainResponse struct {
 	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
 	// One explanation per pod, in the order of the request.
 	Pods []*PodExplanation `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
-	// As in FilterResponse.
+	// The `page_token` for further pending pods, as in FilterResponse.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// As in FilterResponse.
+	// Requested nodes that are not in the cache, as in FilterResponse.
 	UnknownNodes  []string `protobuf:"bytes,4,rep,name=unknown_nodes,json=unknownNodes,proto3" json:"unknown_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2101,9 +2101,9 @@ type AssumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod counts on the node in this version and in all later ones.
 	Version *Version `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// namespace/name.
+	// The pod as namespace/name.
 	Pod string `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
-	// metadata.uid, for Forget.
+	// metadata.uid of the pod, for Forget.
 	Uid    string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
 	Placed Placed `protobuf:"varint,4,opt,name=placed,proto3,enum=nodesift.v1.Placed" json:"placed,omitempty"`
 	// Only with `allocate`: what each claim of the pod gets that was not allocated, in the order in which the pod names its
@@ -2180,7 +2180,7 @@ func (x *AssumeResponse) GetAllocations() []*ClaimAllocation {
 	return nil
 }
 
-// What a ResourceClaim gets.
+// The devices that a ResourceClaim gets.
 type ClaimAllocation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// namespace/name of the ResourceClaim. Empty for the one that serves the extended resources of the pod, which the core
@@ -2825,12 +2825,12 @@ type ReprieveRequest struct {
 	Nodes []*NodeVictims `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// Absent: the newest snapshot.
 	Consistency *Consistency `protobuf:"bytes,3,opt,name=consistency,proto3" json:"consistency,omitempty"`
-	// As in FilterRequest. Pods with the preempting pod's priority or a higher one have to fit beside it. Pods that are
-	// victims do not count as nominated.
+	// Nominated pods as in FilterRequest. Pods with the preempting pod's priority or a higher one have to fit beside it.
+	// Pods that are victims do not count as nominated.
 	NominatedPods []*PlacedPod `protobuf:"bytes,4,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
-	// As in FilterRequest.
+	// Predicates that are not evaluated, as in FilterRequest.
 	Skip []string `protobuf:"bytes,5,rep,name=skip,proto3" json:"skip,omitempty"`
-	// As in FilterRequest.
+	// The time for this request in milliseconds, as in FilterRequest.
 	TimeoutMs     *uint32 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3026,7 +3026,7 @@ func (x *ReprieveResponse) GetFaults() []*Fault {
 	return nil
 }
 
-// What preemption on one node needs.
+// The victims that preemption on one node needs.
 type NodeReprieve struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the pod fits with all victims removed. Where it does not, `kept` is empty.
@@ -3370,7 +3370,7 @@ func (x *Fault) GetEffect() string {
 
 type PodAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// namespace/name.
+	// The pod as namespace/name.
 	Pod string `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// Names of the nodes that fit, sorted. Empty where bitmaps were requested.
 	Feasible []string `protobuf:"bytes,2,rep,name=feasible,proto3" json:"feasible,omitempty"`
@@ -3581,19 +3581,21 @@ func (x *PredicateAnswer) GetFailures() []*Failure {
 
 type PodExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// namespace/name.
+	// The pod as namespace/name.
 	Pod string `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// In policy order.
+	// One answer per predicate, in policy order.
 	Predicates []*PredicateAnswer `protobuf:"bytes,2,rep,name=predicates,proto3" json:"predicates,omitempty"`
 	// All predicates together. Failures have counts and no names.
 	Conjunction *PodAnswer `protobuf:"bytes,3,opt,name=conjunction,proto3" json:"conjunction,omitempty"`
-	// What there is of devices for the pod's claims, in their order: an entry for each request and alternative, and one for each
-	// claim that is allocated. Empty without claims, or under a policy that does not read devices.
+	// The devices that there are for the pod's claims, in their order: an entry for each request and alternative, and
+	// one for each claim that is allocated. Empty without claims, or under a policy that does not read devices.
 	Devices []*RequestedDevices `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
-	// What the accounting component of the policy says of the pod. Absent where the pod takes what the API says.
+	// The account that the accounting component of the policy gives of the pod. Absent where the pod takes what the API
+	// says.
 	Account *PodAccount `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
-	// What the external parties that decide about the pod have said, in the order of the policy; at least one entry for each. Empty
-	// without parties. It is of the moment of the answer and no part of the verdicts, which are of a snapshot.
+	// The answers of the external parties that decide about the pod, in the order of the policy; at least one entry for
+	// each. Empty without parties. It is of the moment of the answer and no part of the verdicts, which are of a
+	// snapshot.
 	Parties       []*PartyStance `protobuf:"bytes,6,rep,name=parties,proto3" json:"parties,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3671,7 +3673,7 @@ func (x *PodExplanation) GetParties() []*PartyStance {
 	return nil
 }
 
-// What an external party has said of some nodes.
+// The answer of an external party about some nodes.
 type PartyStance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name in the policy.
@@ -3754,16 +3756,16 @@ func (x *PartyStance) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
-// What a pod takes by an accounting component. Lists are sorted by name.
+// The amounts that a pod takes by an accounting component. Lists are sorted by name.
 type PodAccount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What a node must have free for it, by resource: cpu in millicores, memory and storage in bytes.
+	// The amounts that a node must have free for the pod, by resource: cpu in millicores, memory and storage in bytes.
 	Requests []*NamedAmount `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
-	// What it takes of the node that it is on, by resource.
+	// The amounts that the pod takes of the node that it is on, by resource.
 	Usage []*NamedAmount `protobuf:"bytes,2,rep,name=usage,proto3" json:"usage,omitempty"`
-	// What it adds to sums of that node.
+	// The numbers that the pod adds to sums of that node.
 	Sums []*NamedAmount `protobuf:"bytes,3,rep,name=sums,proto3" json:"sums,omitempty"`
-	// Marks for operators.
+	// Marks for operators, such as migration-source.
 	Flags []string `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	// Why it is not known what the component says. The amounts are then those of the last account, or what the API says.
 	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
@@ -3888,8 +3890,8 @@ func (x *NamedAmount) GetAmount() int64 {
 	return 0
 }
 
-// What there is of devices for one request of a claim, over the evaluated nodes. Each of the four counts is a part of the one
-// before.
+// The devices that there are for one request of a claim, over the evaluated nodes. Each of the four counts is a part
+// of the one before.
 type RequestedDevices struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// namespace/name of the claim.
@@ -3898,17 +3900,17 @@ type RequestedDevices struct {
 	Allocated bool `protobuf:"varint,2,opt,name=allocated,proto3" json:"allocated,omitempty"`
 	// The request, or request/alternative.
 	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
-	// The DeviceClass.
+	// The name of the DeviceClass.
 	DeviceClass string `protobuf:"bytes,4,opt,name=device_class,json=deviceClass,proto3" json:"device_class,omitempty"`
 	// Devices that it asks for; 0: all.
 	Wanted uint64 `protobuf:"varint,5,opt,name=wanted,proto3" json:"wanted,omitempty"`
 	// Devices of the class that some node reaches.
 	OfClass uint32 `protobuf:"varint,6,opt,name=of_class,json=ofClass,proto3" json:"of_class,omitempty"`
-	// Those that the selectors of the request match.
+	// The part of `of_class` that the selectors of the request match.
 	Matching uint32 `protobuf:"varint,7,opt,name=matching,proto3" json:"matching,omitempty"`
-	// Those without a taint that the request does not tolerate.
+	// The part of `matching` without a taint that the request does not tolerate.
 	Tolerated uint32 `protobuf:"varint,8,opt,name=tolerated,proto3" json:"tolerated,omitempty"`
-	// Those that no claim has for itself.
+	// The part of `tolerated` that no claim has for itself.
 	Free uint32 `protobuf:"varint,9,opt,name=free,proto3" json:"free,omitempty"`
 	// Nodes that reach as many free devices as it asks for, which meet its constraints.
 	Nodes uint32 `protobuf:"varint,10,opt,name=nodes,proto3" json:"nodes,omitempty"`

@@ -57,7 +57,7 @@ type NodesiftClient interface {
 	// Evaluates the predicates of a phase for pods on nodes, in policy order. The first predicate that rejects a node
 	// gives the reasons.
 	Filter(ctx context.Context, in *FilterRequest, opts ...grpc.CallOption) (*FilterResponse, error)
-	// The same, pipelined on one stream: answers come in the order of the requests. A request that fails does not end the
+	// Filter, pipelined on one stream: answers come in the order of the requests. A request that fails does not end the
 	// stream. gRPC only.
 	FilterStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[FilterStreamRequest, FilterStreamResponse], error)
 	// Evaluates every predicate separately on every requested node, and adds their conjunction.
@@ -69,7 +69,7 @@ type NodesiftClient interface {
 	// starts after this call has returned, until the watch shows the pod bound or deleted, the core forgets it, or the
 	// time to live expires. It does not expire while the API server is silent, which may have bound the pod.
 	Assume(ctx context.Context, in *AssumeRequest, opts ...grpc.CallOption) (*AssumeResponse, error)
-	// Ends an assumption.
+	// Ends the assumption of a pod on a node.
 	Forget(ctx context.Context, in *ForgetRequest, opts ...grpc.CallOption) (*ForgetResponse, error)
 	// YuniKorn's call of this name: does one pod fit one node?
 	Predicates(ctx context.Context, in *PredicatesRequest, opts ...grpc.CallOption) (*PredicatesResponse, error)
@@ -211,7 +211,7 @@ type NodesiftServer interface {
 	// Evaluates the predicates of a phase for pods on nodes, in policy order. The first predicate that rejects a node
 	// gives the reasons.
 	Filter(context.Context, *FilterRequest) (*FilterResponse, error)
-	// The same, pipelined on one stream: answers come in the order of the requests. A request that fails does not end the
+	// Filter, pipelined on one stream: answers come in the order of the requests. A request that fails does not end the
 	// stream. gRPC only.
 	FilterStream(grpc.BidiStreamingServer[FilterStreamRequest, FilterStreamResponse]) error
 	// Evaluates every predicate separately on every requested node, and adds their conjunction.
@@ -223,7 +223,7 @@ type NodesiftServer interface {
 	// starts after this call has returned, until the watch shows the pod bound or deleted, the core forgets it, or the
 	// time to live expires. It does not expire while the API server is silent, which may have bound the pod.
 	Assume(context.Context, *AssumeRequest) (*AssumeResponse, error)
-	// Ends an assumption.
+	// Ends the assumption of a pod on a node.
 	Forget(context.Context, *ForgetRequest) (*ForgetResponse, error)
 	// YuniKorn's call of this name: does one pod fit one node?
 	Predicates(context.Context, *PredicatesRequest) (*PredicatesResponse, error)

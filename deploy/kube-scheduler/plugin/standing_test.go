@@ -1,0 +1,54 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+func TestANamespaceLeavesPlacesToOthersAndRefusedPodsAreTriedAgain(t *testing.T) {
+	n := &negotiations{of: map[types.UID]*negotiation{}}
+	fill := func(count int, namespace string, phase phase) {
+		for range count {
+			uid := types.UID(fmt.Sprint(len(n.of)))
+			n.of[uid] = &negotiation{uid: uid, namespace: namespace, phase: phase}
+		}
+	}
+	fill(maxNegotiations/namespaceShare, "greedy", asking)
+	if !n.isFull("greedy", true) || !n.isFull("greedy", false) || n.isFull("other", true) {
+		t.Error("a namespace has more than its share, or others have less")
+	}
+	fill(maxRefused, "third", refused)
+	if !n.isFull("other", true) || n.isFull("third", false) {
+		t.Error("what is remembered has no bound, or pods that are remembered are never tried again")
+	}
+}
+
+func TestAPodWhosePartiesAreAskedKeepsItsNomination(t *testing.T) {
+	fake := startFake(t, "a")
+	fake.parties.agree = hangingNegotiation
+	w := negotiatingWorld(t, fake, node("a"))
+	web := licensed("web")
+	_, _, state := w.cycle(ours, web)
+	result, status := w.plugin().PostFilter(w.ctx, state, web, nil)
+	if result != nil || status.Code() != fwk.Unschedulable || !strings.Contains(status.Message(), "waiting for party licences") {
+		t.Errorf("%v, %v", result, status)
+	}
+}
+
+func TestALostAgreementIsReplacedAtOnceOnlyOnce(t *testing.T) {
+	fake := startFake(t, "a")
+	w := negotiatingWorld(t, fake, node("a"))
+	web := licensed("web")
+	n := w.plugin().negotiations
+	w.agree(web)
+	n.again(web.UID)
+	w.agree(web)
+	n.again(web.UID)
+	if now := n.underWay(web.UID); now == nil || now.phase != refused || now.why != reasonTaken {
+		t.Errorf("%v", now)
+	}
+}
