@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use nodesift_edge as edge;
 use nodesift_proto::v1;
 use serde_json::json;
 
@@ -33,20 +34,9 @@ pub enum Error {
         /// Description of the invalid value and of a valid one.
         reason: String,
     },
-    /// The body is larger than configured.
-    #[error("the request body is larger than {limit} bytes (see --max-body-bytes)")]
-    BodyTooLarge {
-        /// Most bytes of a body.
-        limit: usize,
-    },
-    /// The body did not arrive in time.
-    #[error("the request body did not arrive before the deadline of the request")]
-    BodyTooSlow,
-    /// The sender of a body that made no progress lost its memory to other requests.
-    #[error(
-        "the rest of the request body did not follow, and other requests needed its memory: send it whole, and try again"
-    )]
-    BodyGaveWay,
+    /// A limit of the edge: a body that is too large or too slow, responses that are not read.
+    #[error(transparent)]
+    Edge(edge::Error),
     /// A party says more by itself than anybody can listen to.
     #[error(
         "the party sends too many messages that no call asked for: it is cut off; take back what changes together in one message"
@@ -57,12 +47,6 @@ pub enum Error {
     DeadlineExceeded {
         /// From the first byte of the request.
         time: Duration,
-    },
-    /// The body ended early or its framing is broken.
-    #[error("the request body cannot be read: {reason}")]
-    BodyBroken {
-        /// Error message of the transport.
-        reason: String,
     },
     /// The request holds more than one request may.
     #[error("{count} {what} in one request, at most {limit} are answered at once: ask in smaller batches")]
@@ -217,9 +201,6 @@ pub enum Error {
         /// Rule that the request breaks, and what to do instead.
         reason: String,
     },
-    /// The client has not read the responses that it has on this connection.
-    #[error("the responses that this connection has not read take too much memory: read them first")]
-    Unread,
     /// No evaluation slot became free in time, or the queue for one is full.
     #[error("more requests than can be answered within {} ms: try again later", limits::QUEUE_TIME.as_millis())]
     Overloaded,
@@ -258,14 +239,11 @@ impl Error {
     pub fn status(&self) -> (tonic::Code, StatusCode) {
         use tonic::Code;
         match self {
-            Self::Malformed { .. } | Self::InvalidField { .. } | Self::BodyBroken { .. } => {
-                (Code::InvalidArgument, StatusCode::BAD_REQUEST)
+            Self::Malformed { .. } | Self::InvalidField { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+            Self::TooMuch { .. } | Self::AnswerTooLarge { .. } | Self::TooManyAllocations => {
+                (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE)
             }
-            Self::BodyTooLarge { .. }
-            | Self::TooMuch { .. }
-            | Self::AnswerTooLarge { .. }
-            | Self::TooManyAllocations => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
-            Self::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
+            Self::Edge(error) => status_of_edge(error),
             Self::MediaType { .. } | Self::ContentCoding { .. } | Self::NotGrpc => {
                 (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
             }
@@ -286,8 +264,6 @@ impl Error {
                 AssumeError::UnknownPod { .. } | AssumeError::UnknownNode { .. } | AssumeError::Gone { .. },
             ) => (Code::NotFound, StatusCode::NOT_FOUND),
             Self::Overloaded
-            | Self::Unread
-            | Self::BodyGaveWay
             | Self::Flood
             | Self::TooMany { .. }
             | Self::Assume(AssumeError::Full | AssumeError::TooLarge) => {
@@ -322,6 +298,19 @@ impl Error {
     /// The response in the dialect of the request: a gRPC status for gRPC, else JSON.
     pub(crate) fn into_response_for(self, grpc: bool) -> Response {
         if grpc { tonic::Status::from(self).into_http() } else { self.into_response() }
+    }
+}
+
+/// The gRPC code and the HTTP status of the limits of the edge.
+fn status_of_edge(error: &edge::Error) -> (tonic::Code, StatusCode) {
+    use tonic::Code;
+    match error {
+        edge::Error::BodyBroken { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+        edge::Error::BodyTooLarge { .. } => (Code::ResourceExhausted, StatusCode::PAYLOAD_TOO_LARGE),
+        edge::Error::BodyTooSlow => (Code::DeadlineExceeded, StatusCode::REQUEST_TIMEOUT),
+        edge::Error::BodyGaveWay | edge::Error::Unread | edge::Error::Overloaded => {
+            (Code::ResourceExhausted, StatusCode::TOO_MANY_REQUESTS)
+        }
     }
 }
 
@@ -370,6 +359,16 @@ fn http_status(code: tonic::Code) -> StatusCode {
 /// [`Error::TooMuch`].
 pub fn at_most(what: &'static str, count: usize, limit: usize) -> Result<(), Error> {
     if count > limit { Err(Error::TooMuch { what, count, limit }) } else { Ok(()) }
+}
+
+impl From<edge::Error> for Error {
+    fn from(error: edge::Error) -> Self {
+        match error {
+            // A full budget is one of the ways in which there are more requests than can be answered.
+            edge::Error::Overloaded => Self::Overloaded,
+            error => Self::Edge(error),
+        }
+    }
 }
 
 impl From<Error> for tonic::Status {

@@ -10,7 +10,7 @@
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
 //! admission   readiness, staleness, consistency, evaluation slots and their queue
-//! transport   sockets, TLS, connections and bodies within limits, drain
+//! server      connections, TLS, bodies within limits, drain: those of `nodesift-edge`, which serve the router
 //! paths       where calls are and of which class, for the rooms below the table
 //! request_log one log line per refused or slow request
 //! error       the one place that maps failures to gRPC codes and HTTP statuses
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A room uses those below it. The crate holds no scheduling logic (`nodesift-engine`) and no
-//! cluster state (`nodesift-cache`). Start with [`calls::driver`](calls), then [`transport::server`](transport).
+//! cluster state (`nodesift-cache`). Start with [`calls::driver`](calls), then [`server`].
 
 pub mod access;
 mod admin;
@@ -35,8 +35,8 @@ mod protocols;
 mod request_log;
 pub mod router;
 mod routes;
+pub mod server;
 mod service;
-mod transport;
 
 pub use admin::time::rfc3339;
 pub use admin::{differences, exposition, version};
@@ -46,7 +46,7 @@ pub use admission::scope::RequestScope;
 pub use admission::staleness::{Age, Staleness};
 pub use calls::{assume, response};
 pub use error::Error;
+pub use middleware::BodyLimit;
+pub use nodesift_edge::budget::ListenerClass;
+pub use nodesift_edge::{listen, tls};
 pub use service::{Service, Settings};
-pub use transport::body::BodyLimit;
-pub use transport::budget::ListenerClass;
-pub use transport::{listen, server, tls};

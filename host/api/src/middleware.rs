@@ -7,25 +7,29 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::FutureExt as _;
 use hyper::body::Body as _;
+use nodesift_edge::body::{self, Refuse};
+use nodesift_edge::intake::Intake;
+use nodesift_edge::{self as edge, Peer};
 use tokio::time::Instant;
+use tonic::Status;
 
-use crate::access::{Access, Caller, CallerRights};
+use crate::access::{Access, CallerRights};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
-use crate::admission::scope::{RequestScope, StreamScope};
+use crate::admission::scope::{ProbeScope, RequestScope, StreamScope};
 use crate::paths::{self, Paths};
-use crate::transport::body::{self, BodyLimit};
-use crate::transport::intake::Intake;
-use crate::transport::is_grpc;
-use crate::transport::places::Peer;
-use crate::transport::unsent::Unsent;
 use crate::{Error, request_log};
+
+/// Bytes that one request body may have.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimit(pub usize);
 
 /// Who may call, the limits on requests, and the counters.
 #[derive(Debug)]
@@ -53,16 +57,17 @@ impl Middleware {
     /// Puts limits around the body of a request, and gives it what travels with it.
     fn admit(&self, request: Request, grpc: bool) -> Result<Request, Error> {
         let (mut parts, body) = request.into_parts();
-        let Peer { class, activity, began } = parts.extensions.remove::<Peer>().unwrap_or_default();
-        let caller = parts.extensions.get::<Caller>().unwrap_or(&Caller::ANONYMOUS).clone();
+        let Peer { caller, activity, unsent, began } = parts.extensions.remove().unwrap_or_default();
+        let class = caller.listener();
         let rights = CallerRights::new(Arc::clone(&self.access), caller);
+        // The handler finds a status of gRPC in the chain of sources, or the error itself.
+        let refuse: Refuse = if grpc { |error| Status::from(Error::from(error)).into() } else { |error| error.into() };
         let budgets = self.intake.of(class).clone();
         let arrival = budgets.arriving.begin()?;
-        let unsent = parts.extensions.get::<Unsent>().cloned();
         let body = if grpc && self.paths.is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
             let (body, messages) =
-                body::bound_messages(body, self.body_bytes, self.request_time, arrival, activity.clone());
+                body::bound_messages(body, self.body_bytes, self.request_time, arrival, activity.clone(), refuse);
             parts.extensions.insert(StreamScope {
                 messages,
                 budgets,
@@ -72,14 +77,14 @@ impl Middleware {
                 unsent,
                 time: self.request_time,
             });
-            body
+            Body::new(body)
         } else {
             let deadline =
                 Deadline::from_headers(&parts.headers, began.unwrap_or_else(Instant::now), self.request_time)?;
             let room = arrival.room();
-            let body = body::bound(body, self.body_bytes, deadline.at(), grpc, arrival, activity.clone());
+            let body = body::bound(body, self.body_bytes, deadline.at(), arrival, activity.clone(), refuse);
             parts.extensions.insert(RequestScope { deadline, room, budgets, peer: activity, class, rights, unsent });
-            body
+            Body::new(body)
         };
         Ok(Request::from_parts(parts, body))
     }
@@ -100,11 +105,11 @@ pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Re
     let _counted = Counted::new(&middleware.metrics.in_flight);
     let call = middleware.paths.name_of(request.uri().path());
     let timed = middleware.metrics.requests.start(call, middleware.expects_grpc(&request));
-    let unsent = Unsent::of(&request);
+    let unsent = request.extensions().get().and_then(|peer: &Peer| peer.unsent.clone());
     let head = request_log::Head::new(&request);
     let response = answer(&middleware, request, next).await;
     let response = match unsent {
-        Some(unsent) => unsent.watch(response),
+        Some(unsent) => unsent.watch(response, head_of).map(Body::new),
         None => response,
     };
     timed.end(&response);
@@ -121,7 +126,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     }
     // A declared length is refused before a byte is read.
     if request.body().size_hint().lower() > limit as u64 {
-        return Error::BodyTooLarge { limit }.into_response_for(grpc);
+        return Error::from(edge::Error::BodyTooLarge { limit }).into_response_for(grpc);
     }
     if !grpc && let Some(found) = content_coding(request.headers()) {
         return Error::ContentCoding { found }.into_response_for(grpc);
@@ -131,13 +136,10 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
         return Error::NotGrpc.into_response_for(grpc);
     }
     let request = if middleware.is_probe(&request) {
-        if let Some(peer) = request.extensions().get::<Peer>() {
-            peer.activity.end_body();
-        }
         let mut request = request;
-        let caller = request.extensions().get::<Caller>().unwrap_or(&Caller::ANONYMOUS);
-        let may_name = middleware.access.may_name(caller);
-        request.extensions_mut().insert(may_name);
+        let Peer { caller, activity, unsent, .. } = request.extensions_mut().remove().unwrap_or_default();
+        activity.end_body();
+        request.extensions_mut().insert(ProbeScope { may_name: middleware.access.may_name(&caller), unsent });
         request
     } else {
         match middleware.admit(request, grpc) {
@@ -157,6 +159,19 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
     }
 }
 
+/// Whether the headers of a request or a response say that it is gRPC.
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes().starts_with(b"application/grpc"))
+}
+
+/// The head of an error in the place of a response.
+fn head_of(error: edge::Error, response: Response) -> Response {
+    let head = Error::from(error).into_response_for(is_grpc(response.headers()));
+    let mut head = head.map(|_| Body::empty());
+    head.headers_mut().remove(header::CONTENT_LENGTH);
+    head
+}
+
 /// The content coding of a body other than identity. Nothing is decompressed, so there are no decompression bombs.
 fn content_coding(headers: &HeaderMap) -> Option<String> {
     let found = String::from_utf8_lossy(headers.get(header::CONTENT_ENCODING)?.as_bytes()).into_owned();
@@ -167,7 +182,6 @@ fn content_coding(headers: &HeaderMap) -> Option<String> {
 mod tests {
     #![allow(clippy::panic, clippy::unwrap_used)]
     use axum::Router;
-    use axum::body::Body;
     use axum::http::StatusCode;
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
+use nodesift_edge::Peer;
 use tonic::Code;
 
 use crate::access::Caller;
@@ -26,7 +27,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn new(request: &Request) -> Self {
-        let transport = match request.extensions().get() {
+        let transport = match request.extensions().get::<Peer>().map(|peer| &peer.caller) {
             Some(Caller::Socket { .. }) => "unix",
             Some(Caller::Tcp { .. }) => "tcp",
             None => "none",

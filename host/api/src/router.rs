@@ -11,15 +11,15 @@ use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
 
-use crate::access::{Access, MayName};
+use crate::access::Access;
 use crate::admin::exposition::Exposition;
 use crate::admin::metrics;
 use crate::admin::probes::told;
 use crate::admission::metrics::Metrics;
-use crate::middleware::{Middleware, apply};
+use crate::admission::scope::ProbeScope;
+use crate::middleware::{Middleware, apply, is_grpc};
 use crate::protocols::{health, reflection};
 use crate::routes::{self, ROUTES, Route};
-use crate::transport::is_grpc;
 use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.
@@ -76,8 +76,8 @@ pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposit
         .route("/livez", get(async move || live.liveness().await))
         .route(
             "/readyz",
-            get(async move |may_name: Option<Extension<MayName>>| {
-                ready.readiness(&Staleness::default(), told(may_name)).await
+            get(async move |probe: Option<Extension<ProbeScope>>| {
+                ready.readiness(&Staleness::default(), told(probe)).await
             }),
         )
         .route("/metrics", get(metrics::metrics))
@@ -105,6 +105,7 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::HeaderMap;
+    use nodesift_edge::Peer;
     use nodesift_proto::FILE_DESCRIPTOR_SET;
     use prometheus_client::registry::Registry;
     use prost::Message as _;
@@ -123,8 +124,9 @@ mod tests {
 
     /// Calls a router over the Unix socket, where everybody may make every call.
     async fn ask(router: &Router, method: &str, path: &str, media_type: &str, body: &str) -> (StatusCode, HeaderMap) {
+        let peer = Peer { caller: Caller::Socket { peer: None }, ..Peer::default() };
         let request = Request::builder().method(method).uri(path).header("content-type", media_type);
-        let request = request.extension(Caller::Socket { peer: None }).body(Body::from(body.to_owned())).unwrap();
+        let request = request.extension(peer).body(Body::from(body.to_owned())).unwrap();
         let response = router.clone().oneshot(request).await.unwrap();
         (response.status(), response.headers().clone())
     }

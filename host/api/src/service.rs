@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::ListenerClass;
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::Metrics;
 use crate::admission::readiness::Readiness;
@@ -22,11 +23,10 @@ use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
 use crate::calls::locked_time::LockedTime;
 use crate::parties::Parties;
-use crate::transport::arrivals::RequestRoom;
-use crate::transport::budget::ListenerClass;
-use crate::transport::places::{Activity, Place, Places};
 use crate::{Error, limits};
 use nodesift_cache::{Reader, SharedWriter};
+use nodesift_edge::arrivals::RequestRoom;
+use nodesift_edge::places::{Activity, Place, Places};
 use nodesift_engine::Engine;
 
 /// Configuration of a [`Service`].

@@ -44,6 +44,7 @@ use crate::limits;
 use app::App;
 use checks::Checked;
 pub(crate) use checks::socket_path;
+use nodesift_api::Readiness;
 use nodesift_api::listen::{self, SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
 use nodesift_api::tls::Tls;
@@ -128,7 +129,7 @@ async fn serve(
     tokio::spawn(reload_certificates(hangups, tls));
     let serving = app.serve(listening, governed).await?;
     serving.banner.print()?;
-    drain(serving.server, signals).await?;
+    drain(serving.server, &serving.readiness, signals).await?;
     if let Some(followed) = followed {
         followed.end().await;
     }
@@ -136,11 +137,11 @@ async fn serve(
 }
 
 /// Waits for a signal, and then until no request is open.
-async fn drain(server: Server, mut signals: Signals) -> anyhow::Result<()> {
+async fn drain(server: Server, readiness: &Readiness, mut signals: Signals) -> anyhow::Result<()> {
     let first = signals.next().await;
     tracing::info!(signal = first, "shutting down");
     tokio::select! {
-        drained = server.drain() => if drained == Drained::CutShort {
+        drained = server.drain(|| readiness.drain()) => if drained == Drained::CutShort {
             tracing::warn!(grace_s = nodesift_api::limits::DRAIN_GRACE.as_secs(), "requests cut off: drain timeout reached");
         },
         second = signals.next() => anyhow::bail!("received a second signal ({second}) while draining"),

@@ -1,18 +1,14 @@
 //! Who may call: checks of the head of a request, before anything of its body is read.
 //!
 //! ```text
-//! caller    the connection that a request came over: the Unix socket, or TCP with the client's certificate
 //! hosts     Host and Origin over TCP: no web page reaches the sidecar through a browser
-//! identity  the names in a client's certificate
 //! rights    which names may make which class of call
 //! ```
 //!
 //! The right to use the Unix socket is the mode of its file, so nothing is checked there but the media type of bodies. Start
 //! at [`Access::check`].
 
-mod caller;
 mod hosts;
-mod identity;
 mod rights;
 
 use std::sync::Arc;
@@ -20,13 +16,14 @@ use std::sync::Arc;
 use axum::body::HttpBody as _;
 use axum::extract::Request;
 use axum::http::Method;
+use nodesift_edge::Peer;
 
 use crate::Error;
 use crate::paths::{self, Class};
 use crate::protocols::json::media_type;
-pub use caller::{Caller, SocketPeer};
 pub use hosts::{HostName, Hosts};
-pub(crate) use identity::Identity;
+pub(crate) use nodesift_edge::Identity;
+pub use nodesift_edge::{Caller, SocketPeer};
 pub use rights::Rights;
 
 /// The configuration of all checks. The default is that of a listener on loopback without certificates.
@@ -67,7 +64,7 @@ impl Access {
     pub(crate) fn check(&self, request: &Request, class: Class) -> Result<(), Error> {
         let path = request.uri().path();
         // A request that no listener has marked has come over nothing that is trusted.
-        let caller = request.extensions().get::<Caller>().unwrap_or(&Caller::ANONYMOUS);
+        let caller = request.extensions().get::<Peer>().map_or(&Caller::ANONYMOUS, |peer| &peer.caller);
         if let Caller::Tcp { identity } = caller {
             self.hosts.check(request)?;
             self.rights.check(class, identity.as_deref())?;
@@ -156,7 +153,7 @@ mod tests {
         assert!(access.check(&request("localhost"), Class::Read).is_ok());
         assert!(matches!(access.check(&request("evil.example"), Class::Read), Err(Error::ForeignHost { .. })));
         let mut over_socket = request("evil.example");
-        over_socket.extensions_mut().insert(Caller::Socket { peer: None });
+        over_socket.extensions_mut().insert(Peer { caller: Caller::Socket { peer: None }, ..Peer::default() });
         assert!(access.check(&over_socket, Class::Read).is_ok());
     }
 }

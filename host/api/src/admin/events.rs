@@ -20,10 +20,10 @@ use tokio::time::{Instant, sleep_until};
 use super::state::Allocation;
 use crate::admission::scope::RequestScope;
 use crate::protocols::json::codec;
-use crate::transport::places::{self, Activity, Place};
-use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
 use nodesift_cache::{AllocationChange, AllocationEvent, Generation};
+use nodesift_edge::places::{self, Activity, Place};
+use nodesift_edge::unsent::Endless;
 
 /// One line of the stream.
 #[derive(Debug, Serialize)]

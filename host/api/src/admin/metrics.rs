@@ -4,21 +4,21 @@
 use axum::Extension;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use nodesift_edge::unsent;
 
 use super::exposition::Exposition;
 use crate::Error;
 use crate::access::MayName;
-use crate::transport::unsent::{self, Unsent};
+use crate::admission::scope::ProbeScope;
 
 /// Answers `GET /metrics`.
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`]: a text of a hundred kilobytes counts among the responses that clients have not read.
+/// [`Error::Edge`], [`Error::Overloaded`]: a text of a hundred kilobytes counts among the responses that clients have not read.
 pub(crate) async fn metrics(
     Extension(exposition): Extension<Exposition>,
-    unsent: Option<Extension<Unsent>>,
-    may_name: Option<Extension<MayName>>,
+    probe: Option<Extension<ProbeScope>>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let accepted = headers.get(header::ACCEPT).map(|accepted| String::from_utf8_lossy(accepted.as_bytes()));
@@ -28,15 +28,14 @@ pub(crate) async fn metrics(
         tracing::error!(%error, "metrics cannot be encoded");
         Error::Internal
     })?;
-    let text = match may_name {
-        Some(Extension(MayName(true))) => text,
-        _ => Exposition::without_names(&text),
-    };
+    let MayName(may_name) = probe.as_ref().map_or(MayName(false), |probe| probe.may_name);
+    let text = if may_name { text } else { Exposition::without_names(&text) };
     let (media_type, text) = if only_plain {
         (Exposition::PLAIN_MEDIA_TYPE, Exposition::plain(&text))
     } else {
         (Exposition::MEDIA_TYPE, text)
     };
+    let unsent = probe.as_ref().and_then(|probe| probe.unsent.as_ref());
     let held = unsent.map(|unsent| unsent.hold(text.len(), text.len())).transpose()?;
     Ok(unsent::holding(([(header::CONTENT_TYPE, media_type)], text).into_response(), held))
 }

@@ -4,20 +4,19 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
+use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 
 /// Answers `GET /v1/negotiations`.
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`]: ten thousand negotiations take some megabytes.
+/// [`Error::Edge`], [`Error::Overloaded`]: ten thousand negotiations take some megabytes.
 pub(crate) async fn overview(
     State(service): State<Service>,
-    unsent: Option<Extension<Unsent>>,
+    Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
-    let unsent = unsent.as_deref();
-    unsent::until_read(unsent).await?;
-    Encoded::from_text(service.parties()?.overview().await?).respond(unsent)
+    scope.until_read().await?;
+    Encoded::from_text(service.parties()?.overview().await?).respond(scope.unsent.as_ref())
 }

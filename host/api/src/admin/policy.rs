@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::accounting::AccountingStatus;
 use super::breaker::Breaker;
 use super::time::{microseconds, rfc3339};
+use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 use nodesift_engine::{
     ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Refusal, StepFailure, TrialFault,
@@ -23,19 +23,18 @@ use nodesift_sandbox::{Interface, Lifetime};
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`]: a document of a megabyte counts among the responses that clients have not read.
+/// [`Error::Edge`], [`Error::Overloaded`]: a document of a megabyte counts among the responses that clients have not read.
 pub(crate) async fn policy(
     State(service): State<Service>,
-    unsent: Option<Extension<Unsent>>,
+    Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
-    let unsent = unsent.as_deref();
-    unsent::until_read(unsent).await?;
+    scope.until_read().await?;
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
     let last_reload = service.engine().last_reload();
     let status = Status::new(&policy, refusal.as_deref(), last_reload.as_deref());
     let status = Status { status_trouble: service.policy_note(), ..status };
-    Encoded::from_text(codec::encode(&status)?).respond(unsent)
+    Encoded::from_text(codec::encode(&status)?).respond(scope.unsent.as_ref())
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@ use axum::response::IntoResponse;
 
 use crate::Service;
 use crate::access::MayName;
+use crate::admission::scope::ProbeScope;
 
 /// GET /livez: whether the process is alive.
 pub(crate) async fn livez(State(service): State<Service>) -> impl IntoResponse {
@@ -13,11 +14,11 @@ pub(crate) async fn livez(State(service): State<Service>) -> impl IntoResponse {
 }
 
 /// GET /readyz: whether calls are answered, and what that waits for.
-pub(crate) async fn readyz(State(service): State<Service>, may_name: Option<Extension<MayName>>) -> impl IntoResponse {
-    service.readiness().readiness(service.staleness(), told(may_name)).await
+pub(crate) async fn readyz(State(service): State<Service>, probe: Option<Extension<ProbeScope>>) -> impl IntoResponse {
+    service.readiness().readiness(service.staleness(), told(probe)).await
 }
 
 /// Where nobody has said that names may be told, none are.
-pub(crate) fn told(may_name: Option<Extension<MayName>>) -> MayName {
-    may_name.map_or(MayName(false), |Extension(may_name)| may_name)
+pub(crate) fn told(probe: Option<Extension<ProbeScope>>) -> MayName {
+    probe.map_or(MayName(false), |Extension(probe)| probe.may_name)
 }

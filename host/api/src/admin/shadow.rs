@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::differences::Summary;
 use super::time::rfc3339;
+use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 use nodesift_engine::{Comparison, Record, RecordedChange, RecordedDifference, Shadow};
 
@@ -19,20 +19,19 @@ use nodesift_engine::{Comparison, Record, RecordedChange, RecordedDifference, Sh
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`]: megabytes of differences count among the responses that clients have not read.
+/// [`Error::Edge`], [`Error::Overloaded`]: megabytes of differences count among the responses that clients have not read.
 pub(crate) async fn shadow(
     State(service): State<Service>,
-    unsent: Option<Extension<Unsent>>,
+    Extension(scope): Extension<RequestScope>,
 ) -> Result<Response, Error> {
-    let unsent = unsent.as_deref();
-    unsent::until_read(unsent).await?;
+    scope.until_read().await?;
     let shadow = service.engine().shadow();
     let records: Vec<(&Comparison, Record)> = shadow
         .iter()
         .flat_map(|shadow| &shadow.comparisons)
         .map(|comparison| (comparison, comparison.record()))
         .collect();
-    Encoded::from_text(codec::encode(&Status::new(shadow.as_deref(), &records))?).respond(unsent)
+    Encoded::from_text(codec::encode(&Status::new(shadow.as_deref(), &records))?).respond(scope.unsent.as_ref())
 }
 
 #[derive(Serialize)]

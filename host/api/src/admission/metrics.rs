@@ -5,7 +5,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::requests::Requests;
-use crate::transport::intake::IntakeMetrics;
+use nodesift_edge::intake::IntakeMetrics;
 
 /// Counters of the API; clones share them.
 #[derive(Debug, Clone, Default)]

@@ -1,23 +1,24 @@
-//! Context of a request: its deadline, its memory, and the activity of its peer. The middleware makes it; an extension of the
-//! request, and an argument of the driver.
+//! Context of a request: its deadline, its memory, and the activity of its peer. The middleware makes it; the one extension of
+//! the request, and an argument of the driver.
 //!
 //! Start at [`RequestScope`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use nodesift_edge as edge;
+use nodesift_edge::arrivals::{RequestRoom, taker};
+use nodesift_edge::budget::Taker;
+use nodesift_edge::intake::ClassBudgets;
+use nodesift_edge::messages::Messages;
+use nodesift_edge::places::Activity;
+use nodesift_edge::unsent::{Held, Unsent};
+use tokio::time::{Instant, timeout};
 
 use super::deadline::Deadline;
-use crate::access::{Caller, CallerRights};
+use crate::access::{CallerRights, MayName};
 use crate::error::at_most;
-use crate::transport::arrivals::{RequestRoom, taker};
-use crate::transport::budget::{ListenerClass, Taker};
-use crate::transport::intake::ClassBudgets;
-use crate::transport::messages::Messages;
-use crate::transport::places::Activity;
-use crate::transport::unsent::{Held, Unsent};
-use crate::{Error, limits};
+use crate::{Error, ListenerClass, limits};
 
 /// Context of one request, from the middleware to the response.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ impl RequestScope {
     ///
     /// [`Error::Overloaded`] where too much is pending.
     pub(crate) fn pend(&self) -> Result<(), Error> {
-        self.room.move_to(&self.budgets.pending)
+        Ok(self.room.move_to(&self.budgets.pending)?)
     }
 
     /// Makes the room as large as the decoded request.
@@ -63,7 +64,7 @@ impl RequestScope {
         }
         at_most("bytes of decoded names and pods", bytes, self.budgets.pending.most(Taker::Large))?;
         self.pend()?;
-        self.room.cover(bytes)
+        Ok(self.room.cover(bytes)?)
     }
 
     /// Moves the room to the requests that wait for a version. Each has so much there that their number is bounded too.
@@ -73,17 +74,28 @@ impl RequestScope {
     /// [`Error::Overloaded`] where too many wait, or too much.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         self.room.move_to(&self.budgets.waiting)?;
-        self.room.cover(limits::VERSION_WAITER_BYTES)
+        Ok(self.room.cover(limits::VERSION_WAITER_BYTES)?)
     }
 
     /// Room for the response of a decision, taken before it is made: it must not be refused once it is made.
     ///
     /// # Errors
     ///
-    /// [`Error::Unread`], [`Error::Overloaded`].
+    /// [`Error::Edge`], [`Error::Overloaded`].
     pub(crate) fn room_of_decision(&self) -> Result<Option<Held>, Error> {
         let hold = |unsent: &Unsent| unsent.hold(limits::DECISION_BYTES, limits::DECISION_BYTES);
-        self.unsent.as_ref().map(hold).transpose()
+        Ok(self.unsent.as_ref().map(hold).transpose()?)
+    }
+
+    /// Waits until the client has read most of the responses that its connection has, for [`limits::QUEUE_TIME`] at most. Before the
+    /// request is read: a client that does not read has its requests wait in its own memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edge`].
+    pub(crate) async fn until_read(&self) -> Result<(), Error> {
+        let Some(unsent) = &self.unsent else { return Ok(()) };
+        timeout(limits::QUEUE_TIME, unsent.until_read()).await.map_err(|_| edge::Error::Unread.into())
     }
 
     /// This scope for work that goes on after the request: with a deadline of its own, and without room.
@@ -102,7 +114,8 @@ impl RequestScope {
     /// One that no listener has made.
     #[cfg(test)]
     pub(crate) fn detached() -> Self {
-        use crate::transport::intake::{Intake, IntakeMetrics};
+        use crate::access::Caller;
+        use nodesift_edge::intake::{Intake, IntakeMetrics};
         let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).of(ListenerClass::Unix).clone();
         Self {
             deadline: Deadline::after(Instant::now(), limits::REQUEST_TIME),
@@ -114,6 +127,14 @@ impl RequestScope {
             unsent: None,
         }
     }
+}
+
+/// Context of a probe, which needs no room.
+#[derive(Debug, Clone)]
+pub(crate) struct ProbeScope {
+    pub(crate) may_name: MayName,
+    /// Unread responses of the probe's connection; none in tests without one.
+    pub(crate) unsent: Option<Unsent>,
 }
 
 /// Context of a stream of requests.

@@ -15,7 +15,7 @@ use tokio::time::timeout_at;
 
 use super::deadline::Deadline;
 use super::metrics::{Counted, Metrics};
-use crate::transport::budget::ListenerClass;
+use crate::ListenerClass;
 use crate::{Error, limits};
 
 /// The slots and their queues; clones share them.

@@ -16,9 +16,9 @@ use super::consistency::{MinimumVersions, Missing, Number};
 use super::deadline::Deadline;
 use super::scope::RequestScope;
 use crate::Error;
-use crate::transport::arrivals::RequestRoom;
-use crate::transport::budget::ListenerClass;
+use crate::ListenerClass;
 use nodesift_cache::{Reader, Snapshot};
+use nodesift_edge::arrivals::RequestRoom;
 
 /// The requests that wait for versions; clones share them.
 #[derive(Debug, Clone)]

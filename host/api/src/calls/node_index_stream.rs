@@ -8,9 +8,9 @@ use futures_util::{Stream, stream};
 use nodesift_proto::v1;
 
 use super::node_index::{Difference, IndexVersion, message};
-use crate::transport::places::Place;
 use crate::{Error, Readiness, Service, limits};
 use nodesift_cache::{Reader, Snapshot};
+use nodesift_edge::places::Place;
 
 /// Streams the difference from the index that the core knows, then every later one.
 ///

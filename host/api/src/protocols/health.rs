@@ -16,9 +16,9 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use crate::access::MayName;
 use crate::admission::scope::RequestScope;
-use crate::transport::places::{self, Place};
-use crate::transport::unsent::Endless;
 use crate::{Error, Service, limits};
+use nodesift_edge::places::{self, Place};
+use nodesift_edge::unsent::Endless;
 
 /// The service whose status is that of `/livez`.
 const LIVENESS: &str = "liveness";

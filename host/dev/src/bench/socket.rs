@@ -73,15 +73,14 @@ impl Served {
         let (listener, file) = runtime.block_on(listen::bind_unix(&folder.path().join("nodesift.sock")))?;
         let listener_tcp = runtime.block_on(listen::bind_tcp(LOOPBACK))?;
         let tcp = listener_tcp.local_addr().context("cannot read the bound address")?;
-        let readiness = Readiness::default();
-        let service = Service::new(engine, Arc::clone(writer), readiness.clone(), Settings::default());
+        let service = Service::new(engine, Arc::clone(writer), Readiness::default(), Settings::default());
         let router = router::router(
             service,
             Access::default(),
             BodyLimit(nodesift_api::limits::BODY_BYTES),
             Exposition::new(Registry::default()),
         );
-        let mut server = Server::new(router, readiness);
+        let mut server = Server::new(router);
         let serving = runtime.enter();
         server.listen_unix(listener).context("cannot start threads")?;
         server.listen_tcp(listener_tcp, None);
@@ -97,7 +96,7 @@ impl Served {
     /// Ends it once it has answered what was asked.
     pub(super) fn stop(self) {
         let Self { runtime, server, folder, file, .. } = self;
-        runtime.block_on(server.drain());
+        runtime.block_on(server.drain(|| ()));
         drop((file, folder));
         runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     }

@@ -70,6 +70,8 @@ pub(super) struct Governed {
 pub(super) struct Serving {
     pub(super) server: Server,
     pub(super) banner: Banner,
+    /// Says that the process drains.
+    pub(super) readiness: Readiness,
     _governed: Governed,
     _socket_file: SocketFile,
 }
@@ -206,7 +208,7 @@ impl<'a> App<'a> {
         let probes_router = router::probes(service.clone(), exposition.clone());
         let access = args.access.checks(args.listen);
         let router = router::router(service, access, BodyLimit(args.max_body_bytes), exposition);
-        let mut server = Server::new(router, self.readiness);
+        let mut server = Server::new(router);
         server.listen_unix(unix).context("cannot start threads")?;
         if let Some(tcp) = tcp {
             server.listen_tcp(tcp, tls);
@@ -214,6 +216,6 @@ impl<'a> App<'a> {
         if let Some(probes) = probes {
             server.listen_probes(probes, probes_router);
         }
-        Ok(Serving { server, banner, _governed: governed, _socket_file: socket_file })
+        Ok(Serving { server, banner, readiness: self.readiness, _governed: governed, _socket_file: socket_file })
     }
 }

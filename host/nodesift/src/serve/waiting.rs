@@ -60,6 +60,7 @@ pub(super) fn until_checked(
 /// The listeners of a process that has no policy.
 struct Waiting {
     server: Server,
+    readiness: Readiness,
     why: Arc<Mutex<String>>,
     // Dropped with this: readiness begins anew with the real start.
     _latch: Latch,
@@ -89,7 +90,7 @@ impl Waiting {
         let exposition = Exposition::new(registry);
         let waiting = |open| router::waiting(readiness.clone(), args.request_timeout, exposition.clone(), open);
         let (router, open) = (waiting(false), waiting(true));
-        let mut server = Server::new(router, readiness);
+        let mut server = Server::new(router);
         let scheme = if tls.is_some() { "https" } else { "http" };
         let address = tcp.as_ref().map(|tcp| tcp.local_addr()).transpose().context("cannot read the bound address")?;
         let probed =
@@ -109,7 +110,7 @@ impl Waiting {
             reason = %terminal::escaped(&exit::text(error)),
             "no valid policy, and none is remembered: not ready until it is mended"
         );
-        Ok(Self { server, why, _latch: latch, _socket_file: socket_file })
+        Ok(Self { server, readiness, why, _latch: latch, _socket_file: socket_file })
     }
 
     /// Says what is wrong now.
@@ -124,6 +125,6 @@ impl Waiting {
 
     /// Leaves the addresses to the real start.
     async fn end(self) {
-        self.server.drain().await;
+        self.server.drain(|| self.readiness.drain()).await;
     }
 }

@@ -103,15 +103,15 @@ impl Sidecar {
             ..PolicySettings::default()
         });
         let engine = Arc::new(Engine::new(reader, active, runtime));
-        let (readiness, writer) = (Readiness::default(), SharedWriter::new(writer.into()));
-        let service = Service::new(engine, writer, readiness.clone(), Settings::default());
+        let writer = SharedWriter::new(writer.into());
+        let service = Service::new(engine, writer, Readiness::default(), Settings::default());
         let metrics = Metrics::default();
         let parties = BrokeredParties::new(service.clone(), metrics.clone());
         let service = service.with_parties(Arc::new(parties.clone()));
         let exposition = Exposition::new(Registry::default());
         let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
         let (listener, file) = listen::bind_unix(&folder.path().join("n.sock")).await.unwrap();
-        let mut server = Server::new(router, readiness);
+        let mut server = Server::new(router);
         server.listen_unix(listener).unwrap();
         let listener = listen::bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let tcp = listener.local_addr().unwrap();
@@ -122,7 +122,7 @@ impl Sidecar {
     /// Another sidecar at the same address, which knows nothing of this one.
     pub(super) async fn restart(self, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
         let Self { service, parties, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
-        server.drain().await;
+        server.drain(|| service.readiness().drain()).await;
         drop((service, parties, file));
         Self::start_in(folder, nodes, pods, parties).await
     }

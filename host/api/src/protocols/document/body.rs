@@ -15,8 +15,8 @@ use nodesift_cache::NodeNames;
 
 use super::Document;
 use crate::protocols::json::JSON;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, limits};
+use nodesift_edge::unsent::{self, Unsent};
 
 /// A document with its first piece encoded, which is all of it where it is small.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Encoded {
     ///
     /// # Errors
     ///
-    /// [`Error::Unread`], [`Error::Overloaded`].
+    /// [`Error::Edge`], [`Error::Overloaded`].
     pub(crate) fn respond(self, unsent: Option<&Unsent>) -> Result<Response, Error> {
         let encoded = self.first.len();
         let later = if self.rest.is_done() { 0 } else { self.rest.held_bytes() + limits::STREAM_CHUNK };

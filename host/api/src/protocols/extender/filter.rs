@@ -27,10 +27,9 @@ use crate::calls::request;
 use crate::error::Refusal;
 use crate::protocols::document::{Document, Encoded};
 use crate::protocols::json::codec;
-use crate::transport::body_buffer;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
 use nodesift_cache::NodeNames;
+use nodesift_edge::{self as edge, body_buffer};
 use nodesift_engine::{Code, Engine, FailureGroup, FaultEffect, FaultReport, Nodes, Options, PodAnswer, PodRef, Query};
 
 /// The reason for a node that is not in the cache.
@@ -46,25 +45,29 @@ static FIRST_CALL: Once = Once::new();
 pub(crate) async fn filter(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    unsent: Option<Extension<Unsent>>,
     body: Body,
 ) -> Result<Response, Error> {
     FIRST_CALL.call_once(|| tracing::warn!("{LIMITS}"));
-    let unsent = unsent.as_deref();
+    let unsent = scope.unsent.clone();
     let response = async {
-        unsent::until_read(unsent).await?;
+        scope.until_read().await?;
         let body = body_buffer::read(body).await?;
         scope.pend()?;
         driver::run(&service, scope, Stage::<Filter>::Decoded(body), |reply| Ok(Encoded::new(reply))).await
     };
     match response.await {
-        Ok(reply) => reply.respond(unsent),
+        Ok(reply) => reply.respond(unsent.as_ref()),
         // A body over the limit is refused by its HTTP status, as everywhere: it is not read.
         Err(
-            error @ (Error::BodyTooLarge { .. } | Error::BodyTooSlow | Error::BodyGaveWay | Error::BodyBroken { .. }),
+            error @ Error::Edge(
+                edge::Error::BodyTooLarge { .. }
+                | edge::Error::BodyTooSlow
+                | edge::Error::BodyGaveWay
+                | edge::Error::BodyBroken { .. },
+            ),
         ) => Err(error),
         Err(error) => {
-            let mut response = Encoded::new(failed(&error)?).respond(unsent)?;
+            let mut response = Encoded::new(failed(&error)?).respond(unsent.as_ref())?;
             // Its status is 200, which would hide it from the log.
             response.extensions_mut().insert(Refusal(error.text().into()));
             Ok(response)

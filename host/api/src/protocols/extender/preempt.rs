@@ -24,9 +24,8 @@ use crate::calls::request;
 use crate::error::at_most;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
-use crate::transport::body_buffer;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
+use nodesift_edge::body_buffer;
 use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 
 /// POST /extender/preempt. The response has no field for errors, unlike that of `filter`: an error is an HTTP status, which
@@ -34,14 +33,13 @@ use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 pub(crate) async fn preempt(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    unsent: Option<Extension<Unsent>>,
     body: Body,
 ) -> Result<Response, Error> {
-    let unsent = unsent.as_deref();
-    unsent::until_read(unsent).await?;
+    let unsent = scope.unsent.clone();
+    scope.until_read().await?;
     let body = body_buffer::read(body).await?;
     let reply = driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?;
-    Encoded::from_text(reply).respond(unsent)
+    Encoded::from_text(reply).respond(unsent.as_ref())
 }
 
 /// The call, from body to body.

@@ -16,14 +16,13 @@ use nodesift_proto::v1::{FilterRequest, FilterStreamRequest};
 use tokio::sync::mpsc;
 use tonic::Status;
 
+use super::spawned::Spawned;
 use super::{frame, message, scope_of, split, streaming};
 use crate::admission::scope::{RequestScope, StreamScope};
 use crate::calls::driver::{self, Call as _, Stage};
 use crate::calls::filter::Filter;
-use crate::transport::places::Activity;
-use crate::transport::spawned::Spawned;
-use crate::transport::unsent::Unsent;
 use crate::{Error, Service, limits};
+use nodesift_edge::places::Activity;
 
 /// `FilterStream`: answers requests until the client, the stream's place or the process ends it.
 pub(crate) fn filter_stream(max_message_bytes: usize) -> MethodRouter<Service> {
@@ -36,14 +35,14 @@ pub(crate) fn filter_stream(max_message_bytes: usize) -> MethodRouter<Service> {
 ///
 /// [`Error::TooMany`], [`Error::ContentCoding`].
 async fn answers(service: Service, max: usize, request: Request) -> Result<Response, Status> {
-    let (unsent, scope) = (Unsent::of(&request), scope_of::<StreamScope>(&request)?);
+    let scope = scope_of::<StreamScope>(&request)?;
     let place = service.enter_request_stream(&scope).await?;
     let requests = split::messages::<FilterStreamRequest>(request, max)?;
     let (drained, closing, dismissed) = (service.readiness().drained(), scope.peer.closing(), place.dismissed());
     let endless = scope.peer.endless();
     // One more is taken from the channel and waited for.
     let (answers, begun) = mpsc::channel(limits::STREAM_REQUESTS - 1);
-    let reader = Reader { service, unsent, scope, activity: place.activity().clone(), answers };
+    let reader = Reader { service, scope, activity: place.activity().clone(), answers };
     let reading = Spawned::new(async move {
         tokio::select! {
             () = drained => {}
@@ -62,7 +61,6 @@ async fn answers(service: Service, max: usize, request: Request) -> Result<Respo
 /// State of the task that reads the requests.
 struct Reader {
     service: Service,
-    unsent: Option<Unsent>,
     scope: StreamScope,
     /// Last sign of life of the stream, for the limit on places.
     activity: Activity,
@@ -75,7 +73,7 @@ impl Reader {
         // The next request is begun once the client has read most of the answers that it has.
         let place = async || {
             let place = self.answers.reserve().await;
-            if let Some(unsent) = &self.unsent {
+            if let Some(unsent) = &self.scope.unsent {
                 unsent.until_read().await;
             }
             place
@@ -117,7 +115,7 @@ impl Reader {
         scope: Result<RequestScope, Error>,
         stage: Result<Stage<Filter>, Error>,
     ) -> impl Future<Output = Result<Bytes, Status>> + Send + use<> {
-        let (service, unsent, work) = (self.service.clone(), self.unsent.clone(), self.activity.work());
+        let (service, unsent, work) = (self.service.clone(), self.scope.unsent.clone(), self.activity.work());
         async move {
             let _work = work;
             let answer = match scope.and_then(|scope| Ok((scope, stage?))) {

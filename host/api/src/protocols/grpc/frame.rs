@@ -14,7 +14,8 @@ use tonic::{Code, Status, Streaming};
 use tonic_prost::ProstDecoder;
 
 use crate::Error;
-use crate::transport::unsent::{self, Endless, Held, Unsent};
+use nodesift_edge as edge;
+use nodesift_edge::unsent::{self, Endless, Held, Unsent};
 
 /// Bytes before a message: whether it is compressed, and its length.
 pub(super) const HEAD_BYTES: usize = 5;
@@ -69,7 +70,7 @@ pub(super) async fn decode<Q: Message + Default + 'static>(request: Request, max
 /// INTERNAL for one that does not decode becomes INVALID_ARGUMENT, as everywhere in this API.
 fn corrected(status: Status, max: usize) -> Status {
     match status.code() {
-        Code::OutOfRange => Error::BodyTooLarge { limit: max }.into(),
+        Code::OutOfRange => Error::from(edge::Error::BodyTooLarge { limit: max }).into(),
         Code::Internal => Status::invalid_argument(status.message()),
         _ => status,
     }
@@ -79,7 +80,7 @@ fn corrected(status: Status, max: usize) -> Status {
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`].
+/// [`Error::Edge`], [`Error::Overloaded`].
 pub(super) fn reply(framed: Vec<u8>, unsent: Option<&Unsent>) -> Result<Response, Error> {
     let held = unsent.map(|unsent| unsent.hold(framed.len(), framed.len())).transpose()?;
     Ok(reply_in(framed, held))
@@ -96,7 +97,7 @@ pub(super) fn reply_in(framed: Vec<u8>, held: Option<Held>) -> Response {
 ///
 /// # Errors
 ///
-/// [`Error::Unread`], [`Error::Overloaded`].
+/// [`Error::Edge`], [`Error::Overloaded`].
 pub(super) fn held(framed: Vec<u8>, unsent: Option<&Unsent>) -> Result<Bytes, Error> {
     let Some(unsent) = unsent else { return Ok(framed.into()) };
     let held = unsent.hold(framed.len(), 0)?;

@@ -17,6 +17,7 @@ mod frame;
 pub(crate) mod message;
 mod outbox;
 mod parties;
+mod spawned;
 mod split;
 
 use std::future::Future;
@@ -35,7 +36,6 @@ use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain;
 use crate::calls::node_index_stream;
 use crate::protocols::answers::Encode;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service};
 pub(crate) use filter_stream::filter_stream;
 pub use outbox::Outbox;
@@ -74,9 +74,9 @@ where
 {
     post(async move |State(service): State<Service>, request: Request| -> Response {
         let answer = async {
-            let (unsent, scope) = (Unsent::of(&request), scope_of::<RequestScope>(&request)?);
-            // Before the message is read: a client that does not read has its requests wait in its own memory.
-            unsent::until_read(unsent.as_ref()).await?;
+            let scope = scope_of::<RequestScope>(&request)?;
+            scope.until_read().await?;
+            let unsent = scope.unsent.clone();
             let request = frame::decode(request, max_message_bytes).await?;
             scope.pend()?;
             let held = if decides { scope.room_of_decision()? } else { None };

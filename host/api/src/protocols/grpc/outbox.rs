@@ -9,7 +9,8 @@ use prost::Message;
 use tokio::sync::Notify;
 use tonic::Status;
 
-use crate::transport::unsent::{Ending, Held, Unsent};
+use crate::Error;
+use nodesift_edge::unsent::{Ending, Held, Unsent};
 
 /// Writing side of a stream whose reader may be slow. It never waits; clones share it.
 #[derive(Debug, Clone)]
@@ -88,7 +89,7 @@ impl Outbox {
                     format!("{} bytes of this stream are not read: read it faster, and begin again", queue.bytes);
                 Err(Status::resource_exhausted(words))
             }
-            Some(unsent) => unsent.hold_event(message.len()).map(Some).map_err(Status::from),
+            Some(unsent) => unsent.hold_event(message.len()).map(Some).map_err(|error| Error::from(error).into()),
             None => Ok(None),
         };
         let is_pushed = held.is_ok();
@@ -155,9 +156,9 @@ mod tests {
 
     use super::*;
     use crate::limits;
-    use crate::transport::budget::BudgetMetrics;
-    use crate::transport::places::Activity;
-    use crate::transport::unsent::UnsentBudget;
+    use nodesift_edge::budget::BudgetMetrics;
+    use nodesift_edge::places::Activity;
+    use nodesift_edge::unsent::UnsentBudget;
 
     /// A message of so many bytes; some more where there are many.
     fn message(bytes: usize) -> PartyAttend {

@@ -13,12 +13,12 @@ use nodesift_proto::v1;
 use tonic::Status;
 
 use super::outbox::{self, Inbox, Outbox};
+use super::spawned::Spawned;
 use super::{frame, scope_of, split, streaming};
 use crate::admission::scope::{RequestScope, StreamScope};
 use crate::parties::{Attendance, Listening};
-use crate::transport::places::Activity;
-use crate::transport::spawned::Spawned;
 use crate::{Error, Service, limits};
+use nodesift_edge::places::Activity;
 
 /// `Negotiate`: the events of a negotiation that begins.
 pub(crate) fn negotiate(max_message_bytes: usize) -> MethodRouter<Service> {

@@ -16,6 +16,7 @@ use tonic::Status;
 
 use super::frame::{HEAD_BYTES, check_encoding};
 use crate::{Error, limits};
+use nodesift_edge as edge;
 
 /// The messages of a request.
 ///
@@ -113,7 +114,7 @@ fn next(buffer: &mut BytesMut, max: usize) -> Result<Option<Bytes>, Status> {
     }
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
     if length > max {
-        return Err(Error::BodyTooLarge { limit: max }.into());
+        return Err(Error::from(edge::Error::BodyTooLarge { limit: max }).into());
     }
     if buffer.len() < HEAD_BYTES + length {
         return Ok(None);

@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use nodesift_edge::{body_buffer, unsent};
 use serde::de::DeserializeOwned;
 
 use crate::admission::scope::RequestScope;
@@ -19,8 +20,6 @@ use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain::{self, Explain};
 use crate::protocols::answers::Encode;
 use crate::protocols::document::Encoded;
-use crate::transport::body_buffer;
-use crate::transport::unsent::{self, Unsent};
 use crate::{Error, Service, limits};
 pub(crate) use media_type::JSON;
 
@@ -28,45 +27,41 @@ pub(crate) use media_type::JSON;
 pub(crate) async fn answered<C>(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    unsent: Option<Extension<Unsent>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error>
 where
     C: Call<Request: DeserializeOwned, Response: Encode>,
 {
-    let unsent = unsent.as_deref();
-    let stage = stage::<C>(&scope, unsent, &headers, body).await?;
+    let unsent = scope.unsent.clone();
+    let stage = stage::<C>(&scope, &headers, body).await?;
     driver::run(&service, scope, stage, |response| message::document(&response).map(Encoded::new))
         .await?
-        .respond(unsent)
+        .respond(unsent.as_ref())
 }
 
 /// POST /v1/explain: the same, with what parties have said.
 pub(crate) async fn explain(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    unsent: Option<Extension<Unsent>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
-    let unsent = unsent.as_deref();
-    let stage = stage::<Explain>(&scope, unsent, &headers, body).await?;
+    let unsent = scope.unsent.clone();
+    let stage = stage::<Explain>(&scope, &headers, body).await?;
     explain::run(&service, scope, stage, |response| message::document(&response).map(Encoded::new))
         .await?
-        .respond(unsent)
+        .respond(unsent.as_ref())
 }
 
 /// A request that is read.
 async fn stage<C: Call<Request: DeserializeOwned>>(
     scope: &RequestScope,
-    unsent: Option<&Unsent>,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Stage<C>, Error> {
     media_type::check_accept(headers)?;
-    // Before the body is read: a client that does not read has its requests wait in its own memory.
-    unsent::until_read(unsent).await?;
+    scope.until_read().await?;
     let stage = Stage::Encoded(body_buffer::read(body).await?, |body| codec::decode(body));
     scope.pend()?;
     Ok(stage)

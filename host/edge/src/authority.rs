@@ -9,23 +9,9 @@
 //! Only the value of a literal `:authority` is ever changed, see [`Text`] and [`Huffman`]. Malformed frames and blocks are left
 //! for h2 to refuse. Start at [`AuthorityRewriter::rewrite`].
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use crate::frames::{CONTINUATION, HEADERS, Head};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::UnixStream;
-
-use crate::access::SocketPeer;
-
-/// The first bytes of every HTTP/2 connection (RFC 9113, 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// Bytes of the head of a frame (RFC 9113, 4.1).
-const FRAME_HEAD: usize = 9;
-
-const HEADERS: u8 = 0x1;
-const CONTINUATION: u8 = 0x9;
+/// Flags of frames with headers (RFC 9113, 6.2).
 const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
@@ -41,93 +27,19 @@ const NAME_INDEX: usize = 1;
 /// The longest integer that is followed, in bits: above it h2 refuses the block.
 const INTEGER_BITS: u32 = 28;
 
-/// A connection of a Unix socket.
-#[derive(Debug)]
-pub struct LocalStream {
-    stream: UnixStream,
-    authority: AuthorityRewriter,
-}
-
-impl LocalStream {
-    pub(super) fn new(stream: UnixStream) -> Self {
-        Self { stream, authority: AuthorityRewriter::default() }
-    }
-
-    /// The connection, before anything is read of it.
-    pub(super) fn into_stream(self) -> UnixStream {
-        self.stream
-    }
-
-    /// The process that has connected (SO_PEERCRED).
-    pub(super) fn peer(&self) -> Option<SocketPeer> {
-        let known = self.stream.peer_cred().ok()?;
-        // 0 stands for a process that is in another namespace.
-        let pid = known.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        Some(SocketPeer { uid: known.uid(), pid })
-    }
-}
-
-impl AsyncRead for LocalStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.authority.rewrite(buf.filled_mut().get_mut(before..).unwrap_or_default());
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for LocalStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-/// Follows the frames of one connection, in whatever pieces they arrive.
+/// Header blocks of one connection, in whatever pieces they arrive.
 #[derive(Debug, Default)]
-struct AuthorityRewriter {
-    at: Frames,
+pub(crate) struct AuthorityRewriter {
+    /// Bytes of a frame with headers that have not arrived.
+    left: usize,
+    /// Whether the next byte is the length of the padding.
+    is_padded: bool,
+    /// Bytes at the end of the frame that are no headers.
+    padding: usize,
+    /// Bytes before the headers.
+    priority: usize,
+    ends_block: bool,
     block: Block,
-}
-
-/// The place between frames.
-#[derive(Debug)]
-enum Frames {
-    /// So many bytes of the preface have arrived.
-    Preface(usize),
-    /// HTTP/1, or broken: nothing is looked at.
-    Off,
-    /// In the head of a frame.
-    Head { head: [u8; FRAME_HEAD], filled: usize },
-    /// At the length of the padding of a HEADERS frame.
-    Padding { length: usize, flags: u8 },
-    /// Inside a frame: what comes before its header fragment, the fragment, what follows it.
-    Payload { before: usize, fragment: usize, after: usize, ends_block: bool },
-}
-
-impl Default for Frames {
-    fn default() -> Self {
-        Self::Preface(0)
-    }
 }
 
 /// The place inside a header block (RFC 7541, 6), which may span frames.
@@ -201,94 +113,34 @@ const CODES: [(u32, u16, u16); 10] = [
 ];
 
 impl AuthorityRewriter {
-    /// Rewrites the next bytes that have arrived.
-    fn rewrite(&mut self, mut bytes: &mut [u8]) {
-        while !bytes.is_empty() {
-            let taken = match &mut self.at {
-                Frames::Off => return,
-                Frames::Preface(seen) => {
-                    let rest = PREFACE.get(*seen..).unwrap_or_default();
-                    let length = rest.len().min(bytes.len());
-                    if bytes.get(..length) != rest.get(..length) {
-                        self.at = Frames::Off;
-                        return;
-                    }
-                    *seen += length;
-                    if *seen == PREFACE.len() {
-                        self.at = Frames::next();
-                    }
-                    length
-                }
-                Frames::Head { head, filled } => {
-                    let length = bytes.len().min(FRAME_HEAD - *filled);
-                    for (to, from) in head.iter_mut().skip(*filled).zip(bytes.iter().take(length)) {
-                        *to = *from;
-                    }
-                    *filled += length;
-                    if *filled == FRAME_HEAD {
-                        self.at = Frames::of(*head);
-                    }
-                    length
-                }
-                Frames::Padding { length, flags } => {
-                    let padding = bytes.first().map_or(0, |length| usize::from(*length));
-                    self.at = Frames::headers(length.saturating_sub(1), padding, *flags);
-                    1
-                }
-                Frames::Payload { before, fragment, after, ends_block } => {
-                    let part = if *before > 0 {
-                        &mut *before
-                    } else if *fragment > 0 {
-                        let length = bytes.len().min(*fragment);
-                        bytes.iter_mut().take(length).for_each(|byte| self.block.take(byte));
-                        &mut *fragment
-                    } else {
-                        &mut *after
-                    };
-                    let length = bytes.len().min(*part);
-                    *part -= length;
-                    if *before + *fragment + *after == 0 {
-                        if *ends_block {
-                            self.block = Block::Field;
-                        }
-                        self.at = Frames::next();
-                    }
-                    length
-                }
-            };
-            bytes = bytes.get_mut(taken..).unwrap_or_default();
+    /// Notes that a frame begins.
+    pub(crate) fn begin(&mut self, Head { kind, flags, length }: Head) {
+        let is_first = kind == HEADERS;
+        if !is_first && kind != CONTINUATION {
+            return;
         }
+        self.left = length;
+        self.is_padded = is_first && flags & PADDED != 0;
+        self.padding = 0;
+        self.priority = if is_first && flags & PRIORITY != 0 { PRIORITY_BYTES } else { 0 };
+        self.ends_block = flags & END_HEADERS != 0;
     }
-}
 
-impl Frames {
-    fn next() -> Self {
-        Self::Head { head: [0; FRAME_HEAD], filled: 0 }
-    }
-
-    /// The payload behind a head.
-    fn of([high, middle, low, kind, flags, ..]: [u8; FRAME_HEAD]) -> Self {
-        let length = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
-        let payload = match kind {
-            HEADERS if flags & PADDED != 0 && length > 0 => return Self::Padding { length, flags },
-            HEADERS => Self::headers(length, 0, flags),
-            CONTINUATION => {
-                Self::Payload { before: 0, fragment: length, after: 0, ends_block: flags & END_HEADERS != 0 }
+    /// Rewrites bytes of the frame that began last. Nothing is left of a frame without headers.
+    pub(crate) fn rewrite(&mut self, bytes: &mut [u8]) {
+        for byte in bytes.iter_mut().take(self.left) {
+            self.left -= 1;
+            if self.is_padded {
+                (self.is_padded, self.padding) = (false, usize::from(*byte));
+            } else if self.priority > 0 {
+                self.priority -= 1;
+            } else if self.left >= self.padding {
+                self.block.take(byte);
             }
-            _ => Self::Payload { before: length, fragment: 0, after: 0, ends_block: false },
-        };
-        if length == 0 { Self::next() } else { payload }
-    }
-
-    /// The rest of a HEADERS frame, `length` bytes with their padding.
-    fn headers(length: usize, padding: usize, flags: u8) -> Self {
-        let before = if flags & PRIORITY == 0 { 0 } else { PRIORITY_BYTES.min(length) };
-        let after = padding.min(length - before);
-        let fragment = length - before - after;
-        if length == 0 {
-            return Self::next();
+            if self.left == 0 && self.ends_block {
+                self.block = Block::Field;
+            }
         }
-        Self::Payload { before, fragment, after, ends_block: flags & END_HEADERS != 0 }
     }
 }
 

@@ -17,7 +17,7 @@ const HEAD: usize = 5;
 
 /// The messages of a stream that have arrived; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Messages(Arc<Shared>);
+pub struct Messages(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -29,31 +29,31 @@ struct Shared {
 
 impl Messages {
     /// Messages of a stream that holds this room.
-    pub(super) fn new(room: RequestRoom) -> Self {
+    pub fn new(room: RequestRoom) -> Self {
         Self(Arc::new(Shared { whole: Mutex::default(), room }))
     }
 
     /// Notes a message that has arrived whole.
-    pub(super) fn push(&self, began: Instant, bytes: usize) {
+    pub fn push(&self, began: Instant, bytes: usize) {
         self.0.whole.lock().push_back((began, bytes));
     }
 
     /// When the next message began, and its bytes; the stream holds them no longer.
-    pub(crate) fn next(&self) -> Option<(Instant, usize)> {
+    pub fn next(&self) -> Option<(Instant, usize)> {
         let (began, bytes) = self.0.whole.lock().pop_front()?;
         self.0.room.shrink_to(self.0.room.bytes().saturating_sub(bytes));
         Some((began, bytes))
     }
 
     /// Gives back what is held of the head of the stream, whose number is bounded otherwise.
-    pub(crate) fn leave_room(&self) {
+    pub fn leave_room(&self) {
         self.0.room.shrink_to(0);
     }
 }
 
 /// Where in the stream of messages the bytes end that have arrived.
 #[derive(Debug, Default)]
-pub(super) struct Framing {
+pub struct Framing {
     head: [u8; HEAD],
     /// Bytes of the head that have arrived.
     seen: usize,
@@ -67,7 +67,7 @@ pub(super) struct Framing {
 
 impl Framing {
     /// When the first byte arrived of the message that has not arrived whole; none between messages.
-    pub(super) fn began(&self) -> Option<Instant> {
+    pub fn began(&self) -> Option<Instant> {
         self.began
     }
 
@@ -76,7 +76,7 @@ impl Framing {
     /// # Errors
     ///
     /// [`Error::BodyTooLarge`] for a message that declares more than `limit` bytes.
-    pub(super) fn advance(
+    pub fn advance(
         &mut self,
         mut data: &[u8],
         limit: usize,

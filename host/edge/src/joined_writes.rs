@@ -18,11 +18,11 @@ use crate::limits;
 
 /// A connection whose small writes wait for [`Flusher`].
 #[derive(Debug)]
-pub(super) struct JoinedWrites<I>(Arc<Mutex<Buffered<I>>>);
+pub(crate) struct JoinedWrites<I>(Arc<Mutex<Buffered<I>>>);
 
 /// The other handle of the connection: sends what was written.
 #[derive(Debug)]
-pub(super) struct Flusher<I>(Arc<Mutex<Buffered<I>>>);
+pub(crate) struct Flusher<I>(Arc<Mutex<Buffered<I>>>);
 
 /// Both handles belong to one task, so the lock is always free.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Buffered<I> {
 }
 
 /// Both handles of a connection.
-pub(super) fn join<I>(io: I) -> (JoinedWrites<I>, Flusher<I>) {
+pub(crate) fn join<I>(io: I) -> (JoinedWrites<I>, Flusher<I>) {
     let buffered = Arc::new(Mutex::new(Buffered { io, bytes: Vec::new(), sent: 0, is_unflushed: false }));
     (JoinedWrites(Arc::clone(&buffered)), Flusher(buffered))
 }
@@ -44,7 +44,7 @@ pub(super) fn join<I>(io: I) -> (JoinedWrites<I>, Flusher<I>) {
 impl<I: AsyncWrite + Unpin> Flusher<I> {
     /// Runs the connection to its end, and sends what it has written each time that it waits. Ends with its outcome, or once
     /// sending fails.
-    pub(super) async fn drive<F, T, E>(&self, mut connection: Pin<&mut F>) -> Result<T, E>
+    pub(crate) async fn drive<F, T, E>(&self, mut connection: Pin<&mut F>) -> Result<T, E>
     where
         F: Future<Output = Result<T, E>>,
         E: From<io::Error>,

@@ -43,6 +43,12 @@ impl Kind {
 }
 
 impl Identity {
+    /// DNS names, and URIs where they look so: for tests of what lists allow.
+    pub fn named(names: &[&str]) -> Self {
+        let kind = |name: &str| if name.contains("://") { Kind::Uri } else { Kind::Dns };
+        Self { names: names.iter().map(|name| Name { kind: kind(name), text: (*name).to_owned() }).collect() }
+    }
+
     /// The names of the client of a TLS connection; none where it has shown no certificate.
     pub(crate) fn from_connection<I>(connection: &TlsStream<I>) -> Option<Arc<Self>> {
         let (_, session) = connection.get_ref();
@@ -69,7 +75,7 @@ impl Identity {
 
     /// Whether one of the names is what a list says, letter by letter. `dns:`, `uri:` and `cn:` say where it is; without them, a text
     /// with `://` or `urn:` is a URI, and any other a DNS name or a common name.
-    pub(crate) fn has(&self, listed: &str) -> bool {
+    pub fn has(&self, listed: &str) -> bool {
         let kind = Kind::ALL.into_iter().find_map(|kind| Some((kind, listed.strip_prefix(kind.prefix())?)));
         let looks_like_uri = listed.contains("://") || listed.starts_with("urn:");
         self.names.iter().any(|own| match kind {
@@ -89,15 +95,6 @@ impl fmt::Display for Identity {
             write!(f, "{}{}{text:?}", if at == 0 { "" } else { ", " }, kind.prefix())?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-impl Identity {
-    /// One with DNS names, and URIs where they look so.
-    pub(crate) fn named(names: &[&str]) -> Self {
-        let kind = |name: &str| if name.contains("://") { Kind::Uri } else { Kind::Dns };
-        Self { names: names.iter().map(|name| Name { kind: kind(name), text: (*name).to_owned() }).collect() }
     }
 }
 

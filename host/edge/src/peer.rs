@@ -1,9 +1,32 @@
-//! The connection that a request came over. The [`server`](crate::server) adds it to the extensions of every request.
+//! Where a request comes from. The [`server`](crate::server) adds it to the extensions of every request, as the only one.
 
 use std::sync::Arc;
 
-use super::Identity;
-use crate::ListenerClass;
+use tokio::time::Instant;
+
+use crate::Identity;
+use crate::budget::ListenerClass;
+use crate::places::Activity;
+use crate::unsent::Unsent;
+
+/// The connection that a request came over, and when the request began.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// The client, as far as it is known.
+    pub caller: Caller,
+    /// Activity of the connection.
+    pub activity: Activity,
+    /// Responses that the connection has not read; none where no server has made the request, as in tests.
+    pub unsent: Option<Unsent>,
+    /// When the first byte of the request arrived, where that is known.
+    pub began: Option<Instant>,
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self { caller: Caller::ANONYMOUS, activity: Activity::default(), unsent: None, began: None }
+    }
+}
 
 /// The process at the other end of a Unix socket, as the kernel knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +37,7 @@ pub struct SocketPeer {
     pub pid: Option<u32>,
 }
 
-/// The connection that a request came over; clones are cheap.
+/// The client at the other end of a connection; clones are cheap.
 #[derive(Debug, Clone)]
 pub enum Caller {
     /// The Unix socket. Whoever may write to its file may make every call.

@@ -8,11 +8,11 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use axum::serve::Listener;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::time::sleep;
 
-use super::authority::LocalStream;
-use crate::access::Caller;
+use crate::{Caller, SocketPeer, limits};
 
 /// Mode of the Unix socket: write permission is the right to call; the group is for the core in the same pod.
 const SOCKET_MODE: u32 = 0o660;
@@ -96,25 +96,49 @@ impl TcpListener {
     }
 }
 
+/// Accepts connections, and waits where the system has no file descriptor left for one.
+pub(crate) trait Listener: Send + 'static {
+    /// A connection of the listener.
+    type Io: Accepted;
+
+    /// The next connection that is accepted.
+    fn accept(&mut self) -> impl Future<Output = Self::Io> + Send;
+}
+
 impl Listener for TcpListener {
     type Io = TcpStream;
-    type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let (stream, peer) = Listener::accept(&mut self.0).await;
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY cannot be set: answers may come 40 ms late");
+    async fn accept(&mut self) -> TcpStream {
+        loop {
+            match self.0.accept().await {
+                Ok((stream, _)) => {
+                    if let Err(error) = stream.set_nodelay(true) {
+                        tracing::debug!(%error, "TCP_NODELAY cannot be set: answers may come 40 ms late");
+                    }
+                    return stream;
+                }
+                Err(error) => wait_after(&error).await,
+            }
         }
-        (stream, peer)
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.0.local_addr()
     }
 }
 
+/// Waits until it makes sense to accept again after a failure: at once where the client has gone meanwhile.
+async fn wait_after(error: &io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
+        tracing::error!(%error, "no connection can be accepted");
+        sleep(limits::ACCEPT_RETRY).await;
+    }
+}
+
+/// Bytes in both directions.
+pub(crate) trait Connection: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Connection for I {}
+
 /// A connection as a listener accepts it.
-pub(super) trait Accepted: Sized {
+pub(crate) trait Accepted: Connection + Sized {
     /// The peer, as far as is known before any handshake.
     fn caller(&self) -> Caller;
 
@@ -136,13 +160,16 @@ impl Accepted for TcpStream {
     }
 }
 
-impl Accepted for LocalStream {
+impl Accepted for UnixStream {
     fn caller(&self) -> Caller {
-        Caller::Socket { peer: self.peer() }
+        // 0 stands for a process that is in another namespace.
+        let id = |pid: Option<i32>| pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        let peer = self.peer_cred().ok().map(|known| SocketPeer { uid: known.uid(), pid: id(known.pid()) });
+        Caller::Socket { peer }
     }
 
     fn moved_here(self) -> io::Result<Self> {
-        Ok(Self::new(UnixStream::from_std(self.into_stream().into_std()?)?))
+        Self::from_std(self.into_std()?)
     }
 }
 
@@ -233,21 +260,20 @@ impl Drop for SocketFile {
     }
 }
 
-/// A Unix socket. Its connections may name the socket's path as their `:authority`: see [`authority`](super::authority).
+/// A Unix socket that is bound.
 #[derive(Debug)]
 pub struct UnixListener(tokio::net::UnixListener);
 
 impl Listener for UnixListener {
-    type Io = LocalStream;
-    type Addr = tokio::net::unix::SocketAddr;
+    type Io = UnixStream;
 
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let (stream, peer) = Listener::accept(&mut self.0).await;
-        (LocalStream::new(stream), peer)
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.0.local_addr()
+    async fn accept(&mut self) -> UnixStream {
+        loop {
+            match self.0.accept().await {
+                Ok((stream, _)) => return stream,
+                Err(error) => wait_after(&error).await,
+            }
+        }
     }
 }
 
@@ -314,7 +340,7 @@ mod tests {
     async fn an_accepted_tcp_connection_sends_small_writes_at_once() {
         let mut listener = bind_tcp("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (accepted, _) = listener.accept().await;
+        let accepted = listener.accept().await;
         assert!(accepted.nodelay().unwrap());
     }
 

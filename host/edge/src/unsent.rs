@@ -15,26 +15,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::extract::Request;
-use axum::http::header;
-use axum::response::Response;
-use hyper::body::{Body as _, Frame, SizeHint};
+use bytes::Bytes;
+use http::Response;
+use hyper::body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Sleep, sleep};
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::accounts::{Account, Entry, Ledger};
 use super::beginnings::{Beginning, Beginnings};
 use super::budget::{Budget, BudgetMetrics, Taker};
-use super::is_grpc;
 use super::places::Activity;
-use crate::{Error, limits};
+use crate::{BoxError, Error, limits};
 
 /// Budget of the bytes that one listener holds for its clients; clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct UnsentBudget {
+pub struct UnsentBudget {
     encoded: Ledger,
     /// Frames of at most [`limits::SMALL_FRAME`] bytes that are not encoded before.
     small: Ledger,
@@ -46,7 +43,8 @@ pub(crate) struct UnsentBudget {
 const UNIT: usize = 1024;
 
 impl UnsentBudget {
-    pub(crate) fn new(metrics: BudgetMetrics) -> Self {
+    /// Budgets of one listener, of which the metrics tell the encoded responses.
+    pub fn new(metrics: BudgetMetrics) -> Self {
         let encoded = Budget::new(limits::UNSENT_BYTES, limits::UNSENT_RESERVE_BYTES, metrics);
         let encoded = Ledger::new(encoded, limits::CONNECTION_UNSENT_BYTES);
         let small = Budget::new(limits::UNSENT_SMALL_BYTES, 0, BudgetMetrics::default());
@@ -59,7 +57,7 @@ impl UnsentBudget {
 
 /// Bytes that one connection holds for its client; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Unsent(Arc<Connection>);
+pub struct Unsent(Arc<Connection>);
 
 #[derive(Debug)]
 struct Connection {
@@ -83,7 +81,7 @@ struct Connection {
 
 /// Room for an encoded response, in the budgets of its listener and its connection; given back once it is sent.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub struct Held {
     _room: Entry,
     // Dropped after the room.
     _freed: Freed,
@@ -91,18 +89,8 @@ pub(crate) struct Held {
     encoded: usize,
 }
 
-/// [`Unsent::until_read`], for [`limits::QUEUE_TIME`] at most; at once where there is no connection, as in tests.
-///
-/// # Errors
-///
-/// [`Error::Unread`].
-pub(crate) async fn until_read(unsent: Option<&Unsent>) -> Result<(), Error> {
-    let Some(unsent) = unsent else { return Ok(()) };
-    timeout(limits::QUEUE_TIME, unsent.until_read()).await.map_err(|_| Error::Unread)
-}
-
 /// A response that keeps its room until it is sent.
-pub(crate) fn holding(mut response: Response, held: Option<Held>) -> Response {
+pub fn holding<B>(mut response: Response<B>, held: Option<Held>) -> Response<B> {
     if let Some(held) = held {
         response.extensions_mut().insert(Arc::new(held));
     }
@@ -111,7 +99,7 @@ pub(crate) fn holding(mut response: Response, held: Option<Held>) -> Response {
 
 /// An extension of a response that has no end, such as a stream of events: it has no deadline, only its frames have.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Endless;
+pub struct Endless;
 
 /// Tells the connection, when dropped, that room was given back.
 #[derive(Debug)]
@@ -125,7 +113,7 @@ impl Drop for Freed {
 
 impl Unsent {
     /// Of a new connection.
-    pub(crate) fn new(listener: &UnsentBudget, connection: &Activity) -> Self {
+    pub fn new(listener: &UnsentBudget, connection: &Activity) -> Self {
         Self(Arc::new(Connection {
             encoded: listener.encoded.open(connection.clone()),
             small: listener.small.open(connection.clone()),
@@ -138,17 +126,12 @@ impl Unsent {
         }))
     }
 
-    /// That of the connection of a request; none in tests without one.
-    pub(crate) fn of(request: &Request) -> Option<Self> {
-        request.extensions().get().cloned()
-    }
-
     /// Takes room of `bytes` for a response of which `encoded` bytes are encoded already.
     ///
     /// # Errors
     ///
     /// [`Error::Unread`], [`Error::Overloaded`].
-    pub(crate) fn hold(&self, bytes: usize, encoded: usize) -> Result<Held, Error> {
+    pub fn hold(&self, bytes: usize, encoded: usize) -> Result<Held, Error> {
         let taker = if bytes <= limits::STREAM_CHUNK { Taker::Small } else { Taker::Large };
         let room = self.0.encoded.take(bytes.saturating_add(limits::RESPONSE_BYTES), taker)?;
         Ok(Held { _room: room, _freed: Freed(self.clone()), encoded })
@@ -169,7 +152,7 @@ impl Unsent {
     /// # Errors
     ///
     /// [`Error::Unread`], [`Error::Overloaded`].
-    pub(crate) fn hold_event(&self, bytes: usize) -> Result<Held, Error> {
+    pub fn hold_event(&self, bytes: usize) -> Result<Held, Error> {
         self.hold_first(bytes).or_else(|error| {
             if bytes > limits::SMALL_FRAME {
                 return Err(error);
@@ -180,7 +163,7 @@ impl Unsent {
     }
 
     /// Gives a stream of responses that has come to its end the time and the room of any other response, until this is dropped.
-    pub(crate) fn ending(&self) -> Ending {
+    pub fn ending(&self) -> Ending {
         let began = self.0.responses.lock().begin();
         self.0.started.notify_one();
         // Without room it still ends in time.
@@ -189,7 +172,7 @@ impl Unsent {
 
     /// Waits until the client has read most of the responses that it has, so that a client which does not read waits before its
     /// requests are evaluated.
-    pub(crate) async fn until_read(&self) {
+    pub async fn until_read(&self) {
         let Connection { encoded, freed, .. } = &*self.0;
         let mut notified = std::pin::pin!(freed.notified());
         loop {
@@ -203,34 +186,36 @@ impl Unsent {
     }
 
     /// Counts the frames of a response until they are sent. One that has taken no room takes it now: the client may never ask for its
-    /// frames. Where there is none, its head alone says so.
-    pub(crate) fn watch(&self, mut response: Response) -> Response {
+    /// frames. Where there is none, `refuse` makes the head of an error in its place, without a body.
+    pub fn watch<B: Body>(
+        &self,
+        mut response: Response<B>,
+        refuse: impl FnOnce(Error, Response<B>) -> Response<B>,
+    ) -> Response<CountedBody<B>> {
         let is_endless = response.extensions_mut().remove::<Endless>().is_some();
         let mut held = response.extensions_mut().remove::<Arc<Held>>();
         if held.is_none() && !is_endless && !response.body().is_end_stream() {
             let bytes = usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX);
             match self.hold_first(bytes) {
                 Ok(room) => held = Some(Arc::new(room)),
-                Err(error) => response = head_of(error, &response),
+                Err(error) => response = refuse(error, response),
             }
         }
         let covered = held.as_ref().map_or(0, |held| held.encoded);
         let sending = Arc::new(Sending::new(Arc::clone(&self.0), held, is_endless));
-        response.map(|body| {
-            Body::new(CountedBody {
-                inner: body,
-                rest: Bytes::new(),
-                covered,
-                connection: PollSemaphore::new(Arc::clone(&self.0.piece_permits)),
-                permit: None,
-                tick: None,
-                sending,
-            })
+        response.map(|body| CountedBody {
+            inner: body,
+            rest: Bytes::new(),
+            covered,
+            connection: PollSemaphore::new(Arc::clone(&self.0.piece_permits)),
+            permit: None,
+            tick: None,
+            sending,
         })
     }
 
     /// Ends once a response or a frame is past its time, which is shorter once `stop` is cancelled.
-    pub(crate) async fn overdue(&self, stop: &CancellationToken) {
+    pub async fn overdue(&self, stop: &CancellationToken) {
         let Connection { frames, responses, started, .. } = &*self.0;
         loop {
             started.notified().await;
@@ -247,16 +232,9 @@ impl Unsent {
     }
 }
 
-/// The head of an error in the place of a response.
-fn head_of(error: Error, response: &Response) -> Response {
-    let mut head = error.into_response_for(is_grpc(response.headers())).map(|_| Body::empty());
-    head.headers_mut().remove(header::CONTENT_LENGTH);
-    head
-}
-
 /// A stream that has come to its end, until its client has read it.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub struct Ending {
     connection: Arc<Connection>,
     began: Beginning,
     _held: Option<Held>,
@@ -295,8 +273,9 @@ impl Drop for Sending {
 
 /// A body in frames of at most [`limits::STREAM_CHUNK`] bytes that are counted. Frames that were encoded before the response
 /// began are covered by its room; of those that are made while it is sent, large ones wait for room.
-struct CountedBody {
-    inner: Body,
+#[derive(Debug)]
+pub struct CountedBody<B> {
+    inner: B,
     /// The part of the last frame that has not been handed over.
     rest: Bytes,
     /// Bytes of frames that the room still covers.
@@ -350,7 +329,7 @@ impl Drop for CountedFrame {
     }
 }
 
-impl CountedBody {
+impl<B> CountedBody<B> {
     /// Room for the next `length` bytes. Small frames do not wait for it: many of them, unread, would keep every other waiting.
     fn poll_room(&mut self, cx: &mut Context<'_>, length: usize) -> Poll<Result<FrameRoom, Error>> {
         if let Some(rest) = self.covered.checked_sub(length) {
@@ -381,24 +360,25 @@ impl CountedBody {
     }
 }
 
-impl hyper::body::Body for CountedBody {
+impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Body for CountedBody<B> {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if self.rest.is_empty() {
             match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.rest = data,
                     Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
                 },
-                other => return Poll::Ready(other),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                None => return Poll::Ready(None),
             }
         }
         let length = self.rest.len().min(limits::STREAM_CHUNK);
         let room = match ready!(self.poll_room(cx, length)) {
             Ok(room) => room,
-            Err(error) => return Poll::Ready(Some(Err(axum::Error::new(error)))),
+            Err(error) => return Poll::Ready(Some(Err(error.into()))),
         };
         let frame = CountedFrame::new(self.rest.split_to(length), room, Arc::clone(&self.sending));
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(frame)))))

@@ -21,16 +21,16 @@ pub enum ListenerClass {
 
 /// Metrics of one budget.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BudgetMetrics {
+pub struct BudgetMetrics {
     /// Bytes that are held now.
-    pub(crate) held: Gauge,
+    pub held: Gauge,
     /// Takers that found no room.
-    pub(crate) refused: Counter,
+    pub refused: Counter,
 }
 
 /// Whether a taker may use the reserve of its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taker {
+pub enum Taker {
     /// Of some kilobytes: it may use the reserve.
     Small,
     /// Any larger taker, which may not use the reserve.
@@ -39,7 +39,7 @@ pub(crate) enum Taker {
 
 /// A limit on bytes that are held; clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget(Arc<Shared>);
+pub struct Budget(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -51,40 +51,40 @@ struct Shared {
 
 /// Bytes of a budget, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub struct Room {
     budget: Budget,
     bytes: usize,
 }
 
 impl Budget {
     /// A budget of `limit` bytes, of which large takers leave `reserve` to small ones.
-    pub(crate) fn new(limit: usize, reserve: usize, metrics: BudgetMetrics) -> Self {
+    pub fn new(limit: usize, reserve: usize, metrics: BudgetMetrics) -> Self {
         Self(Arc::new(Shared { limit, reserve, held: AtomicUsize::new(0), metrics }))
     }
 
     /// Takes room of `bytes`; none where there is not as much.
-    pub(crate) fn try_take(&self, bytes: usize, taker: Taker) -> Option<Room> {
+    pub fn try_take(&self, bytes: usize, taker: Taker) -> Option<Room> {
         let mut room = self.empty();
         room.try_grow(bytes, taker).then_some(room)
     }
 
     /// Room of no bytes, to grow.
-    pub(crate) fn empty(&self) -> Room {
+    pub fn empty(&self) -> Room {
         Room { budget: self.clone(), bytes: 0 }
     }
 
     /// Counts a taker that is refused for lack of room.
-    pub(crate) fn count_refusal(&self) {
+    pub fn count_refusal(&self) {
         self.0.metrics.refused.inc();
     }
 
     /// Returns the number of bytes that are held of the budget.
-    pub(crate) fn held(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.0.held.load(Ordering::Relaxed)
     }
 
     /// The most bytes that all takers of a kind can have together.
-    pub(crate) fn most(&self, taker: Taker) -> usize {
+    pub fn most(&self, taker: Taker) -> usize {
         match taker {
             Taker::Small => self.0.limit,
             Taker::Large => self.0.limit.saturating_sub(self.0.reserve),
@@ -92,7 +92,7 @@ impl Budget {
     }
 
     /// Bytes that a taker of a kind could have now.
-    pub(crate) fn free(&self, taker: Taker) -> usize {
+    pub fn free(&self, taker: Taker) -> usize {
         self.most(taker).saturating_sub(self.held())
     }
 
@@ -115,7 +115,7 @@ impl Budget {
 
 impl Room {
     /// Takes `bytes` more; false, and nothing is taken, where there is not as much.
-    pub(crate) fn try_grow(&mut self, bytes: usize, taker: Taker) -> bool {
+    pub fn try_grow(&mut self, bytes: usize, taker: Taker) -> bool {
         let grown = self.budget.add(bytes, taker);
         if grown {
             self.bytes += bytes;
@@ -124,7 +124,7 @@ impl Room {
     }
 
     /// Gives back all but `bytes`.
-    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+    pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.bytes.saturating_sub(bytes);
         self.bytes -= surplus;
         self.budget.give_back(surplus);
@@ -132,19 +132,19 @@ impl Room {
 
     /// Takes as much room of another budget, and gives back what it has of this one; false, and nothing changes, where the
     /// other has not as much.
-    pub(crate) fn move_to(&mut self, other: &Budget, taker: Taker) -> bool {
+    pub fn move_to(&mut self, other: &Budget, taker: Taker) -> bool {
         let Some(room) = other.try_take(self.bytes, taker) else { return false };
         *self = room;
         true
     }
 
     /// Whether it is room of this budget.
-    pub(crate) fn is_of(&self, budget: &Budget) -> bool {
+    pub fn is_of(&self, budget: &Budget) -> bool {
         Arc::ptr_eq(&self.budget.0, &budget.0)
     }
 
     /// Returns the number of bytes that this room holds.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 }

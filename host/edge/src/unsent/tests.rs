@@ -1,26 +1,44 @@
 //! Responses that are read, read slowly, and not read: what is held for them, and when they end.
 #![allow(clippy::unwrap_used)]
 use super::*;
-use axum::response::IntoResponse as _;
-use http_body_util::BodyExt as _;
-use tokio::time::Instant;
+use http::header;
+use http_body_util::{BodyExt as _, Full};
+use tokio::time::{Instant, timeout};
+
+/// Bytes of a large response.
+const LARGE: usize = 4 << 20;
 
 fn connection() -> Unsent {
     Unsent::new(&UnsentBudget::new(BudgetMetrics::default()), &Activity::default())
 }
 
+/// A response of one piece.
+fn of(bytes: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    Response::new(Full::new(bytes.into()))
+}
+
+/// A response as the server sends it; 429 and no body in its place where it is refused.
+fn sent(unsent: &Unsent, response: Response<Full<Bytes>>) -> Response<CountedBody<Full<Bytes>>> {
+    unsent.watch(response, |_, refused| {
+        let mut head = refused.map(|_| Full::default());
+        *head.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
+        head.headers_mut().remove(header::CONTENT_LENGTH);
+        head
+    })
+}
+
 /// A response whose bytes were held.
-fn held(unsent: &Unsent, bytes: usize) -> Response {
-    let mut response = vec![0; bytes].into_response();
+fn held(unsent: &Unsent, bytes: usize) -> Response<CountedBody<Full<Bytes>>> {
+    let mut response = of(vec![0_u8; bytes]);
     response.extensions_mut().insert(Arc::new(unsent.hold(bytes, bytes).unwrap()));
-    unsent.watch(response)
+    sent(unsent, response)
 }
 
 #[tokio::test]
 async fn a_response_comes_whole_in_frames_that_are_counted() {
     let text: Vec<u8> = (0..2 * limits::STREAM_CHUNK - 5).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let unsent = connection();
-    let mut body = unsent.watch(text.clone().into_response()).into_body();
+    let mut body = sent(&unsent, of(text.clone())).into_body();
     assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
     let mut frames = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -39,7 +57,7 @@ async fn a_response_comes_whole_in_frames_that_are_counted() {
 async fn pieces_wait_until_earlier_ones_are_sent() {
     let unsent = connection();
     let most = limits::CONNECTION_PIECES_BYTES / limits::STREAM_CHUNK;
-    let mut body = unsent.watch(vec![0; (most + 1) * limits::STREAM_CHUNK].into_response()).into_body();
+    let mut body = sent(&unsent, of(vec![0_u8; (most + 1) * limits::STREAM_CHUNK])).into_body();
     let mut frames = Vec::new();
     for _ in 0..most {
         frames.push(body.frame().await.unwrap().unwrap());
@@ -71,27 +89,23 @@ async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits()
 #[test]
 fn a_response_without_room_takes_it_when_it_begins_or_is_a_head_alone() {
     let unsent = connection();
-    let json = || ([(header::CONTENT_TYPE, "application/json")], "{}").into_response();
-    let grpc = || ([(header::CONTENT_TYPE, "application/grpc")], "12345").into_response();
-    let (one, two) = (unsent.watch(json()), unsent.watch(grpc()));
+    let json = || of("{}");
+    let (one, two) = (sent(&unsent, json()), sent(&unsent, of("12345")));
     assert_eq!(unsent.0.encoded.held(), 2 * limits::RESPONSE_BYTES + 2 + 5);
     // What has no body needs nothing: its head is sent whatever the client reads.
-    let _empty = unsent.watch(().into_response());
+    let _empty = sent(&unsent, of(""));
     drop((one, two));
     assert_eq!(unsent.0.encoded.held(), 0);
 
     let _all = unsent.hold(limits::CONNECTION_UNSENT_BYTES - limits::RESPONSE_BYTES, 0).unwrap();
-    let refused = unsent.watch(json());
+    let refused = sent(&unsent, json());
     assert_eq!(refused.status(), 429);
-    assert!(refused.body().is_end_stream() && !refused.headers().contains_key(header::CONTENT_LENGTH));
-    let refused = unsent.watch(grpc());
-    assert_eq!(refused.headers().get("grpc-status").unwrap(), "8");
     assert!(refused.body().is_end_stream());
     // The first of a connection is answered whatever others hold.
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let full = Unsent::new(&listener, &Activity::default());
     let _full = full.hold(limits::UNSENT_BYTES - limits::RESPONSE_BYTES, 0);
-    let first = Unsent::new(&listener, &Activity::default()).watch(json());
+    let first = sent(&Unsent::new(&listener, &Activity::default()), json());
     assert_eq!(first.status(), 200);
 }
 
@@ -103,10 +117,10 @@ fn many_connections_share_the_budget_of_their_listener_and_small_responses_have_
         unsent.hold(bytes, bytes).map(|held| (unsent, held))
     };
     let mut all = Vec::new();
-    while let Ok(held) = hold(limits::MESSAGE_BYTES / 4) {
+    while let Ok(held) = hold(LARGE) {
         all.push(held);
     }
-    assert!(!all.is_empty() && matches!(hold(limits::MESSAGE_BYTES / 4), Err(Error::Overloaded)));
+    assert!(!all.is_empty() && matches!(hold(LARGE), Err(Error::Overloaded)));
     all.push(hold(1000).unwrap());
     all.clear();
     assert_eq!(listener.encoded.held(), 0);
@@ -140,10 +154,10 @@ async fn overdue(unsent: &Unsent) {
 }
 
 /// A response without an end, of large frames.
-fn endless(unsent: &Unsent) -> Body {
-    let mut response = vec![0; 100 * limits::STREAM_CHUNK].into_response();
+fn endless(unsent: &Unsent) -> CountedBody<Full<Bytes>> {
+    let mut response = of(vec![0_u8; 100 * limits::STREAM_CHUNK]);
     response.extensions_mut().insert(Endless);
-    unsent.watch(response).into_body()
+    sent(unsent, response).into_body()
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +166,7 @@ async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
     let idle = timeout(10 * limits::FRAME_TIME, overdue(&unsent)).await;
     assert!(idle.is_err(), "no frame waits");
 
-    let mut body = unsent.watch(vec![0; 8 * limits::STREAM_CHUNK].into_response()).into_body();
+    let mut body = sent(&unsent, of(vec![0_u8; 8 * limits::STREAM_CHUNK])).into_body();
     let slow = async {
         for _ in 0..8 {
             let _frame = body.frame().await;
@@ -165,7 +179,7 @@ async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
     }
     drop(body);
 
-    let _frame = unsent.watch("x".into_response()).into_body().frame().await;
+    let _frame = sent(&unsent, of("x")).into_body().frame().await;
     let start = Instant::now();
     overdue(&unsent).await;
     let time = start.elapsed();
@@ -182,8 +196,8 @@ async fn one_frame_that_is_not_taken_ends_the_connection_whatever_its_other_stre
         let others = async {
             loop {
                 // Taken at once, or given up.
-                drop(unsent.watch("x".into_response()).into_body().frame().await);
-                drop(unsent.watch("x".into_response()));
+                drop(sent(&unsent, of("x")).into_body().frame().await);
+                drop(sent(&unsent, of("x")));
                 sleep(limits::SEND_TICK / 3).await;
             }
         };
@@ -219,7 +233,7 @@ async fn a_drain_waits_for_a_frame_for_a_shorter_time() {
 async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endless() {
     for is_endless in [false, true] {
         let unsent = connection();
-        let finite = || unsent.watch(vec![0; 100 * limits::STREAM_CHUNK].into_response()).into_body();
+        let finite = || sent(&unsent, of(vec![0_u8; 100 * limits::STREAM_CHUNK])).into_body();
         let mut body = if is_endless { endless(&unsent) } else { finite() };
         let started = Instant::now();
         let read = async {
@@ -240,7 +254,7 @@ async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endle
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_does_not_read_gives_way_to_one_that_asks() {
     let listener = UnsentBudget::new(BudgetMetrics::default());
-    let large = limits::MESSAGE_BYTES / 4;
+    let large = LARGE;
     let greedy: Vec<Activity> = (0..8).map(|_| Activity::default()).collect();
     let held: Vec<_> =
         greedy.iter().map_while(|activity| Unsent::new(&listener, activity).hold(large, large).ok()).collect();
@@ -258,7 +272,7 @@ async fn small_frames_wait_for_nobody_and_the_first_of_a_connection_always_passe
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let connection = |activity: &Activity| Unsent::new(&listener, activity);
     let frame = async |unsent: &Unsent, bytes: usize| {
-        let mut body = unsent.watch(vec![0; bytes].into_response()).into_body();
+        let mut body = sent(unsent, of(vec![0_u8; bytes])).into_body();
         timeout(Duration::from_secs(1), body.frame()).await.ok().flatten()
     };
     // Pieces that others hold.
@@ -289,7 +303,7 @@ async fn a_piece_waits_until_one_who_does_not_read_gives_way() {
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let begin = async |activity: &Activity| {
         let unsent = Unsent::new(&listener, activity);
-        unsent.watch(vec![0; limits::STREAM_CHUNK].into_response()).into_body().frame().await.unwrap().unwrap()
+        sent(&unsent, of(vec![0_u8; limits::STREAM_CHUNK])).into_body().frame().await.unwrap().unwrap()
     };
     let oldest = Activity::default();
     let mut pieces = vec![begin(&oldest).await];

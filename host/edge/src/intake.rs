@@ -22,22 +22,25 @@ use crate::limits;
 
 /// The budgets of one class of listeners.
 #[derive(Debug)]
-pub(crate) struct ClassBudgets {
-    pub(crate) arriving: Arrivals,
-    pub(crate) pending: Budget,
-    pub(crate) waiting: Budget,
+pub struct ClassBudgets {
+    /// Requests that have not arrived whole.
+    pub arriving: Arrivals,
+    /// Whole requests that wait for a slot or are worked on.
+    pub pending: Budget,
+    /// Requests that wait for a version.
+    pub waiting: Budget,
 }
 
 /// The budgets of all listeners; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Intake {
+pub struct Intake {
     unix: Arc<ClassBudgets>,
     tcp: Arc<ClassBudgets>,
 }
 
 impl Intake {
     /// Budgets in each of which a body of `body_bytes` fits.
-    pub(crate) fn new(body_bytes: usize, metrics: &IntakeMetrics) -> Self {
+    pub fn new(body_bytes: usize, metrics: &IntakeMetrics) -> Self {
         let of = |listener: &'static str| {
             let budget = |holds: &'static str, bytes: usize| {
                 let least = body_bytes.saturating_add(limits::REQUEST_BYTES + limits::SMALL_RESERVE_BYTES);
@@ -54,7 +57,7 @@ impl Intake {
     }
 
     /// The budgets of a class.
-    pub(crate) fn of(&self, class: ListenerClass) -> &Arc<ClassBudgets> {
+    pub fn of(&self, class: ListenerClass) -> &Arc<ClassBudgets> {
         match class {
             ListenerClass::Unix => &self.unix,
             ListenerClass::Tcp => &self.tcp,
@@ -75,7 +78,7 @@ struct Part {
 
 /// Metrics of all budgets, by class of listeners and by what they hold.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct IntakeMetrics {
+pub struct IntakeMetrics {
     held: Family<Part, Gauge>,
     refused: Family<Part, Counter>,
     evicted: Family<Listener, Counter>,
@@ -83,7 +86,7 @@ pub(crate) struct IntakeMetrics {
 
 impl IntakeMetrics {
     /// Metrics that a registry exposes.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
         let help = "Bytes that clients make the process hold, by class of listeners and by what holds them";
         registry.register("nodesift_api_held_bytes", help, metrics.held.clone());
@@ -95,7 +98,7 @@ impl IntakeMetrics {
     }
 
     /// Returns the metrics of one budget.
-    pub(crate) fn of(&self, listener: &'static str, holds: &'static str) -> BudgetMetrics {
+    pub fn of(&self, listener: &'static str, holds: &'static str) -> BudgetMetrics {
         let part = Part { listener, holds };
         BudgetMetrics {
             held: self.held.get_or_create(&part).clone(),

@@ -4,42 +4,38 @@
 //!
 //! Start at [`Server`].
 
+use std::convert::Infallible;
 use std::io;
 use std::num::NonZero;
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use axum::Router;
-use axum::http::{Request, Version};
-use axum::serve::Listener;
-use hyper::body::Incoming;
+use bytes::Bytes;
+use http::{Request, Response, Version};
+use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
+use tower::{Service, ServiceExt as _};
 
 use super::budget::BudgetMetrics;
-use super::control_frames::ControlledIo;
-use super::io_timeout::TimeoutIo;
+use super::guarded_io::GuardedIo;
 use super::joined_writes;
-use super::listen::{Accepted, TcpListener, UnixListener};
-use super::places::{Activity, Peer, Place, Places};
+use super::listen::{Accepted, Connection, Listener, TcpListener, UnixListener};
+use super::places::{Activity, Place, Places};
 use super::threads::Threads;
 use super::tls::Tls;
 use super::unsent::{Unsent, UnsentBudget};
-use crate::access::{Caller, Identity};
-use crate::{Readiness, limits};
+use crate::{BoxError, Caller, Identity, Peer, limits};
 
-/// Listeners that serve one router until they are drained.
+/// Listeners that have their requests answered by a service until they are drained.
 #[derive(Debug)]
-pub struct Server {
-    router: Router,
-    readiness: Readiness,
+pub struct Server<S> {
+    service: S,
     stop: CancellationToken,
     /// Places for connections, one entry per listener.
     connections: Vec<Places>,
@@ -57,11 +53,15 @@ pub enum Drained {
     CutShort,
 }
 
-impl Server {
-    /// A server without listeners.
-    pub fn new(router: Router, readiness: Readiness) -> Self {
+impl<S, B> Server<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    /// A server without listeners. Requests have a [`Peer`] among their extensions.
+    pub fn new(service: S) -> Self {
         let (connections, accepting, threads) = (Vec::new(), Vec::new(), Vec::new());
-        Self { router, readiness, stop: CancellationToken::new(), connections, accepting, threads }
+        Self { service, stop: CancellationToken::new(), connections, accepting, threads }
     }
 
     /// Starts to serve a Unix socket, on threads of its own. Needs a tokio runtime.
@@ -74,17 +74,17 @@ impl Server {
         let count = available_parallelism().map_or(1, NonZero::get).min(limits::SOCKET_THREADS);
         let threads = Arc::new(Threads::start("unix-socket", count)?);
         self.threads.push(Arc::clone(&threads));
-        self.listen(listener, None, self.router.clone(), Some(threads));
+        self.listen(listener, None, self.service.clone(), Some(threads));
         Ok(())
     }
 
     /// Starts to serve a TCP port, under TLS where given. Needs a tokio runtime.
     pub fn listen_tcp(&mut self, listener: TcpListener, tls: Option<Tls>) {
-        self.listen(listener, tls, self.router.clone(), None);
+        self.listen(listener, tls, self.service.clone(), None);
     }
 
-    /// Starts to serve another router on a TCP port of its own, without TLS. Needs a tokio runtime.
-    pub fn listen_probes(&mut self, listener: TcpListener, probes: Router) {
+    /// Starts to serve a TCP port of its own for probes by another service, without TLS. Needs a tokio runtime.
+    pub fn listen_probes(&mut self, listener: TcpListener, probes: S) {
         self.listen(listener, None, probes, None);
     }
 
@@ -92,7 +92,7 @@ impl Server {
         &mut self,
         listener: L,
         tls: Option<Tls>,
-        router: Router,
+        service: S,
         threads: Option<Arc<Threads>>,
     ) {
         let connections = Places::of_connections(limits::CONNECTIONS);
@@ -101,14 +101,14 @@ impl Server {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
         let unsent = UnsentBudget::new(BudgetMetrics::default());
-        let serving = Serving { router, protocols: protocols(), stop: self.stop.clone() };
-        self.accepting.push(tokio::spawn(accept(listener, tls, serving, connections, unsent, threads)));
+        let serving = Serving { service, protocols: protocols(), stop: self.stop.clone() };
+        self.accepting.push(tokio::spawn(serving.accept(listener, tls, connections, unsent, threads)));
     }
 
     /// Ends readiness, stops accepting, and waits for running requests, for [`limits::DRAIN_GRACE`] at most. The addresses are free
     /// then.
-    pub async fn drain(self) -> Drained {
-        self.readiness.drain();
+    pub async fn drain(self, end_readiness: impl FnOnce()) -> Drained {
+        end_readiness();
         sleep(limits::DRAIN_NOTICE).await;
         self.stop.cancel();
         let end = Instant::now() + limits::DRAIN_GRACE;
@@ -126,59 +126,50 @@ impl Server {
     }
 }
 
-/// Bytes in both directions.
-trait Connection: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
-
-impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Connection for I {}
-
-/// Router, protocols and end of all connections of a listener.
+/// Service, protocols and end of all connections of a listener.
 #[derive(Debug, Clone)]
-struct Serving {
-    router: Router,
+struct Serving<S> {
+    service: S,
     protocols: auto::Builder<TokioExecutor>,
     stop: CancellationToken,
 }
 
-/// Accepts until stopped. At the limit of connections, one that comes takes the place of the one that is idle longest; where
-/// none is idle, it waits, and further ones in the kernel's backlog.
-async fn accept<L: Listener<Io: Accepted>>(
-    mut listener: L,
-    tls: Option<Tls>,
-    serving: Serving,
-    connections: Places,
-    unsent: UnsentBudget,
-    threads: Option<Arc<Threads>>,
-) {
-    loop {
-        let next = async {
-            // axum's listeners wait and retry when file descriptors run out.
-            let (io, _) = listener.accept().await;
-            let activity = Activity::default();
-            (io, connections.enter(activity.clone(), &activity).await)
-        };
-        let Some((io, place)) = serving.stop.run_until_cancelled(next).await else { return };
-        // It is never refused: this is the only one who waits.
-        let Some(place) = place else { continue };
-        let unsent = Unsent::new(&unsent, place.activity());
-        // A slow handshake must not hold up the next accept.
-        let connection = serving.clone().begin(io, tls.clone(), place, unsent, threads.is_some());
-        match &threads {
-            Some(threads) => threads.spawn(connection),
-            None => drop(tokio::spawn(connection)),
+impl<S, B> Serving<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    /// Accepts until stopped. At the limit of connections, one that comes takes the place of the one that is idle longest; where
+    /// none is idle, it waits, and further ones in the kernel's backlog.
+    async fn accept<L: Listener>(
+        self,
+        mut listener: L,
+        tls: Option<Tls>,
+        connections: Places,
+        unsent: UnsentBudget,
+        threads: Option<Arc<Threads>>,
+    ) {
+        loop {
+            let next = async {
+                let io = listener.accept().await;
+                let activity = Activity::default();
+                (io, connections.enter(activity.clone(), &activity).await)
+            };
+            let Some((io, place)) = self.stop.run_until_cancelled(next).await else { return };
+            // It is never refused: this is the only one who waits.
+            let Some(place) = place else { continue };
+            let unsent = Unsent::new(&unsent, place.activity());
+            // A slow handshake must not hold up the next accept.
+            let connection = self.clone().begin(io, tls.clone(), place, unsent, threads.is_some());
+            match &threads {
+                Some(threads) => threads.spawn(connection),
+                None => drop(tokio::spawn(connection)),
+            }
         }
     }
-}
 
-impl Serving {
     /// Serves a connection that has been accepted, by another runtime than this one where it `has_moved`.
-    async fn begin(
-        self,
-        io: impl Connection + Accepted,
-        tls: Option<Tls>,
-        place: Place,
-        unsent: Unsent,
-        has_moved: bool,
-    ) {
+    async fn begin(self, io: impl Accepted, tls: Option<Tls>, place: Place, unsent: Unsent, has_moved: bool) {
         let io = if has_moved { io.moved_here() } else { Ok(io) };
         let io = match io {
             Ok(io) => io,
@@ -204,21 +195,19 @@ impl Serving {
     /// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its
     /// streams; where the connection is idle or old, or another needs its place, they have a limited time for that.
     async fn serve(self, io: impl Connection, caller: Caller, place: Place, unsent: Unsent) {
-        let Self { router, protocols, stop } = self;
-        let (class, activity) = (caller.listener(), place.activity().clone());
-        let (io, flusher) = joined_writes::join(ControlledIo::new(TimeoutIo::new(io, activity.clone())));
-        let io = TokioIo::new(io);
-        let service = router.map_request({
-            let (unsent, activity) = (unsent.clone(), activity.clone());
-            move |mut request: Request<Incoming>| {
-                activity.touch();
-                let began = if request.version() == Version::HTTP_2 { None } else { activity.take_head() };
-                request.extensions_mut().insert(Peer { class, activity: activity.clone(), began });
-                request.extensions_mut().insert(unsent.clone());
-                request.extensions_mut().insert(caller.clone());
-                request
-            }
+        let Self { service, protocols, stop } = self;
+        let activity = place.activity().clone();
+        let is_local = matches!(caller, Caller::Socket { .. });
+        // From the wire to the service: limits on bytes and frames, joined writes, HTTP within its limits, the peer of a request.
+        let (io, flusher) = joined_writes::join(GuardedIo::new(io, activity.clone(), is_local));
+        let peer = Peer { caller, activity: activity.clone(), unsent: Some(unsent.clone()), began: None };
+        let service = service.map_request(move |mut request: Request<Incoming>| {
+            peer.activity.touch();
+            let began = if request.version() == Version::HTTP_2 { None } else { peer.activity.take_head() };
+            request.extensions_mut().insert(Peer { began, ..peer.clone() });
+            request
         });
+        let io = TokioIo::new(io);
         let mut connection = pin!(protocols.serve_connection(io, TowerToHyperService::new(service)));
         let ended = async {
             let grace = tokio::select! {
@@ -284,9 +273,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::thread;
 
-    use axum::routing::get;
+    use http_body_util::Full;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpStream, UnixStream};
+    use tower::service_fn;
 
     use super::super::listen::{bind_tcp, bind_unix};
     use super::*;
@@ -310,8 +300,11 @@ mod tests {
 
     #[tokio::test]
     async fn connections_of_the_socket_are_answered_by_threads_of_their_own() {
-        let name = async || format!("{} {:?}.", thread::current().name().unwrap_or_default(), thread::current().id());
-        let mut server = Server::new(Router::new().route("/", get(name)), Readiness::default());
+        async fn name(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+            let name = format!("{} {:?}.", thread::current().name().unwrap_or_default(), thread::current().id());
+            Ok(Response::new(Full::from(name)))
+        }
+        let mut server = Server::new(service_fn(name));
         let folder = tempfile::tempdir().unwrap();
         let (listener, file) = bind_unix(&folder.path().join("s.sock")).await.unwrap();
         server.listen_unix(listener).unwrap();
@@ -324,7 +317,7 @@ mod tests {
         assert!(of_socket.windows(2).all(|pair| pair[0] == pair[1]), "{of_socket:?}");
         let of_tcp = threads(TcpStream::connect(address).await.unwrap(), 1).await;
         assert!(of_tcp[0].contains(&format!("{:?}", thread::current().id())), "{of_tcp:?}");
-        assert_eq!(server.drain().await, Drained::Whole);
+        assert_eq!(server.drain(|| ()).await, Drained::Whole);
     }
 
     #[tokio::test(start_paused = true)]

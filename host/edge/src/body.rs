@@ -3,51 +3,58 @@
 //! The limits apply while the handler reads; nothing is buffered here but a frame that waits for room. Start at [`bound`] and
 //! [`bound_messages`].
 
-use std::error::Error as StdError;
+use std::fmt::Display;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes};
-use hyper::body::{Body as _, Frame, SizeHint};
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-use super::arrivals::{Arrival, WaitsFor};
+use super::arrivals::Arrival;
 use super::messages::{Framing, Messages};
 use super::places::Activity;
-use crate::Error;
+use crate::{BoxError, Error};
 
-/// Bytes that one request body may have.
-#[derive(Debug, Clone, Copy)]
-pub struct BodyLimit(pub usize);
+/// Makes the error that the reader of a body finds of a limit that was met.
+pub type Refuse = fn(Error) -> BoxError;
 
 /// Limits a body to `limit` bytes that arrive by `due`, and takes room for them.
-pub(crate) fn bound(body: Body, limit: usize, due: Instant, grpc: bool, arrival: Arrival, peer: Activity) -> Body {
+pub fn bound<B>(
+    body: B,
+    limit: usize,
+    due: Instant,
+    arrival: Arrival,
+    peer: Activity,
+    refuse: Refuse,
+) -> BoundedBody<B> {
     let extent = Extent::Whole { taken: 0, due };
-    Body::new(BoundedBody { inner: body, limit, extent, timer: None, grpc, arrival, arrived: None, peer })
+    BoundedBody { inner: body, limit, extent, timer: None, refuse, arrival, arrived: None, peer }
 }
 
 /// Limits each gRPC message of a stream to `limit` bytes that arrive within `time`, and takes room for them.
-pub(crate) fn bound_messages(
-    body: Body,
+pub fn bound_messages<B>(
+    body: B,
     limit: usize,
     time: Duration,
     arrival: Arrival,
     peer: Activity,
-) -> (Body, Messages) {
+    refuse: Refuse,
+) -> (BoundedBody<B>, Messages) {
     let messages = Messages::new(arrival.room());
     let extent = Extent::Messages { messages: messages.clone(), framing: Framing::default(), time };
-    let body = BoundedBody { inner: body, limit, extent, timer: None, grpc: true, arrival, arrived: None, peer };
-    (Body::new(body), messages)
+    let body = BoundedBody { inner: body, limit, extent, timer: None, refuse, arrival, arrived: None, peer };
+    (body, messages)
 }
 
 /// A request body that ends with an error once it is too large or too late, or finds no room.
-struct BoundedBody {
-    inner: Body,
+pub struct BoundedBody<B> {
+    inner: B,
     limit: usize,
     extent: Extent,
     /// Set up only when the peer has to be waited for: small bodies arrive with their head.
     timer: Option<(Instant, Pin<Box<Sleep>>)>,
-    grpc: bool,
+    refuse: Refuse,
     arrival: Arrival,
     /// Frame that has arrived and waits for memory.
     arrived: Option<Frame<Bytes>>,
@@ -72,11 +79,11 @@ impl Extent {
     }
 }
 
-impl BoundedBody {
+impl<B> BoundedBody<B> {
     /// Waits for the peer: between messages for ever, else until the deadline or until others need the room.
     fn poll_peer(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(due) = self.extent.due() else { return Poll::Pending };
-        if let Err(error) = self.arrival.park(WaitsFor::Peer, cx) {
+        if let Err(error) = self.arrival.park(cx) {
             return Poll::Ready(error);
         }
         let timer = self.timer.take().filter(|(at, _)| *at == due);
@@ -84,7 +91,9 @@ impl BoundedBody {
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Error::BodyTooSlow)
     }
+}
 
+impl<B: Body<Data = Bytes, Error: Display> + Unpin> BoundedBody<B> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         if self.arrived.is_none() {
             let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
@@ -118,27 +127,22 @@ impl BoundedBody {
     }
 }
 
-impl Drop for BoundedBody {
+impl<B> Drop for BoundedBody<B> {
     fn drop(&mut self) {
         self.peer.end_body();
     }
 }
 
-/// An error of a body as its handler finds it: tonic a status in the chain of sources, the others an [`Error`].
-fn refusal(error: Error, grpc: bool) -> Box<dyn StdError + Send + Sync> {
-    if grpc { tonic::Status::from(error).into() } else { error.into() }
-}
-
-impl hyper::body::Body for BoundedBody {
+impl<B: Body<Data = Bytes, Error: Display> + Unpin> Body for BoundedBody<B> {
     type Data = Bytes;
-    type Error = Box<dyn StdError + Send + Sync>;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let grpc = self.grpc;
-        self.poll(cx).map(|frame| frame.map(|frame| frame.map_err(|error| refusal(error, grpc))))
+        let refuse = self.refuse;
+        self.poll(cx).map(|frame| frame.map(|frame| frame.map_err(refuse)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -148,13 +152,13 @@ impl hyper::body::Body for BoundedBody {
     /// No more than the limit, whatever the peer declares.
     fn size_hint(&self) -> SizeHint {
         let Extent::Whole { taken, .. } = &self.extent else { return SizeHint::default() };
-        let mut hint = self.inner.size_hint();
         let waits = self.arrived.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len) as u64;
-        hint.set_lower(0);
-        if let Some(upper) = self.inner.size_hint().upper() {
+        let inner = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = inner.upper() {
             hint.set_upper(upper.saturating_add(waits));
         }
-        hint.set_lower(self.inner.size_hint().lower().saturating_add(waits));
+        hint.set_lower(inner.lower().saturating_add(waits));
         if hint.upper().is_none() {
             let rest = self.limit.saturating_sub(*taken) as u64 + waits;
             hint.set_upper(rest.max(hint.lower()));
@@ -168,18 +172,20 @@ mod tests {
     #![allow(clippy::panic, clippy::unwrap_used)]
     use std::convert::Infallible;
 
+    use http_body_util::Full;
+
     use super::*;
+    use crate::arrivals::{Arrivals, RequestRoom};
+    use crate::body_buffer::read;
+    use crate::budget::{Budget, BudgetMetrics, Taker};
     use crate::limits;
-    use crate::transport::arrivals::{Arrivals, RequestRoom};
-    use crate::transport::body_buffer::read;
-    use crate::transport::budget::{Budget, BudgetMetrics};
 
     const LONG: Duration = Duration::from_secs(3600);
 
     /// A body of unknown length: frames of ten bytes, then silence for ever.
     struct Dribble(usize);
 
-    impl hyper::body::Body for Dribble {
+    impl Body for Dribble {
         type Data = Bytes;
         type Error = Infallible;
 
@@ -195,15 +201,20 @@ mod tests {
         (budget.clone(), Arrivals::new(budget, prometheus_client::metrics::counter::Counter::default()))
     }
 
-    fn bounded(body: Body, limit: usize, time: Duration, grpc: bool, arrivals: &Arrivals) -> (Body, RequestRoom) {
+    fn bounded<B>(body: B, limit: usize, time: Duration, arrivals: &Arrivals) -> (BoundedBody<B>, RequestRoom) {
         let arrival = arrivals.begin().unwrap();
         let room = arrival.room();
-        (bound(body, limit, Instant::now() + time, grpc, arrival, Activity::default()), room)
+        (bound(body, limit, Instant::now() + time, arrival, Activity::default(), |error| error.into()), room)
+    }
+
+    /// A body that arrives in one frame.
+    fn whole(bytes: impl Into<Bytes>) -> Full<Bytes> {
+        Full::new(bytes.into())
     }
 
     async fn read_dribble(frames: usize, limit: usize, time: Duration) -> Error {
         let (_, arrivals) = budget(limits::ARRIVING_BYTES);
-        let (body, _room) = bounded(Body::new(Dribble(frames)), limit, time, false, &arrivals);
+        let (body, _room) = bounded(Dribble(frames), limit, time, &arrivals);
         read(body).await.unwrap_err()
     }
 
@@ -224,22 +235,24 @@ mod tests {
     #[tokio::test]
     async fn a_body_of_just_the_limit_is_read() {
         let (_, arrivals) = budget(limits::ARRIVING_BYTES);
-        let (body, _room) = bounded(Body::from("0123456789"), 10, LONG, false, &arrivals);
+        let (body, _room) = bounded(whole("0123456789"), 10, LONG, &arrivals);
         assert_eq!(read(body).await.unwrap(), "0123456789");
     }
 
     #[tokio::test]
-    async fn tonic_finds_the_status_of_a_limit_in_the_chain_of_errors() {
+    async fn a_limit_is_told_in_the_words_of_the_reader() {
         let (_, arrivals) = budget(limits::ARRIVING_BYTES);
-        let (body, _room) = bounded(Body::from("0123456789"), 9, LONG, true, &arrivals);
+        let arrival = arrivals.begin().unwrap();
+        let refuse: Refuse = |error| format!("told: {error}").into();
+        let body = bound(whole("0123456789"), 9, Instant::now() + LONG, arrival, Activity::default(), refuse);
         let error = http_body_util::BodyExt::collect(body).await.unwrap_err();
-        assert_eq!(tonic::Status::from_error(error.into()).code(), tonic::Code::ResourceExhausted);
+        assert_eq!(error.to_string(), format!("told: {}", Error::BodyTooLarge { limit: 9 }));
     }
 
     #[tokio::test(start_paused = true)]
     async fn room_is_taken_as_bytes_arrive_and_given_back_with_the_request() {
         let (budget, arrivals) = budget(1 << 20);
-        let (body, room) = bounded(Body::from(vec![b'x'; 500_000]), 1 << 20, LONG, false, &arrivals);
+        let (body, room) = bounded(whole(vec![b'x'; 500_000]), 1 << 20, LONG, &arrivals);
         assert_eq!(budget.held(), limits::REQUEST_BYTES, "a declared length takes no room");
         let bytes = read(body).await.unwrap();
         assert_eq!(budget.held(), limits::REQUEST_BYTES + 500_000);
@@ -251,7 +264,7 @@ mod tests {
     async fn a_silent_sender_gives_way_to_one_that_sends() {
         let (budget, arrivals) = budget(1 << 20);
         let stall = |bytes: usize| {
-            let (body, room) = bounded(Body::new(Dribble(bytes / 10)), 1 << 20, LONG, false, &arrivals);
+            let (body, room) = bounded(Dribble(bytes / 10), 1 << 20, LONG, &arrivals);
             tokio::spawn(async move {
                 let _room = room;
                 read(body).await
@@ -261,7 +274,7 @@ mod tests {
         while budget.held() < 800_000 {
             tokio::task::yield_now().await;
         }
-        let (body, _room) = bounded(Body::from(vec![b'x'; 500_000]), 1 << 20, LONG, false, &arrivals);
+        let (body, _room) = bounded(whole(vec![b'x'; 500_000]), 1 << 20, LONG, &arrivals);
         assert_eq!(read(body).await.unwrap().len(), 500_000);
         assert!(matches!(costly.await.unwrap(), Err(Error::BodyGaveWay)));
         assert!(!cheap.is_finished(), "it has cost less, and its room was not needed");
@@ -271,9 +284,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn without_a_silent_sender_room_is_waited_for_in_turn_and_for_a_bounded_time() {
         let (budget, arrivals) = budget(1 << 20);
-        let held = budget.try_take(1 << 19, crate::transport::budget::Taker::Large).unwrap();
+        let held = budget.try_take(1 << 19, Taker::Large).unwrap();
         let send = |bytes: usize| {
-            let (body, room) = bounded(Body::from(vec![b'x'; bytes]), 1 << 20, LONG, false, &arrivals);
+            let (body, room) = bounded(whole(vec![b'x'; bytes]), 1 << 20, LONG, &arrivals);
             tokio::spawn(async move {
                 let _room = room;
                 read(body).await.map(|body| body.len())
@@ -297,9 +310,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_more_bodies_wait_for_room_than_there_are_places() {
         let (budget, arrivals) = budget(1 << 20);
-        let _held = budget.try_take(1 << 19, crate::transport::budget::Taker::Large).unwrap();
+        let _held = budget.try_take(1 << 19, Taker::Large).unwrap();
         let send = || {
-            let (body, room) = bounded(Body::from(vec![b'x'; 600_000]), 1 << 20, LONG, false, &arrivals);
+            let (body, room) = bounded(whole(vec![b'x'; 600_000]), 1 << 20, LONG, &arrivals);
             tokio::spawn(async move {
                 let _room = room;
                 read(body).await.map(|body| body.len())
@@ -318,14 +331,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_silent_sender_does_not_give_way_in_vain() {
         let (budget, arrivals) = budget(1 << 20);
-        let _held = budget.try_take(900_000, crate::transport::budget::Taker::Large).unwrap();
-        let (body, room) = bounded(Body::new(Dribble(1000)), 1 << 20, LONG, false, &arrivals);
+        let _held = budget.try_take(900_000, Taker::Large).unwrap();
+        let (body, room) = bounded(Dribble(1000), 1 << 20, LONG, &arrivals);
         let silent = tokio::spawn(async move {
             let _room = room;
             read(body).await
         });
         tokio::time::sleep(limits::SILENCE * 2).await;
-        let (body, _room) = bounded(Body::from(vec![b'x'; 500_000]), 1 << 20, LONG, false, &arrivals);
+        let (body, _room) = bounded(whole(vec![b'x'; 500_000]), 1 << 20, LONG, &arrivals);
         assert!(matches!(read(body).await, Err(Error::Overloaded)));
         assert!(!silent.is_finished());
         silent.abort();
@@ -343,7 +356,7 @@ mod tests {
                 piece
             });
             let stream = http_body_util::StreamBody::new(Box::pin(slowly));
-            let (body, room) = bounded(Body::new(stream), 1 << 20, LONG, false, &arrivals);
+            let (body, room) = bounded(stream, 1 << 20, LONG, &arrivals);
             tokio::spawn(async move {
                 let _room = room;
                 read(body).await.map(|body| body.len())
@@ -360,7 +373,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_sender_of_some_bytes_now_and_then_counts_as_silent() {
         struct Trickle(Pin<Box<Sleep>>, usize);
-        impl hyper::body::Body for Trickle {
+        impl Body for Trickle {
             type Data = Bytes;
             type Error = Infallible;
 
@@ -379,13 +392,13 @@ mod tests {
         }
         let (_, arrivals) = budget(1 << 20);
         let trickle = Trickle(Box::pin(sleep_until(Instant::now() + limits::SILENCE / 4)), 900_000);
-        let (body, room) = bounded(Body::new(trickle), 1 << 20, LONG, false, &arrivals);
+        let (body, room) = bounded(trickle, 1 << 20, LONG, &arrivals);
         let slow = tokio::spawn(async move {
             let _room = room;
             read(body).await
         });
         tokio::time::sleep(limits::SILENCE * 2).await;
-        let (body, _room) = bounded(Body::from(vec![b'x'; 500_000]), 1 << 20, LONG, false, &arrivals);
+        let (body, _room) = bounded(whole(vec![b'x'; 500_000]), 1 << 20, LONG, &arrivals);
         assert_eq!(read(body).await.unwrap().len(), 500_000);
         assert!(matches!(slow.await.unwrap(), Err(Error::BodyGaveWay)));
     }

@@ -114,13 +114,13 @@ impl Tls {
     }
 
     /// Does a handshake within [`limits::TLS_HANDSHAKE`].
-    pub(super) async fn accept<I: AsyncRead + AsyncWrite + Unpin>(&self, io: I) -> io::Result<TlsStream<I>> {
+    pub(crate) async fn accept<I: AsyncRead + AsyncWrite + Unpin>(&self, io: I) -> io::Result<TlsStream<I>> {
         let handshake = TlsAcceptor::from(self.config.load_full()).accept(io);
         timeout(limits::TLS_HANDSHAKE, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Checks the files every [`limits::TLS_LOOK`] until stopped, and reloads them when they change or a reload is asked for.
-    pub(super) async fn follow(self, stop: CancellationToken) {
+    pub(crate) async fn follow(self, stop: CancellationToken) {
         let mut seen = self.fingerprint();
         let mut ticks = interval(limits::TLS_LOOK);
         let look = async |ticks: &mut Interval| {

@@ -14,12 +14,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::budget::ListenerClass;
 use crate::limits;
 
 /// Activity of a peer: when it last sent or took something, and whether the sidecar works for it. Clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Activity(Arc<State>);
+pub struct Activity(Arc<State>);
 
 #[derive(Debug)]
 struct State {
@@ -53,15 +52,6 @@ impl Default for Activity {
     }
 }
 
-/// Where a request comes from; the server puts it into the extensions of each.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Peer {
-    pub(crate) class: ListenerClass,
-    pub(crate) activity: Activity,
-    /// When the first byte of the request arrived, where that is known.
-    pub(crate) began: Option<Instant>,
-}
-
 // Each value stands alone, so no order between them matters.
 impl Activity {
     fn now(&self) -> u64 {
@@ -69,74 +59,75 @@ impl Activity {
     }
 
     /// Notes a sign of life.
-    pub(crate) fn touch(&self) {
+    pub fn touch(&self) {
         self.0.last.store(self.now(), Ordering::Relaxed);
     }
 
     /// Time since the last sign of life; none while the sidecar works for the peer.
-    pub(crate) fn idle(&self) -> Option<Duration> {
+    pub fn idle(&self) -> Option<Duration> {
         let is_idle = self.0.busy.load(Ordering::Relaxed) == 0;
         is_idle.then(|| Duration::from_millis(self.now().saturating_sub(self.0.last.load(Ordering::Relaxed))))
     }
 
     /// Time since the beginning.
-    pub(super) fn age(&self) -> Duration {
+    pub fn age(&self) -> Duration {
         self.0.since.elapsed()
     }
 
     /// Whether a stream is open that has no end.
-    pub(super) fn has_endless(&self) -> bool {
+    pub fn has_endless(&self) -> bool {
         self.0.endless.load(Ordering::Relaxed) > 0
     }
 
     /// Counts work for the peer, until dropped.
-    pub(crate) fn work(&self) -> Work {
+    pub fn work(&self) -> Work {
         self.0.busy.fetch_add(1, Ordering::Relaxed);
         Work(self.clone())
     }
 
     /// Counts a stream that has no end, until dropped.
-    pub(crate) fn endless(&self) -> Endless {
+    pub fn endless(&self) -> Endless {
         self.0.endless.fetch_add(1, Ordering::Relaxed);
         Endless(self.clone())
     }
 
     /// Notes that bytes have arrived: those of a head, unless a body is being read.
-    pub(super) fn arrived(&self) {
+    pub fn arrived(&self) {
         if !self.0.in_body.load(Ordering::Relaxed) && self.0.head.load(Ordering::Relaxed) == 0 {
             self.0.head.store(self.now().saturating_add(1), Ordering::Relaxed);
         }
     }
 
     /// When the head of the request began that has arrived; its body follows.
-    pub(super) fn take_head(&self) -> Option<Instant> {
+    pub fn take_head(&self) -> Option<Instant> {
         self.0.in_body.store(true, Ordering::Relaxed);
         let began = self.0.head.swap(0, Ordering::Relaxed).checked_sub(1)?;
         Some(self.0.since + Duration::from_millis(began))
     }
 
     /// Notes that what arrives next is a head.
-    pub(crate) fn end_body(&self) {
+    pub fn end_body(&self) {
         self.0.in_body.store(false, Ordering::Relaxed);
     }
 
     /// Asks endless streams to end, since the connection is about to be closed.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.0.closing.cancel();
     }
 
     /// Closes the connection at once, since others need what it holds.
-    pub(super) fn end(&self) {
+    pub fn end(&self) {
         self.0.ended.cancel();
     }
 
     /// Ends when the connection has to be closed at once.
-    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.ended.clone().cancelled_owned()
     }
 
+    /// Whether the connection has to be closed at once.
     #[cfg(test)]
-    pub(super) fn is_ended(&self) -> bool {
+    pub fn is_ended(&self) -> bool {
         self.0.ended.is_cancelled()
     }
 
@@ -151,14 +142,14 @@ impl Activity {
     }
 
     /// Ends when the connection is about to be closed.
-    pub(crate) fn closing(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn closing(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.closing.clone().cancelled_owned()
     }
 }
 
 /// Work for a peer.
 #[derive(Debug)]
-pub(crate) struct Work(Activity);
+pub struct Work(Activity);
 
 impl Drop for Work {
     fn drop(&mut self) {
@@ -169,7 +160,7 @@ impl Drop for Work {
 
 /// A stream that has no end.
 #[derive(Debug)]
-pub(crate) struct Endless(Activity);
+pub struct Endless(Activity);
 
 impl Drop for Endless {
     fn drop(&mut self) {
@@ -179,7 +170,7 @@ impl Drop for Endless {
 
 /// A limited number of places; clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Places(Arc<Shared>);
+pub struct Places(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -219,7 +210,7 @@ struct Seat {
 
 /// A place, held until dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     places: Places,
     id: u64,
     activity: Activity,
@@ -229,12 +220,12 @@ pub(crate) struct Place {
 
 impl Places {
     /// Places of connections, which leave in batches when one is needed.
-    pub(super) fn of_connections(count: usize) -> Self {
+    pub fn of_connections(count: usize) -> Self {
         Self::new(count, Pace::Batches(limits::DISMISSALS))
     }
 
     /// Places of streams, of which one leaves for each newcomer.
-    pub(crate) fn of_streams(count: usize) -> Self {
+    pub fn of_streams(count: usize) -> Self {
         Self::new(count, Pace::One)
     }
 
@@ -244,7 +235,7 @@ impl Places {
 
     /// Takes a place, or waits for one; meanwhile others are asked to leave. None where too many wait already, of all or of the
     /// same connection.
-    pub(crate) async fn enter(&self, activity: Activity, connection: &Activity) -> Option<Place> {
+    pub async fn enter(&self, activity: Activity, connection: &Activity) -> Option<Place> {
         if let Ok(permit) = Arc::clone(&self.0.free).try_acquire_owned() {
             return Some(self.take(permit, activity, connection));
         }
@@ -281,7 +272,7 @@ impl Places {
     }
 
     /// Ends once every place is free.
-    pub(super) async fn all_free(&self, count: usize) {
+    pub async fn all_free(&self, count: usize) {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         let _all = self.0.free.acquire_many(count).await;
@@ -356,12 +347,12 @@ impl Drop for Waiting<'_> {
 
 impl Place {
     /// Returns the activity of the holder.
-    pub(crate) fn activity(&self) -> &Activity {
+    pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
     /// Ends when another needs the place.
-    pub(crate) fn dismissed(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn dismissed(&self) -> impl Future<Output = ()> + Send + use<> {
         self.leave.clone().cancelled_owned()
     }
 }

@@ -5,43 +5,36 @@
 //! which frees the memory moments later; until then not much more gives way than [`limits::UNSENT_CLOSING_BYTES`]. Start at
 //! [`Account::take`].
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::beginnings::{Beginning, Beginnings};
 use super::budget::{Budget, Room, Taker};
+use super::holders::Holders;
 use super::places::Activity;
 use crate::{Error, limits};
 
 /// A budget of which every connection has an account; clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Ledger(Arc<Shared>);
+pub(crate) struct Ledger(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     budget: Budget,
     /// The most bytes of one account, unless they are taken at once.
     share: usize,
-    accounts: Mutex<Accounts>,
+    accounts: Holders<Account>,
     /// Bytes of closed accounts that are in use yet.
     closing: AtomicUsize,
 }
 
-#[derive(Debug, Default)]
-struct Accounts {
-    next: u64,
-    open: HashMap<u64, Weak<Account>>,
-}
-
 /// Bytes that one connection holds of a budget.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(crate) struct Account {
     ledger: Ledger,
-    id: u64,
     /// Activity of the connection.
     holder: Activity,
     holds: Mutex<Holds>,
@@ -57,7 +50,7 @@ struct Holds {
 
 /// Bytes that an account holds, until dropped.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     account: Arc<Account>,
     bytes: usize,
     began: Beginning,
@@ -65,38 +58,36 @@ pub(super) struct Entry {
 
 impl Ledger {
     /// A ledger without accounts, of which each may have `share` bytes.
-    pub(super) fn new(budget: Budget, share: usize) -> Self {
-        Self(Arc::new(Shared { budget, share, accounts: Mutex::default(), closing: AtomicUsize::new(0) }))
+    pub(crate) fn new(budget: Budget, share: usize) -> Self {
+        Self(Arc::new(Shared { budget, share, accounts: Holders::default(), closing: AtomicUsize::new(0) }))
     }
 
     /// The account of a new connection.
-    pub(super) fn open(&self, holder: Activity) -> Arc<Account> {
+    pub(crate) fn open(&self, holder: Activity) -> Arc<Account> {
         let holds = Holds { room: self.0.budget.empty(), entries: Beginnings::default(), is_closed: false };
-        let mut accounts = self.0.accounts.lock();
-        accounts.next += 1;
-        let id = accounts.next;
-        let account = Arc::new(Account { ledger: self.clone(), id, holder, holds: Mutex::new(holds) });
-        accounts.open.insert(id, Arc::downgrade(&account));
+        let account = Arc::new(Account { ledger: self.clone(), holder, holds: Mutex::new(holds) });
+        self.0.accounts.enter(&account);
         account
     }
 
     /// Bytes of all accounts.
     #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.0.budget.held()
     }
 
     /// Closes the account that holds most, if more than `held`, and for long. False, and none is closed, where those that could be
     /// have less than `needed` together, or too much is in use yet of others that were closed.
     fn close_greediest(&self, held: usize, needed: usize) -> bool {
-        let open: Vec<Arc<Account>> = self.0.accounts.lock().open.values().filter_map(Weak::upgrade).collect();
-        let greedy = |account: &&Arc<Account>| account.unread() >= limits::UNSENT_PATIENCE && account.held() > held;
-        let all: usize = open.iter().filter(greedy).map(|account| account.held()).sum();
-        let greediest = open.iter().filter(greedy).max_by_key(|account| (account.held(), account.unread()));
+        let greedy = |account: &Account| {
+            let rank = (account.held(), account.unread());
+            (rank.1 >= limits::UNSENT_PATIENCE && rank.0 > held).then_some((rank, rank.0))
+        };
         let closing = self.0.closing.load(Ordering::Relaxed);
         let has_room =
             |account: &Arc<Account>| closing == 0 || closing + account.held() <= limits::UNSENT_CLOSING_BYTES;
-        greediest.filter(|account| all >= needed && has_room(account)).map(|account| account.close()).is_some()
+        let greediest = self.0.accounts.first_to_give_way(needed, greedy);
+        greediest.filter(has_room).map(|account| account.close()).is_some()
     }
 }
 
@@ -108,7 +99,7 @@ impl Account {
     /// # Errors
     ///
     /// [`Error::Unread`], [`Error::Overloaded`].
-    pub(super) fn take(self: &Arc<Self>, bytes: usize, taker: Taker) -> Result<Entry, Error> {
+    pub(crate) fn take(self: &Arc<Self>, bytes: usize, taker: Taker) -> Result<Entry, Error> {
         let Shared { budget, share, .. } = &*self.ledger.0;
         loop {
             let held = {
@@ -131,13 +122,13 @@ impl Account {
     }
 
     /// An entry of no bytes for one that finds no room although its connection holds nothing.
-    pub(super) fn take_first(self: &Arc<Self>) -> Option<Entry> {
+    pub(crate) fn take_first(self: &Arc<Self>) -> Option<Entry> {
         let mut holds = self.holds.lock();
         holds.entries.is_empty().then(|| self.enter(&mut holds, 0))
     }
 
     /// Returns the number of bytes that are held.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.holds.lock().room.bytes()
     }
 
@@ -162,12 +153,6 @@ impl Account {
     }
 }
 
-impl Drop for Account {
-    fn drop(&mut self) {
-        self.ledger.0.accounts.lock().open.remove(&self.id);
-    }
-}
-
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut holds = self.account.holds.lock();
@@ -187,7 +172,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::transport::budget::BudgetMetrics;
+    use crate::budget::BudgetMetrics;
 
     const SHARE: usize = 50;
 
@@ -213,7 +198,7 @@ mod tests {
         drop((second, third));
         assert_eq!(ledger.held(), 0);
         drop((greedy, modest, newcomer));
-        assert!(ledger.0.accounts.lock().open.is_empty());
+        assert_eq!(ledger.0.accounts.count(), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Threads that serve connections. They end when it is dropped, and with them the connections that are still open.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(crate) struct Threads {
     threads: Vec<Thread>,
     _stop: DropGuard,
 }
@@ -32,7 +32,7 @@ impl Threads {
     /// # Errors
     ///
     /// Where the system starts no thread.
-    pub(super) fn start(name: &str, count: usize) -> io::Result<Self> {
+    pub(crate) fn start(name: &str, count: usize) -> io::Result<Self> {
         let stop = CancellationToken::new();
         // Ends those that run where a later one cannot start.
         let guard = stop.clone().drop_guard();
@@ -51,7 +51,7 @@ impl Threads {
     }
 
     /// Serves a connection on the thread that has the fewest.
-    pub(super) fn spawn(&self, serve: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, serve: impl Future<Output = ()> + Send + 'static) {
         let Some(thread) = self.threads.iter().min_by_key(|thread| Arc::strong_count(&thread.connections)) else {
             return;
         };

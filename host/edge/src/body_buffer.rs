@@ -4,34 +4,38 @@
 //! thread: with `BytesMut`, a hundred chunked bodies of 4 MiB raised resident memory by 11.7 MiB instead of less than 8 MiB.
 //! Start at [`read`].
 
-use axum::body::{Body, Bytes};
+use std::error::Error as StdError;
+use std::iter::successors;
+
+use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, SizeHint};
+use hyper::body::{Body, SizeHint};
 use memmap2::MmapMut;
 
-use crate::{Error, limits};
+use crate::{BoxError, Error, limits};
 
 /// Reads a body whole. One that arrives in one frame is not copied, any other is copied once.
 ///
 /// # Errors
 ///
 /// The limit that the body has exceeded, [`Error::BodyBroken`], or [`Error::Overloaded`] where the system has no memory.
-pub(crate) async fn read(mut body: Body) -> Result<Bytes, Error> {
+pub async fn read<B>(mut body: B) -> Result<Bytes, Error>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
     let mut buffer = BodyBuffer::default();
     while let Some(frame) = body.frame().await {
         // Trailers are skipped.
-        let Ok(data) = frame.map_err(reason)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|error| reason(&*Into::<BoxError>::into(error)))?.into_data() else { continue };
         buffer.push(data, &body.size_hint())?;
     }
     Ok(buffer.into())
 }
 
 /// Why a body has ended early: a limit, or a failure of the transport.
-fn reason(error: axum::Error) -> Error {
-    match error.into_inner().downcast::<Error>() {
-        Ok(limit) => *limit,
-        Err(transport) => Error::BodyBroken { reason: transport.to_string() },
-    }
+fn reason(error: &(dyn StdError + 'static)) -> Error {
+    let limit = successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref::<Error>());
+    limit.cloned().unwrap_or_else(|| Error::BodyBroken { reason: error.to_string() })
 }
 
 /// The bytes that have arrived.

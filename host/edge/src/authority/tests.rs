@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::frames::{Frames, PREFACE, Part};
 
 /// A connection's bytes, and what they are to become.
 #[derive(Default)]
@@ -50,11 +51,20 @@ impl Sent {
     /// Asserts what becomes of the bytes when they arrive in pieces of at most `most`.
     fn check(&self, most: usize, random: &mut fastrand::Rng) {
         let mut arrived = self.bytes.clone();
-        let mut rewriter = AuthorityRewriter::default();
+        let (mut frames, mut rewriter) = (Frames::default(), AuthorityRewriter::default());
         let mut rest = arrived.as_mut_slice();
         while !rest.is_empty() {
-            let (piece, later) = rest.split_at_mut(random.usize(1..=most.min(rest.len())));
-            rewriter.rewrite(piece);
+            let (mut piece, later) = rest.split_at_mut(random.usize(1..=most.min(rest.len())));
+            while !piece.is_empty() {
+                let (length, part) = frames.step(piece);
+                let (passed, after) = piece.split_at_mut(length);
+                match part {
+                    Part::Head(head) => rewriter.begin(head),
+                    Part::Payload => rewriter.rewrite(passed),
+                    Part::Other => {}
+                }
+                piece = after;
+            }
             rest = later;
         }
         assert_eq!(arrived.escape_ascii().to_string(), self.expected.escape_ascii().to_string());
