@@ -62,7 +62,7 @@ impl Middleware {
         let rights = CallerRights::new(Arc::clone(&self.access), caller);
         // The handler finds a status of gRPC in the chain of sources, or the error itself.
         let refuse: Refuse = if grpc { |error| Status::from(Error::from(error)).into() } else { |error| error.into() };
-        let budgets = self.intake.of(class).clone();
+        let budgets = self.intake.class(class).clone();
         let arrival = budgets.arriving.begin()?;
         let body = if grpc && self.paths.is_stream(parts.uri.path()) {
             // It has no end to wait for: its messages are limited one by one.
@@ -166,7 +166,8 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// The head of an error in the place of a response.
 fn head_of(error: edge::Error, response: Response) -> Response {
-    let head = Error::from(error).into_response_for(is_grpc(response.headers()));
+    let (parts, _) = response.into_parts();
+    let head = Error::from(error).into_response_for(is_grpc(&parts.headers));
     let mut head = head.map(|_| Body::empty());
     head.headers_mut().remove(header::CONTENT_LENGTH);
     head
@@ -204,6 +205,15 @@ mod tests {
         request.extensions_mut().insert(Peer { began: Some(began), ..Peer::default() });
         let admitted = middleware.admit(request, false).unwrap();
         assert_eq!(admitted.extensions().get::<RequestScope>().unwrap().deadline.at(), began + time);
+    }
+
+    #[tokio::test]
+    async fn tonic_finds_the_status_of_a_limit_in_the_chain_of_errors() {
+        let time = Duration::from_secs(2);
+        let middleware = Middleware::new(nothing(), Access::default(), BodyLimit(10), time, Metrics::default());
+        let admitted = middleware.admit(Request::new(Body::from("more than ten bytes")), true).unwrap();
+        let error = axum::body::to_bytes(admitted.into_body(), usize::MAX).await.unwrap_err();
+        assert_eq!(Status::from_error(error.into()).code(), tonic::Code::ResourceExhausted);
     }
 
     #[tokio::test]

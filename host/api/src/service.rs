@@ -67,10 +67,10 @@ struct ClassPlaces {
 impl ClassPlaces {
     fn new() -> Self {
         Self {
-            requests: Places::of_streams(limits::REQUEST_STREAMS),
-            changes: Places::of_streams(limits::STREAMS),
-            health: Places::of_streams(limits::HEALTH_WATCHES),
-            parties: Places::of_streams(limits::PARTY_STREAMS),
+            requests: Places::for_streams(limits::REQUEST_STREAMS),
+            changes: Places::for_streams(limits::STREAMS),
+            health: Places::for_streams(limits::HEALTH_WATCHES),
+            parties: Places::for_streams(limits::PARTY_STREAMS),
             dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
             writes: Arc::new(Semaphore::new(limits::WRITES)),
         }

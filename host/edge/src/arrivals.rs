@@ -151,8 +151,9 @@ impl Arrivals {
         let Some(first) = self.0.bodies.first_to_give_way(needed, offer) else { return false };
         let mut held = first.lock();
         // It may have gone on meanwhile.
-        let is_silent = |waits: &mut Waits| now.saturating_duration_since(waits.since) >= limits::SILENCE;
-        if let Some(waits) = held.waits.take_if(is_silent) {
+        let gives_way =
+            |waits: &mut Waits| waits.on >= others && now.saturating_duration_since(waits.since) >= limits::SILENCE;
+        if let Some(waits) = held.waits.take_if(gives_way) {
             held.room = None;
             drop(held);
             self.0.evicted.inc();

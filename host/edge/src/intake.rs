@@ -44,7 +44,7 @@ impl Intake {
         let of = |listener: &'static str| {
             let budget = |holds: &'static str, bytes: usize| {
                 let least = body_bytes.saturating_add(limits::REQUEST_BYTES + limits::SMALL_RESERVE_BYTES);
-                Budget::new(bytes.max(least), limits::SMALL_RESERVE_BYTES, metrics.of(listener, holds))
+                Budget::new(bytes.max(least), limits::SMALL_RESERVE_BYTES, metrics.budget(listener, holds))
             };
             let evicted = metrics.evicted.get_or_create(&Listener { listener }).clone();
             Arc::new(ClassBudgets {
@@ -57,7 +57,7 @@ impl Intake {
     }
 
     /// The budgets of a class.
-    pub fn of(&self, class: ListenerClass) -> &Arc<ClassBudgets> {
+    pub fn class(&self, class: ListenerClass) -> &Arc<ClassBudgets> {
         match class {
             ListenerClass::Unix => &self.unix,
             ListenerClass::Tcp => &self.tcp,
@@ -98,7 +98,7 @@ impl IntakeMetrics {
     }
 
     /// Returns the metrics of one budget.
-    pub fn of(&self, listener: &'static str, holds: &'static str) -> BudgetMetrics {
+    pub fn budget(&self, listener: &'static str, holds: &'static str) -> BudgetMetrics {
         let part = Part { listener, holds };
         BudgetMetrics {
             held: self.held.get_or_create(&part).clone(),

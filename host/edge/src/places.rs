@@ -220,12 +220,12 @@ pub struct Place {
 
 impl Places {
     /// Places of connections, which leave in batches when one is needed.
-    pub fn of_connections(count: usize) -> Self {
+    pub fn for_connections(count: usize) -> Self {
         Self::new(count, Pace::Batches(limits::DISMISSALS))
     }
 
     /// Places of streams, of which one leaves for each newcomer.
-    pub fn of_streams(count: usize) -> Self {
+    pub fn for_streams(count: usize) -> Self {
         Self::new(count, Pace::One)
     }
 

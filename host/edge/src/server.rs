@@ -95,7 +95,7 @@ where
         service: S,
         threads: Option<Arc<Threads>>,
     ) {
-        let connections = Places::of_connections(limits::CONNECTIONS);
+        let connections = Places::for_connections(limits::CONNECTIONS);
         self.connections.push(connections.clone());
         if let Some(tls) = tls.clone() {
             tokio::spawn(tls.follow(self.stop.clone()));

@@ -250,7 +250,7 @@ impl Broker {
             return Err(refused(Refusal::UnknownParty(Arc::clone(party))));
         }
         let peer = owner(&attending.peer);
-        let pace = self.paces.of(party, peer.clone(), attending.called.clone());
+        let pace = self.paces.for_peer(party, peer.clone(), attending.called.clone());
         if !pace.speak(false) {
             return Err(Error::Flood);
         }

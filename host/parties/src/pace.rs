@@ -1,5 +1,5 @@
 //! How often a party may speak: so often for each call of a stream, and so often by itself, whatever streams it opens. Start at
-//! [`Pace::speak`] and [`Paces::of`].
+//! [`Pace::speak`] and [`Paces::for_peer`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -81,7 +81,7 @@ fn earned(since: Instant) -> u32 {
 
 impl Paces {
     /// The pace of a stream of a party, by who is at its other end.
-    pub(super) fn of(&mut self, party: &Arc<str>, peer: Owner, called: Called) -> Pace {
+    pub(super) fn for_peer(&mut self, party: &Arc<str>, peer: Owner, called: Called) -> Pace {
         let known = self.0.iter().find(|(of, by, _)| of == party && *by == peer);
         if let Some((_, _, rest)) = known {
             return Pace { called, rest: rest.clone() };
@@ -144,18 +144,18 @@ mod tests {
         let all = |pace: &Pace| (0..).take_while(|_| pace.speak(false)).count();
         let peer = |identity: &str| Owner { identity: identity.into(), ..Owner::default() };
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
-        assert_eq!(all(&paces.of(&a, peer("uid:1"), Called::default())), PARTY_MESSAGES as usize);
+        assert_eq!(all(&paces.for_peer(&a, peer("uid:1"), Called::default())), PARTY_MESSAGES as usize);
         for _ in 0..100 {
-            assert_eq!(all(&paces.of(&a, peer("uid:1"), Called::default())), 0);
+            assert_eq!(all(&paces.for_peer(&a, peer("uid:1"), Called::default())), 0);
         }
         // Another party, and another peer of the same.
-        assert_eq!(all(&paces.of(&b, peer("uid:1"), Called::default())), PARTY_MESSAGES as usize);
-        assert_eq!(all(&paces.of(&a, peer("uid:2"), Called::default())), PARTY_MESSAGES as usize);
+        assert_eq!(all(&paces.for_peer(&b, peer("uid:1"), Called::default())), PARTY_MESSAGES as usize);
+        assert_eq!(all(&paces.for_peer(&a, peer("uid:2"), Called::default())), PARTY_MESSAGES as usize);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(all(&paces.of(&a, peer("uid:1"), Called::default())), PARTY_MESSAGES_PER_SECOND as usize);
+        assert_eq!(all(&paces.for_peer(&a, peer("uid:1"), Called::default())), PARTY_MESSAGES_PER_SECOND as usize);
         // What has become whole again is not kept.
         tokio::time::advance(Duration::from_secs(3_600)).await;
-        paces.of(&a, peer("uid:3"), Called::default());
+        paces.for_peer(&a, peer("uid:3"), Called::default());
         assert_eq!(paces.0.len(), 1);
     }
 }

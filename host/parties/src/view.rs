@@ -86,14 +86,14 @@ struct SeatState {
 }
 
 impl Counts {
-    pub(super) fn of(usage: Usage) -> Self {
+    pub(super) fn new(usage: Usage) -> Self {
         let Usage { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes } = usage;
         Self { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes }
     }
 }
 
 impl PartyState {
-    pub(super) fn of(view: &PartyView, now: Instant) -> Self {
+    pub(super) fn new(view: &PartyView, now: Instant) -> Self {
         Self {
             party: view.party.to_string(),
             attends: view.attends,
@@ -105,7 +105,7 @@ impl PartyState {
 
 impl NegotiationState {
     /// `pod` is its namespace and name.
-    pub(super) fn of(view: View, pod: String, now: Instant) -> Self {
+    pub(super) fn new(view: View, pod: String, now: Instant) -> Self {
         Self {
             number: view.number,
             pod,
@@ -116,13 +116,13 @@ impl NegotiationState {
             suitable: view.live,
             waits_for: view.waits_for.map(|claim| claim.to_string()),
             ends_ms: ms(view.deadline.saturating_duration_since(now)),
-            parties: view.parties.into_iter().map(|seat| SeatState::of(&seat, now)).collect(),
+            parties: view.parties.into_iter().map(|seat| SeatState::new(&seat, now)).collect(),
         }
     }
 }
 
 impl SeatState {
-    fn of(seat: &SeatView, now: Instant) -> Self {
+    fn new(seat: &SeatView, now: Instant) -> Self {
         Self {
             party: seat.party.to_string(),
             claims: seat.claims,

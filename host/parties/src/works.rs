@@ -75,7 +75,7 @@ impl Evaluations {
         Self { unix: permits(), tcp: permits() }
     }
 
-    fn of(&self, class: ListenerClass) -> &Arc<Semaphore> {
+    fn class(&self, class: ListenerClass) -> &Arc<Semaphore> {
         match class {
             ListenerClass::Unix => &self.unix,
             ListenerClass::Tcp => &self.tcp,
@@ -114,7 +114,7 @@ impl Works {
 
     /// Evaluates candidates, again and again while that fails, until it is aborted.
     pub(super) fn evaluate(&self, subject: Subject, asked: Evaluate, scope: &RequestScope) -> AbortHandle {
-        let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.of(scope.listener())));
+        let (service, permits) = (self.service.clone(), Arc::clone(self.evaluations.class(scope.listener())));
         let (scope, rows) = (scope.clone(), Arc::clone(&self.rows));
         // In a box: the handle keeps the memory of its task until the negotiation ends, and that of the work goes when it is done.
         self.spawn(Box::pin(async move {
@@ -319,8 +319,8 @@ mod tests {
     #[test]
     fn clients_over_tcp_take_no_permit_of_those_on_the_socket() {
         let evaluations = Evaluations::new(1);
-        let all = evaluations.of(ListenerClass::Tcp).try_acquire();
-        assert!(all.is_ok() && evaluations.of(ListenerClass::Tcp).try_acquire().is_err());
-        assert!(evaluations.of(ListenerClass::Unix).try_acquire().is_ok());
+        let all = evaluations.class(ListenerClass::Tcp).try_acquire();
+        assert!(all.is_ok() && evaluations.class(ListenerClass::Tcp).try_acquire().is_err());
+        assert!(evaluations.class(ListenerClass::Unix).try_acquire().is_ok());
     }
 }

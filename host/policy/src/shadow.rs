@@ -84,7 +84,7 @@ impl Beside {
         let text = PolicyText::read(path)?.within(&self.reach);
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let policy = text.policy(&builtins)?;
-        let files = Files::new(&Source::Path(path.clone(), self.reach.clone())).of(&policy);
+        let files = Files::new(&Source::Path(path.clone(), self.reach.clone())).with_policy(&policy);
         // Before its modules are read: what changes meanwhile is a change.
         let stamp = files.stamp();
         let runtime = self.engine.runtime();

@@ -62,7 +62,7 @@ fn contract(error: wasmtime::Error) -> LoadError {
 /// A fault while an instance was made, and the step that failed.
 #[derive(Debug)]
 pub(super) struct StartFault {
-    /// `instantiate` or `configure`.
+    /// Name of the step that failed: `instantiate` or `configure`.
     pub(super) step: &'static str,
     pub(super) fault: Fault,
 }

@@ -39,8 +39,8 @@ spec:
   - {name: licences, for: {podSelector: {matchLabels: {seat: taken}}}}
 ";
 
-/// Requests of the largest size that are negotiated by each class of clients: together six times what it may hold.
-const LARGE: usize = 60;
+/// Requests of the largest size that are negotiated by each class of clients: together nine times what it may hold.
+const LARGE: usize = 90;
 
 /// Labels of one of them: 64 bytes each, and its annotations as much again.
 const LABELS: usize = 12_000;

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nodesift_api::limits::QUEUE_TIME;
+use nodesift_api::limits::{CONNECTIONS, QUEUE_TIME};
 use nodesift_tests::machine::alone;
 use nodesift_tests::timing;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -46,6 +47,9 @@ type Pool = Arc<Mutex<Vec<(UnixStream, Instant)>>>;
 
 /// A connection that was idle for longer may have been closed by the sidecar; any other must be answered.
 const IDLE: Duration = Duration::from_secs(2);
+
+/// Most requests at once: with more connections than it has places for, the sidecar closes some unanswered.
+const AT_ONCE: usize = CONNECTIONS / 2;
 
 /// Sends a request over a pooled connection, or over a new one if that was closed for being idle.
 async fn ask(pool: &Pool, socket: &Path, request: &[u8]) -> Outcome {
@@ -139,14 +143,19 @@ async fn storm(socket: &Path, requests: &Arc<Vec<Vec<u8>>>, rate: f64) -> Vec<Ou
     let (pool, start, (time, _)) = (Pool::default(), Instant::now(), load());
     let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    let mut under_way = JoinSet::new();
+    let (mut under_way, places) = (JoinSet::new(), Arc::new(Semaphore::new(AT_ONCE)));
     for at in 0.. {
         ticks.tick().await;
         if start.elapsed() > time {
             break;
         }
+        let place = Arc::clone(&places).acquire_owned().await.unwrap();
         let (pool, requests, socket) = (Arc::clone(&pool), Arc::clone(requests), socket.to_owned());
-        under_way.spawn(async move { ask(&pool, &socket, &requests[at % requests.len()]).await });
+        under_way.spawn(async move {
+            let outcome = ask(&pool, &socket, &requests[at % requests.len()]).await;
+            drop(place);
+            outcome
+        });
     }
     under_way.join_all().await
 }

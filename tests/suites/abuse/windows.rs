@@ -266,7 +266,7 @@ fn large_answers_behind_closed_windows_do_not_keep_others_from_theirs() {
                 grpc::block_on(async { grpc::Client::connect(&endpoint).await.call("Filter", question.clone()).await });
             answer.inspect_err(|status| println!("{status}")).ok()
         });
-        // When those who do not read give way is tested with a paused clock, in `host/api/src/transport/unsent/tests.rs`.
+        // When those who do not read give way is tested with a paused clock, in `host/edge/src/unsent/tests.rs`.
         assert!(!answered.expect("an answer").is_empty());
         timing::figure("an answer beside large ones behind closed windows", start.elapsed(), WRITE_STALL);
     }

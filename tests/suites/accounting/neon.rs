@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use nodesift_cache::{self as cache, Identity};
-use nodesift_engine::{Engine, Nodes, Options, PodRef, Query};
+use nodesift_engine::{Engine, Options, PodRef, Query};
 use nodesift_object::Object;
 use nodesift_policy::Policy;
 use nodesift_source::Loader;

@@ -7,7 +7,7 @@
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
 //! `NODESIFT_DIFFERENTIAL_CLUSTERS` (32) clusters. Some of their [`seeds`] are the same in every run, the others are new;
 //! `NODESIFT_SEED` sets the first instead. A difference names its seed, which alone reproduces it. The numbers are small, so that every
-//! commit can be tested with them: `NODESIFT_RANDOM_TIMES=10` multiplies those of all tests here, as `make random` does.
+//! commit can be tested with them: `NODESIFT_RANDOM_TIMES` multiplies those of all tests here, as in `make random`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 

@@ -23,7 +23,7 @@ use serde_json::json;
 use crate::arena::{OVERRUN, default_grants, healthy_answers_are_right, load, timed};
 
 /// Sets of random arguments.
-const SETS: u32 = 200_000;
+const SETS: u32 = 60_000;
 
 /// Modules, each with other texts and records to point at.
 const IMAGES: u32 = 20;

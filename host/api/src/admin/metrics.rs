@@ -9,7 +9,7 @@ use nodesift_edge::unsent;
 use super::exposition::Exposition;
 use crate::Error;
 use crate::access::MayName;
-use crate::admission::scope::ProbeScope;
+use crate::admission::scope::{ProbeScope, RequestScope};
 
 /// Answers `GET /metrics`.
 ///
@@ -19,6 +19,7 @@ use crate::admission::scope::ProbeScope;
 pub(crate) async fn metrics(
     Extension(exposition): Extension<Exposition>,
     probe: Option<Extension<ProbeScope>>,
+    scope: Option<Extension<RequestScope>>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let accepted = headers.get(header::ACCEPT).map(|accepted| String::from_utf8_lossy(accepted.as_bytes()));
@@ -35,7 +36,9 @@ pub(crate) async fn metrics(
     } else {
         (Exposition::MEDIA_TYPE, text)
     };
-    let unsent = probe.as_ref().and_then(|probe| probe.unsent.as_ref());
+    // A request with a body is no probe, and is answered as others are.
+    let of_request = scope.as_ref().and_then(|scope| scope.unsent.as_ref());
+    let unsent = probe.as_ref().and_then(|probe| probe.unsent.as_ref()).or(of_request);
     let held = unsent.map(|unsent| unsent.hold(text.len(), text.len())).transpose()?;
     Ok(unsent::holding(([(header::CONTENT_TYPE, media_type)], text).into_response(), held))
 }

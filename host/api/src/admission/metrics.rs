@@ -42,7 +42,7 @@ impl Metrics {
 
     /// Returns gauges of bytes that `holder` keeps for clients of the Unix socket and of TCP, beside those of requests.
     pub fn held_by(&self, holder: &'static str) -> [Gauge; 2] {
-        ["unix", "tcp"].map(|listener| self.intake.of(listener, holder).held)
+        ["unix", "tcp"].map(|listener| self.intake.budget(listener, holder).held)
     }
 }
 

@@ -16,7 +16,7 @@ use nodesift_edge::unsent::{Held, Unsent};
 use tokio::time::{Instant, timeout};
 
 use super::deadline::Deadline;
-use crate::access::{CallerRights, MayName};
+use crate::access::{Caller, CallerRights, MayName};
 use crate::error::at_most;
 use crate::{Error, ListenerClass, limits};
 
@@ -114,9 +114,8 @@ impl RequestScope {
     /// One that no listener has made.
     #[cfg(test)]
     pub(crate) fn detached() -> Self {
-        use crate::access::Caller;
         use nodesift_edge::intake::{Intake, IntakeMetrics};
-        let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).of(ListenerClass::Unix).clone();
+        let budgets = Intake::new(limits::BODY_BYTES, &IntakeMetrics::default()).class(ListenerClass::Unix).clone();
         Self {
             deadline: Deadline::after(Instant::now(), limits::REQUEST_TIME),
             room: RequestRoom::default(),

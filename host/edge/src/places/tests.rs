@@ -6,7 +6,7 @@ use super::*;
 
 /// Places of which every holder has a connection of its own.
 fn places(count: usize) -> Places {
-    Places::of_streams(count)
+    Places::for_streams(count)
 }
 
 /// Enters over a connection of its own.
@@ -142,7 +142,7 @@ async fn those_who_wait_are_few_and_fewer_of_one_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn connections_that_are_never_idle_for_long_do_not_keep_a_newcomer_out() {
-    let places = Places::of_connections(64);
+    let places = Places::for_connections(64);
     let work = Arc::new(Activity::default());
     for at in 0..64 {
         let activity = if at == 0 { (*work).clone() } else { Activity::default() };

@@ -13,7 +13,7 @@ fn connection() -> Unsent {
 }
 
 /// A response of one piece.
-fn of(bytes: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn response(bytes: impl Into<Bytes>) -> Response<Full<Bytes>> {
     Response::new(Full::new(bytes.into()))
 }
 
@@ -29,7 +29,7 @@ fn sent(unsent: &Unsent, response: Response<Full<Bytes>>) -> Response<CountedBod
 
 /// A response whose bytes were held.
 fn held(unsent: &Unsent, bytes: usize) -> Response<CountedBody<Full<Bytes>>> {
-    let mut response = of(vec![0_u8; bytes]);
+    let mut response = response(vec![0_u8; bytes]);
     response.extensions_mut().insert(Arc::new(unsent.hold(bytes, bytes).unwrap()));
     sent(unsent, response)
 }
@@ -38,7 +38,7 @@ fn held(unsent: &Unsent, bytes: usize) -> Response<CountedBody<Full<Bytes>>> {
 async fn a_response_comes_whole_in_frames_that_are_counted() {
     let text: Vec<u8> = (0..2 * limits::STREAM_CHUNK - 5).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let unsent = connection();
-    let mut body = sent(&unsent, of(text.clone())).into_body();
+    let mut body = sent(&unsent, response(text.clone())).into_body();
     assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
     let mut frames = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -57,7 +57,7 @@ async fn a_response_comes_whole_in_frames_that_are_counted() {
 async fn pieces_wait_until_earlier_ones_are_sent() {
     let unsent = connection();
     let most = limits::CONNECTION_PIECES_BYTES / limits::STREAM_CHUNK;
-    let mut body = sent(&unsent, of(vec![0_u8; (most + 1) * limits::STREAM_CHUNK])).into_body();
+    let mut body = sent(&unsent, response(vec![0_u8; (most + 1) * limits::STREAM_CHUNK])).into_body();
     let mut frames = Vec::new();
     for _ in 0..most {
         frames.push(body.frame().await.unwrap().unwrap());
@@ -89,11 +89,11 @@ async fn what_was_encoded_before_is_held_until_it_is_sent_and_needs_no_permits()
 #[test]
 fn a_response_without_room_takes_it_when_it_begins_or_is_a_head_alone() {
     let unsent = connection();
-    let json = || of("{}");
-    let (one, two) = (sent(&unsent, json()), sent(&unsent, of("12345")));
+    let json = || response("{}");
+    let (one, two) = (sent(&unsent, json()), sent(&unsent, response("12345")));
     assert_eq!(unsent.0.encoded.held(), 2 * limits::RESPONSE_BYTES + 2 + 5);
     // What has no body needs nothing: its head is sent whatever the client reads.
-    let _empty = sent(&unsent, of(""));
+    let _empty = sent(&unsent, response(""));
     drop((one, two));
     assert_eq!(unsent.0.encoded.held(), 0);
 
@@ -155,7 +155,7 @@ async fn overdue(unsent: &Unsent) {
 
 /// A response without an end, of large frames.
 fn endless(unsent: &Unsent) -> CountedBody<Full<Bytes>> {
-    let mut response = of(vec![0_u8; 100 * limits::STREAM_CHUNK]);
+    let mut response = response(vec![0_u8; 100 * limits::STREAM_CHUNK]);
     response.extensions_mut().insert(Endless);
     sent(unsent, response).into_body()
 }
@@ -166,7 +166,7 @@ async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
     let idle = timeout(10 * limits::FRAME_TIME, overdue(&unsent)).await;
     assert!(idle.is_err(), "no frame waits");
 
-    let mut body = sent(&unsent, of(vec![0_u8; 8 * limits::STREAM_CHUNK])).into_body();
+    let mut body = sent(&unsent, response(vec![0_u8; 8 * limits::STREAM_CHUNK])).into_body();
     let slow = async {
         for _ in 0..8 {
             let _frame = body.frame().await;
@@ -179,7 +179,7 @@ async fn a_response_that_is_not_read_stalls_and_one_that_proceeds_does_not() {
     }
     drop(body);
 
-    let _frame = sent(&unsent, of("x")).into_body().frame().await;
+    let _frame = sent(&unsent, response("x")).into_body().frame().await;
     let start = Instant::now();
     overdue(&unsent).await;
     let time = start.elapsed();
@@ -196,8 +196,8 @@ async fn one_frame_that_is_not_taken_ends_the_connection_whatever_its_other_stre
         let others = async {
             loop {
                 // Taken at once, or given up.
-                drop(sent(&unsent, of("x")).into_body().frame().await);
-                drop(sent(&unsent, of("x")));
+                drop(sent(&unsent, response("x")).into_body().frame().await);
+                drop(sent(&unsent, response("x")));
                 sleep(limits::SEND_TICK / 3).await;
             }
         };
@@ -233,7 +233,7 @@ async fn a_drain_waits_for_a_frame_for_a_shorter_time() {
 async fn a_response_that_proceeds_slowly_ends_at_its_deadline_unless_it_is_endless() {
     for is_endless in [false, true] {
         let unsent = connection();
-        let finite = || sent(&unsent, of(vec![0_u8; 100 * limits::STREAM_CHUNK])).into_body();
+        let finite = || sent(&unsent, response(vec![0_u8; 100 * limits::STREAM_CHUNK])).into_body();
         let mut body = if is_endless { endless(&unsent) } else { finite() };
         let started = Instant::now();
         let read = async {
@@ -272,7 +272,7 @@ async fn small_frames_wait_for_nobody_and_the_first_of_a_connection_always_passe
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let connection = |activity: &Activity| Unsent::new(&listener, activity);
     let frame = async |unsent: &Unsent, bytes: usize| {
-        let mut body = sent(unsent, of(vec![0_u8; bytes])).into_body();
+        let mut body = sent(unsent, response(vec![0_u8; bytes])).into_body();
         timeout(Duration::from_secs(1), body.frame()).await.ok().flatten()
     };
     // Pieces that others hold.
@@ -303,7 +303,7 @@ async fn a_piece_waits_until_one_who_does_not_read_gives_way() {
     let listener = UnsentBudget::new(BudgetMetrics::default());
     let begin = async |activity: &Activity| {
         let unsent = Unsent::new(&listener, activity);
-        sent(&unsent, of(vec![0_u8; limits::STREAM_CHUNK])).into_body().frame().await.unwrap().unwrap()
+        sent(&unsent, response(vec![0_u8; limits::STREAM_CHUNK])).into_body().frame().await.unwrap().unwrap()
     };
     let oldest = Activity::default();
     let mut pieces = vec![begin(&oldest).await];

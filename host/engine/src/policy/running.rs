@@ -25,7 +25,7 @@ impl Running {
         Self { policy, store, ownership, from: Generation(0) }
     }
 
-    /// The same policy with an empty store.
+    /// Returns this policy with a store that holds no verdict.
     pub(crate) fn with_empty_store(&self, store_bytes: usize, metrics: Metrics) -> Self {
         Self::new(Arc::clone(&self.policy), store_bytes, metrics, self.ownership)
     }

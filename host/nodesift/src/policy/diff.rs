@@ -16,7 +16,7 @@ use crate::terminal::{self, Paint, counted, escaped, render, table};
 use nodesift_api::differences::Summary;
 use nodesift_cache::Snapshot;
 use nodesift_engine::{
-    ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, Nodes, Options, PodDifference, Query,
+    ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, Options, PodDifference, Query,
 };
 
 /// Examples of each predicate and direction.

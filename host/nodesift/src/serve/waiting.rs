@@ -35,7 +35,7 @@ pub(super) fn until_checked(
     followed: Option<&Followed>,
     error: &anyhow::Error,
 ) -> anyhow::Result<Checked> {
-    let mut changes = Changes::of(source, &cluster::pulled_folder(args.state_folder.as_deref()));
+    let mut changes = Changes::new(source, &cluster::pulled_folder(args.state_folder.as_deref()));
     let waiting = runtime.block_on(Waiting::start(args, followed, error))?;
     loop {
         // At first once more: it may have been mended before anybody looked for changes.

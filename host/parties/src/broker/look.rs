@@ -109,11 +109,11 @@ impl Broker {
         };
         let negotiations = self.core.views().into_iter().map(|view| {
             let pod = pod(&view.id);
-            NegotiationState::of(view, pod, now)
+            NegotiationState::new(view, pod, now)
         });
         Overview {
-            usage: Counts::of(self.core.usage()),
-            parties: self.core.parties(now).iter().map(|view| PartyState::of(view, now)).collect(),
+            usage: Counts::new(self.core.usage()),
+            parties: self.core.parties(now).iter().map(|view| PartyState::new(view, now)).collect(),
             negotiations: negotiations.collect(),
         }
     }

@@ -97,11 +97,18 @@ async fn a_party_that_leaves_and_comes_back_is_asked_again() {
 async fn a_party_that_leaves_as_soon_as_it_attends_has_left() {
     let sidecar = Sidecar::start(1, 1, vec![party("a", OnSilence::Wait)]).await;
     for round in 0..300 {
-        let mut hasty = Attending::open(sidecar.channel().await).await;
-        hasty.send(Message::Attend(v1::PartyAttend { party: "a".to_owned() }));
-        if round % 3 > 0 {
-            sidecar.until(|overview| overview["parties"][0]["attends"] == true).await;
-        }
+        // One that has left before it was heard may attend late, and takes the place of the next, which then begins again.
+        let hasty = loop {
+            let mut hasty = Attending::open(sidecar.channel().await).await;
+            hasty.send(Message::Attend(v1::PartyAttend { party: "a".to_owned() }));
+            let attends = tokio::select! {
+                () = sidecar.until(|overview| round % 3 == 0 || overview["parties"][0]["attends"] == true) => true,
+                _ = hasty.status() => false,
+            };
+            if attends {
+                break hasty;
+            }
+        };
         drop(hasty);
         sidecar.until(|overview| overview["parties"][0]["attends"] != true).await;
     }

@@ -52,7 +52,10 @@ fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
     let policy = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins).unwrap();
     let mut policy = policy.select(predicates).unwrap();
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(TIME));
-    let runtime = Runtime::start(None).unwrap();
+    // Compiled once for all tests: to compile the predicates of one takes a second.
+    let program = std::env::current_exe().unwrap();
+    let code = program.ancestors().nth(3).unwrap().join("tmp/nodesift/modules");
+    let runtime = Runtime::start(Some(&code)).unwrap();
     (nodesift_policy::activate(&policy, 1, &runtime).unwrap(), runtime)
 }
 
@@ -121,9 +124,9 @@ impl Sidecar {
 
     /// Another sidecar at the same address, which knows nothing of this one.
     pub(super) async fn restart(self, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
-        let Self { service, parties, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
+        let Self { service, parties: brokered, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
         server.drain(|| service.readiness().drain()).await;
-        drop((service, parties, file));
+        drop((service, brokered, file));
         Self::start_in(folder, nodes, pods, parties).await
     }
 

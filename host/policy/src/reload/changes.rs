@@ -1,4 +1,4 @@
-//! Changes of a policy for a process that has none yet. Start at [`Changes::of`].
+//! Changes of a policy for a process that has none yet. Start at [`Changes::new`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Changes {
 
 impl Changes {
     /// Starts to watch for changes from now on. `pulled` is where modules of registries are.
-    pub fn of(source: &Source, pulled: &PulledFolder) -> Self {
+    pub fn new(source: &Source, pulled: &PulledFolder) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let notice = source.notice();
         let mut watches = Watches::new(&notice);

@@ -13,13 +13,13 @@ use nodesift_engine::{Refusal, StepFailure, TrialFault};
 pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> Refusal {
     let mut failures = match error {
         AttemptError::Document(error, modules) => {
-            let mut failures = of_document(error);
-            failures.extend(modules.iter().flat_map(of_modules));
+            let mut failures = document_failures(error);
+            failures.extend(modules.iter().flat_map(module_failures));
             failures
         }
-        AttemptError::Modules(errors) => of_modules(errors),
+        AttemptError::Modules(errors) => module_failures(errors),
         AttemptError::Follow(error) => vec![failure("follow", error.predicate.clone(), error.reason.clone())],
-        AttemptError::Trial(fault) => vec![of_trial(fault)],
+        AttemptError::Trial(fault) => vec![trial_failure(fault)],
         AttemptError::Over | AttemptError::Panicked => vec![failure("internal", None, error.to_string())],
     };
     let unlisted = failures.len().saturating_sub(REFUSAL_FAILURES);
@@ -31,8 +31,8 @@ pub(super) fn refusal(generation: u64, source: String, error: &AttemptError) -> 
 pub fn start_refusal(source: String, error: &(dyn Error + 'static)) -> Refusal {
     let (mut found, mut cause) = (None, Some(error));
     while let Some(next) = cause.filter(|_| found.is_none()) {
-        let of_document = next.downcast_ref().map(of_document);
-        found = of_document.or_else(|| next.downcast_ref().map(of_modules));
+        let in_document = next.downcast_ref().map(document_failures);
+        found = in_document.or_else(|| next.downcast_ref().map(module_failures));
         cause = next.source();
     }
     let mut failures = found.unwrap_or_else(|| vec![failure("internal", None, error.to_string())]);
@@ -41,7 +41,7 @@ pub fn start_refusal(source: String, error: &(dyn Error + 'static)) -> Refusal {
     Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted }
 }
 
-fn of_document(error: &PolicyError) -> Vec<StepFailure> {
+fn document_failures(error: &PolicyError) -> Vec<StepFailure> {
     let PolicyError::Invalid { problems, rest, .. } = error else {
         return vec![failure("read", None, error.to_string())];
     };
@@ -52,11 +52,11 @@ fn of_document(error: &PolicyError) -> Vec<StepFailure> {
     problems.map(|problem| failure("document", of(&problem.field, rest), problem.to_string())).collect()
 }
 
-fn of_modules(errors: &ActivateErrors) -> Vec<StepFailure> {
+fn module_failures(errors: &ActivateErrors) -> Vec<StepFailure> {
     errors.all().map(|error| failure(error.step(), error.predicate().map(str::to_owned), error.to_string())).collect()
 }
 
-fn of_trial(fault: &TrialFault) -> StepFailure {
+fn trial_failure(fault: &TrialFault) -> StepFailure {
     failure("trial", Some(fault.predicate.to_string()), fault.to_string())
 }
 

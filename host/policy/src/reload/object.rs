@@ -70,7 +70,7 @@ pub struct Quarantined {
 
 impl Quarantined {
     /// Returns the predicates of a policy that are in quarantine, in its order.
-    pub(super) fn of(policy: &ActivePolicy) -> Vec<Self> {
+    pub(super) fn from_policy(policy: &ActivePolicy) -> Vec<Self> {
         let predicates = policy.predicates.iter();
         let found = predicates.filter_map(|predicate| Some((predicate, predicate.breaker.quarantine()?)));
         let named = |(predicate, open): (&ActivePredicate, Quarantine)| Self {

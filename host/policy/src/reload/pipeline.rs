@@ -45,7 +45,7 @@ pub trait Host: Send + 'static {
     /// is called where the two differ in that.
     fn recount(&self, before: &ActivePolicy, next: &ActivePolicy);
 
-    /// The policy that these resources are held for is active.
+    /// A reload has made the policy active that these resources are held for.
     fn commit(&self, held: &Self::Held);
 }
 
@@ -145,8 +145,8 @@ impl Reading {
         let (text, object) = files.root.text();
         let policy = text.as_ref().ok().map(|text| text.policy(builtins));
         let files = match &policy {
-            Some(Ok(policy)) => files.of(policy),
-            Some(Err(PolicyError::Invalid { rest, .. })) => files.of(rest),
+            Some(Ok(policy)) => files.with_policy(policy),
+            Some(Err(PolicyError::Invalid { rest, .. })) => files.with_policy(rest),
             // What the document before named is followed further.
             _ => files.clone(),
         };
@@ -260,7 +260,7 @@ impl<H: Host> Follower<H> {
         let Follow { pulled, host, .. } = &self.follow;
         let attempt = || reading.attempt(&engine, pulled, host, &is_over);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
-            Ok(active) => self.tell_active(source, &before, active, started),
+            Ok(active) => self.tell_active(&source, &before, active, started),
             Err(AttemptError::Over) => {
                 tracing::info!(
                     policy = source,
@@ -276,7 +276,7 @@ impl<H: Host> Follower<H> {
     /// Notes and tells that a policy is active, and keeps the one before for as long as it may be needed.
     fn tell_active(
         &mut self,
-        source: String,
+        source: &str,
         before: &Arc<ActivePolicy>,
         Active { policy, retired, made, trial, held }: Active<H::Held>,
         started: Instant,

@@ -48,7 +48,7 @@ impl Files {
     }
 
     /// Returns the files of this document with the modules of this policy.
-    pub(crate) fn of(&self, policy: &Policy) -> Self {
+    pub(crate) fn with_policy(&self, policy: &Policy) -> Self {
         let modules = policy.modules().flat_map(|named| named.module.files()).collect();
         Self { root: self.root.clone(), modules }
     }

@@ -35,7 +35,7 @@ impl Told {
         at: SystemTime,
     ) {
         let (Source::Object(followed), Some(object)) = (source, object) else { return };
-        let (object, quarantined) = (object.clone(), Quarantined::of(policy));
+        let (object, quarantined) = (object.clone(), Quarantined::from_policy(policy));
         let attempt = Attempt { object, policy_generation: policy.generation, outcome, at, quarantined };
         followed.tell(attempt.clone());
         *self = Self { attempt: Some(attempt), mended: None };
@@ -44,7 +44,7 @@ impl Told {
     /// Tells which predicates of the active policy are in quarantine, where that is due.
     pub(super) fn look(&mut self, source: &Source, policy: &ActivePolicy, now: Instant) {
         let (Source::Object(followed), Some(told)) = (source, &mut self.attempt) else { return };
-        let found = Quarantined::of(policy);
+        let found = Quarantined::from_policy(policy);
         if is_due(&told.quarantined, &found, &mut self.mended, now) {
             told.quarantined = found;
             followed.tell(told.clone());

@@ -9,9 +9,11 @@ use nodesift_object::selector::Operator;
 
 /// Rounds of a random test: few in each run of the tests, which are compiled without optimisation and have new seeds each time, and
 /// `NODESIFT_RANDOM_TIMES` times as many in `make random`.
+#[allow(clippy::expect_used, reason = "what a developer has set")]
 pub(crate) fn rounds(few: u64) -> u64 {
-    let times: Option<u64> = std::env::var("NODESIFT_RANDOM_TIMES").ok().and_then(|times| times.parse().ok());
-    few * times.unwrap_or(1)
+    let times = std::env::var("NODESIFT_RANDOM_TIMES")
+        .map_or(1, |times| times.parse().expect("NODESIFT_RANDOM_TIMES is a number"));
+    few * u64::max(times, 1)
 }
 
 /// The last one is listed by no node.
