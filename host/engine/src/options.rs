@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache::Snapshot;
 
+use crate::query::Unknown;
 use crate::shadow::Alternative;
 
 /// How [`Engine::answer`](crate::Engine::answer) answers. By default from the newest snapshot, by the active policy, and with an error
@@ -42,16 +43,4 @@ impl<'a> Options<'a> {
     pub fn for_candidates(self) -> Self {
         Self { unknown: Unknown::FailsForCandidates, ..self }
     }
-}
-
-/// Handling of pods and nodes of a query that are not in the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Unknown {
-    /// The first unknown pod or node fails the query.
-    #[default]
-    Fails,
-    /// The answer names the unknown pods and nodes.
-    AreNamed,
-    /// The first unknown pod fails the query, for candidates of a negotiation; unknown nodes are left out.
-    FailsForCandidates,
 }

@@ -8,7 +8,6 @@ use std::time::Instant;
 use crate::Error;
 use crate::facts::Batch;
 use crate::limits::{SAMPLE_ROWS, UNKNOWN_NODES};
-use crate::options::Unknown;
 use crate::policy::Phase;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Row, Snapshot};
@@ -173,4 +172,16 @@ pub enum Depth {
     FirstFailure,
     /// Per node the first predicate that rejects it, and the verdict of each predicate alone over all nodes of the query.
     Each,
+}
+
+/// Handling of pods and nodes of a query that are not in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Unknown {
+    /// The first unknown pod or node fails the query.
+    #[default]
+    Fails,
+    /// The answer names the unknown pods and nodes.
+    AreNamed,
+    /// The first unknown pod fails the query, for candidates of a negotiation; unknown nodes are left out.
+    FailsForCandidates,
 }

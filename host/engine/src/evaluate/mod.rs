@@ -19,6 +19,7 @@ pub(crate) mod conjunction;
 pub(crate) mod evaluation;
 pub(crate) mod evaluator;
 mod message;
+pub(crate) mod pod_evaluation;
 pub(crate) mod predicate_verdict;
 pub(crate) mod query_run;
 pub(crate) mod row_set;

@@ -5,47 +5,23 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_cache::{Row, Snapshot};
+use nodesift_cache::Snapshot;
 use smallvec::SmallVec;
 
 use super::Stop;
 use super::evaluation::Evaluation;
 use super::evaluator::Evaluator;
+use super::pod_evaluation::PodEvaluation;
 use crate::answer::{Answer, PodAnswer};
 use crate::facts::{Batch, Context};
 use crate::limits::{ANSWER_BYTES, NOMINATED_ROWS, POD_SHARE};
-use crate::options::Unknown;
 use crate::policy::running::Running;
-use crate::query::{Depth, Nodes, PodRef, Query};
+use crate::query::{Depth, Nodes, PodRef, Query, Unknown};
 use crate::scenarios::nominated::{self, NominatedRow, RowBudget};
 use crate::scenarios::sample;
 use crate::shadow::Shadow;
 use crate::subject::Subject;
 use crate::{Engine, Error, Reuse};
-
-/// The evaluation of one pod over the rows of the query, or over those up to its limit.
-#[derive(Debug)]
-pub(crate) struct PodEvaluation {
-    pub(crate) evaluation: Evaluation,
-    /// The facts about the evaluated rows.
-    pub(crate) context: Arc<Context>,
-    /// The row after the last evaluated one; `None` where the query has no limit.
-    pub(crate) next: Option<Row>,
-}
-
-impl PodEvaluation {
-    /// The first difference from another evaluation of the same pod on the same snapshot.
-    fn difference(&self, other: &Self) -> Option<String> {
-        let is_faulty = self.evaluation.has_faults() || other.evaluation.has_faults();
-        if self.next != other.next {
-            return (!is_faulty).then(|| format!("next is {:?}, fresh {:?}", self.next, other.next));
-        }
-        if self.context.rows() != other.context.rows() {
-            return (!is_faulty).then(|| format!("{} rows, fresh {}", self.context.rows(), other.context.rows()));
-        }
-        self.evaluation.difference(&other.evaluation, &self.context)
-    }
-}
 
 /// A query by one policy on one snapshot.
 pub(crate) struct QueryRun<'a> {
