@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::SystemTime;
 
-use super::pipeline::AttemptError;
+use super::attempt_error::AttemptError;
 use crate::activate::{ActivateErrors, is_inside};
 use crate::limits::{REFUSAL_FAILURES, REFUSAL_REASON_BYTES};
 use crate::spec::{Policy, PolicyError};

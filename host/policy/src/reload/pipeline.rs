@@ -2,25 +2,19 @@
 //! [`Host`]; a step that fails ends the reload, and leaves the active policy in its place.
 //!
 //! Files are read first, and their state is compared before and after: what is compiled is what was there at one moment. Start
-//! at [`Follower::reload`].
+//! at [`Reading::new`], then [`Reading::attempt`].
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use super::failure::refusal;
-use super::follow::{Follow, Follower};
-use super::object::{AttemptOutcome, ObjectId};
-use super::rollback::Predecessor;
-use super::settle::pull_pause;
+use super::attempt_error::{AttemptError, Unprepared};
+use super::object::ObjectId;
 use super::stamp::{Files, Stamp};
 use crate::activate::{ActivateError, ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
-use crate::limits::RELOAD_RETRY;
 use crate::pulled::PulledFolder;
 use crate::spec::{ModuleSource, Policy, PolicyError, PolicyText};
-use nodesift_engine::{ActivePolicy, Engine, ReloadOutcome, Retired, Trial, TrialFault};
+use nodesift_engine::{ActivePolicy, Engine, Retired, Trial};
 
 /// Work of this process for the policies that become active: what is read of the cluster follows from the policy, and so does how pods
 /// count.
@@ -49,48 +43,6 @@ pub trait Host: Send + 'static {
     fn commit(&self, held: &Self::Held);
 }
 
-/// Why this process is not ready for a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unprepared {
-    /// It cannot serve the policy.
-    Unacceptable(Unacceptable),
-    /// The attempt is over: the files have changed again, the active policy is to be rolled back, or the process ends.
-    Over,
-}
-
-/// Why this process cannot serve a policy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Unacceptable {
-    /// The predicate; none where it is the policy as a whole.
-    pub predicate: Option<String>,
-    /// Human-readable reason, such as kinds that are not watched.
-    pub reason: String,
-}
-
-/// Why a reload has not made its policy active.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AttemptError {
-    /// The document cannot be read, or is invalid; with the errors of the modules of its other predicates.
-    #[error("{0}")]
-    Document(PolicyError, Option<ActivateErrors>),
-    /// Modules cannot be read or loaded.
-    #[error("{0}")]
-    Modules(ActivateErrors),
-    /// This process cannot serve the policy.
-    #[error(transparent)]
-    Follow(Unacceptable),
-    /// It was not to be waited for any longer.
-    #[error("the attempt was given up for something newer")]
-    Over,
-    /// A predicate faults on the cluster.
-    #[error(transparent)]
-    Trial(#[from] TrialFault),
-    /// A defect of this program.
-    #[error("the reload panicked; please report this")]
-    Panicked,
-}
-
 /// Document of a policy as read at one moment, with the digests of its modules.
 pub(super) struct Reading {
     /// The document and the modules that it names.
@@ -108,34 +60,13 @@ pub(super) struct Reading {
 }
 
 /// A policy that has become active.
-struct Active<T> {
+pub(super) struct Active<T> {
     /// Checked policy, as read from the document.
-    policy: Policy,
-    retired: Retired,
-    made: Made,
-    trial: Trial,
-    held: T,
-}
-
-impl From<Unprepared> for AttemptError {
-    fn from(why: Unprepared) -> Self {
-        match why {
-            Unprepared::Unacceptable(error) => Self::Follow(error),
-            Unprepared::Over => Self::Over,
-        }
-    }
-}
-
-impl AttemptError {
-    /// Whether the same document may be taken later, because modules could not be pulled.
-    fn may_be_pulled_later(&self) -> bool {
-        match self {
-            Self::Modules(errors) | Self::Document(_, Some(errors)) => {
-                errors.all().any(ActivateError::may_be_pulled_later)
-            }
-            _ => false,
-        }
-    }
+    pub(super) policy: Policy,
+    pub(super) retired: Retired,
+    pub(super) made: Made,
+    pub(super) trial: Trial,
+    pub(super) held: T,
 }
 
 impl Reading {
@@ -219,7 +150,7 @@ impl Reading {
     }
 
     /// Takes the document through all steps that can refuse it, and makes its policy active. The attempt ends early once it `is_over`.
-    fn attempt<H: Host>(
+    pub(super) fn attempt<H: Host>(
         self,
         engine: &Engine,
         pulled: &PulledFolder,
@@ -236,97 +167,6 @@ impl Reading {
     }
 }
 
-impl<H: Host> Follower<H> {
-    /// Reads the files once a change of them is whole, and takes what they hold through the pipeline.
-    pub(super) fn reload(&mut self) {
-        let started = Instant::now();
-        let Some(reading) = Reading::new(&self.files, &self.builtins, &self.follow.pulled) else {
-            self.settle.torn(Instant::now());
-            return;
-        };
-        if reading.is_unended() && !self.settle.unended() {
-            return;
-        }
-        self.files = reading.files.clone();
-        self.watches.follow(&self.files);
-        self.settle.attempted(reading.stamp.clone());
-        self.object.clone_from(&reading.object);
-        let (engine, source) = (Arc::clone(&self.follow.engine), reading.source.clone());
-        let before = engine.policy();
-        let (files, stamp, notice) = (reading.files.clone(), reading.stamp.clone(), Arc::clone(&self.notice));
-        let before_is_wanted =
-            || self.predecessor.as_ref().is_some_and(|known| known.rollback(&engine.policy()).is_some());
-        let is_over = || notice.is_over() || files.stamp() != stamp || before_is_wanted();
-        let Follow { pulled, host, .. } = &self.follow;
-        let attempt = || reading.attempt(&engine, pulled, host, &is_over);
-        match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
-            Ok(active) => self.tell_active(&source, &before, active, started),
-            Err(AttemptError::Over) => {
-                tracing::info!(
-                    policy = source,
-                    "policy not made active: it changes again, or the one before is rolled back"
-                );
-                // Once more, even if the files are back in the same state by then.
-                self.settle.retry(Instant::now());
-            }
-            Err(error) => self.tell_refused(source, &before, &error, started),
-        }
-    }
-
-    /// Notes and tells that a policy is active, and keeps the one before for as long as it may be needed.
-    fn tell_active(
-        &mut self,
-        source: &str,
-        before: &Arc<ActivePolicy>,
-        Active { policy, retired, made, trial, held }: Active<H::Held>,
-        started: Instant,
-    ) {
-        let active = self.follow.engine.policy();
-        self.refused.clear();
-        let known = self.predecessor.take();
-        let held = std::mem::replace(&mut self.held, Arc::new(held));
-        self.predecessor = Predecessor::new(known, (Arc::clone(before), Arc::clone(&held)), &active);
-        let is_before = self.predecessor.as_ref().is_some_and(|predecessor| predecessor.is(before));
-        self.follow.metrics.active(made, active.origin.since);
-        self.tell(AttemptOutcome::Active, active.origin.since);
-        remark(&trial);
-        warn(&active);
-        tracing::info!(
-            policy_generation = active.generation,
-            policy = source,
-            kept = made.kept,
-            relinked = made.relinked,
-            compiled = made.compiled,
-            tried_pods = trial.pods,
-            tried_nodes = trial.nodes,
-            cut = trial.is_cut.then_some(true),
-            ms = milliseconds(started.elapsed()),
-            swap_us = u64::try_from(retired.swap().as_micros()).unwrap_or(u64::MAX),
-            "policy reloaded"
-        );
-        let (took, swap) = (started.elapsed(), Some(retired.swap()));
-        self.follow.engine.note_reload(ReloadOutcome::Active, took, swap, Some(trial));
-        self.retired.push((retired, held));
-        if let Some(folder) = &mut self.follow.state_folder {
-            folder.remember(&policy, &active, is_before);
-        }
-    }
-
-    /// Notes and tells why a policy is refused, and when it is to be tried again.
-    fn tell_refused(&mut self, source: String, before: &ActivePolicy, error: &AttemptError, started: Instant) {
-        let refusal = refusal(before.generation, source, error);
-        let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
-        self.repeats = if is_known { self.repeats.saturating_add(1) } else { 0 };
-        if error.may_be_pulled_later() {
-            self.settle.retry(Instant::now() + pull_pause(self.repeats));
-        } else if refusal.failures.iter().any(|failure| failure.step == "read") {
-            self.settle.retry(Instant::now() + RELOAD_RETRY);
-        }
-        self.refuse(refusal, is_known);
-        self.follow.engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None, None);
-    }
-}
-
 /// Makes a policy active. Where it names other schedulers than the active one, pods change sides with it; where it accounts otherwise,
 /// they take something else.
 pub(super) fn replace(engine: &Engine, next: ActivePolicy, host: &impl Host) -> Retired {
@@ -339,25 +179,6 @@ pub(super) fn replace(engine: &Engine, next: ActivePolicy, host: &impl Host) -> 
     engine.replace_policy_and_recount(next, &mut || host.recount(&before, &counting))
 }
 
-/// Logs what the predicates of a policy will miss.
-fn warn(policy: &ActivePolicy) {
-    for warning in policy.warnings() {
-        tracing::warn!(policy_generation = policy.generation, "{warning}");
-    }
-}
-
-/// Logs the pods that the trial names, a few at most: their names are in one line, as their faults are.
-fn remark(trial: &Trial) {
-    for TrialFault { predicate, pod, fault } in &trial.remarks {
-        tracing::warn!(
-            predicate = &**predicate,
-            %pod,
-            %fault,
-            "this pod fails in the new policy's trial and is set aside alone"
-        );
-    }
-}
-
 /// The digests of all modules; each is read, and no two are in memory at once.
 fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>, ActivateErrors> {
     let digest = |spec| match Module::read(spec, pulled) {
@@ -365,9 +186,4 @@ fn digests(policy: &Policy, pulled: &PulledFolder) -> Result<Vec<Option<Digest>>
         module => Ok(Some(module?.digest)),
     };
     policy.modules().map(|spec| digest(spec).map_err(|error| ActivateErrors::new(policy, spec, error))).collect()
-}
-
-/// Converts a time to milliseconds, for log lines.
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
