@@ -5,6 +5,7 @@
 //! contract     its version and interfaces
 //! manifest     what a component imports and exports
 //! error        why a component is not loaded
+//! grants       what a policy gives it
 //! object       what can be read of one object
 //! link         the functions by which it is read
 //! world        their exports, and the calls of an instance
@@ -18,6 +19,7 @@
 mod check;
 mod contract;
 mod error;
+mod grants;
 mod link;
 mod manifest;
 mod object;
@@ -31,9 +33,9 @@ use wasmtime::component;
 
 pub use contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 pub use error::AccountingError;
+pub use grants::AccountingGrants;
 pub use manifest::{AccountingInspection, inspect_accounting};
 pub use object::AccountedObject;
-pub(crate) use object::NoAnswer;
 pub use types::{Account, Amount, Needs, ObjectOwner, Ruling, Sums};
 
 use super::clock::Pulse;
@@ -44,29 +46,9 @@ use super::manifest::Surface;
 use super::slots::Slots;
 use super::text::shorten;
 use crate::fault::{Fault, FaultKind};
-use crate::limits::{ACCOUNTING_BATCH, ACCOUNTING_START_TIME, ACCOUNTING_TIME, GUEST_MEMORY_BYTES};
+use crate::limits::{ACCOUNTING_BATCH, ACCOUNTING_START_TIME, ACCOUNTING_TIME};
 use manifest::Manifest;
 use world::{AccountingWorld, Exports, Running, Settings};
-
-/// Permissions, arguments and memory limit that a policy gives an accounting component.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountingGrants {
-    /// The interfaces that it may import; `None` allows all.
-    pub allow: Option<Vec<ObjectInterface>>,
-    /// Keys of the annotations that it may read, in any order.
-    pub annotations: Vec<String>,
-    /// The arguments for `configure`: a JSON object as text.
-    pub args: String,
-    /// Linear memory of one instance in bytes.
-    pub memory_bytes: usize,
-}
-
-impl Default for AccountingGrants {
-    /// Every interface, no annotation.
-    fn default() -> Self {
-        Self { allow: None, annotations: Vec::new(), args: "{}".to_owned(), memory_bytes: GUEST_MEMORY_BYTES }
-    }
-}
 
 /// A loaded accounting component. It can be called from many threads at once.
 pub struct Accounting {

@@ -6,7 +6,7 @@
 //! take none from calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use wasmtime::component::{self, InstancePre, Linker};
@@ -17,7 +17,7 @@ use super::instance::{CallLimits, Frame, Instance};
 use super::load_error::LoadError;
 use super::log::LineBudget;
 use super::slots::{Slot, Slots, Wait};
-use super::spares::Spares;
+use super::spares::{Spared, Spares};
 use super::text::shorten;
 use super::world::{Rules, World};
 use crate::fault::{Fault, FaultKind};
@@ -218,13 +218,6 @@ impl<W: World> Component<W> {
         }
     }
 
-    /// Makes the spares that are wanted and that there is room for.
-    pub(super) fn fill_spares(&self) {
-        self.is_asked.store(false, Ordering::Relaxed);
-        // One that fails is not tried again until a call asks: the call says what is wrong.
-        while !self.clock.is_suspended() && self.is_short() && matches!(self.add_spare(), Ok(true)) {}
-    }
-
     /// Makes a spare on this thread. `false` where there is no room for one.
     fn add_spare(&self) -> Result<bool, StartFault> {
         let Some(slot) = self.spare_slot() else { return Ok(false) };
@@ -245,7 +238,8 @@ impl<W: World> Component<W> {
     fn ask_for_spares(self: &Arc<Self>) {
         let Some(spares) = &self.spares else { return };
         if self.is_short() && !self.is_asked.swap(true, Ordering::Relaxed) {
-            spares.ask(Arc::downgrade(self));
+            let asking: Weak<Self> = Arc::downgrade(self);
+            spares.ask(asking);
         }
     }
 
@@ -292,6 +286,14 @@ impl<W: World> Component<W> {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Instance<W>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: World> Spared for Component<W> {
+    fn fill_spares(&self) {
+        self.is_asked.store(false, Ordering::Relaxed);
+        // One that fails is not tried again until a call asks: the call says what is wrong.
+        while !self.clock.is_suspended() && self.is_short() && matches!(self.add_spare(), Ok(true)) {}
     }
 }
 

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{self, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, TypedFunc};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline, WasmBacktrace};
 
-use super::accounting::NoAnswer;
+use super::backtrace;
 use super::deadline::Deadline;
+use super::guest::Guest;
 use super::log::{Line, LineBudget};
 use super::memory::MemoryBudget;
-use super::predicate::NoFacts;
+use super::refusal::{NoAnswer, NoFacts, NoValue};
 use super::row_sets::RowSetError;
 use super::slots::Slot;
 use super::text::shorten;
 use super::wire::devices::QueryTooLarge;
-use super::world::World;
-use super::{NoValue, backtrace};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::GUEST_HANDLES;
 
@@ -51,7 +50,7 @@ impl From<Duration> for CallLimits<'_> {
 }
 
 /// The host state of an instance: limits, log lines and subject of the running call.
-pub(super) struct Frame<W: World> {
+pub(super) struct Frame<W: Guest> {
     deadline: Deadline,
     /// Processor time of the running call, as a fault states it.
     time: Duration,
@@ -66,9 +65,9 @@ pub(super) struct Frame<W: World> {
     pub(super) subject: Option<W::Subject>,
 }
 
-impl<W: World> Frame<W> {
+impl<W: Guest> Frame<W> {
     /// Returns the deadline of the running call.
-    pub(super) fn deadline(&mut self) -> &mut Deadline {
+    pub(super) fn call_deadline(&mut self) -> &mut Deadline {
         &mut self.deadline
     }
 
@@ -89,7 +88,7 @@ impl<W: World> Frame<W> {
 }
 
 /// An instance of a component. It must be dropped after a fault.
-pub(super) struct Instance<W: World> {
+pub(super) struct Instance<W: Guest> {
     // Dropped in this order: the slot is free once the store is.
     store: Store<Frame<W>>,
     instance: component::Instance,
@@ -101,14 +100,14 @@ pub(super) struct Instance<W: World> {
     slot: Slot,
 }
 
-impl<W: World> fmt::Debug for Instance<W> {
+impl<W: Guest> fmt::Debug for Instance<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Instance").field("calls", &self.calls).finish_non_exhaustive()
     }
 }
 
 /// Life of an instance.
-impl<W: World> Instance<W> {
+impl<W: Guest> Instance<W> {
     /// Begins a call and instantiates, start functions included. The guest is interrupted at its deadline, and its memories and tables
     /// grow no further than its budget.
     pub(super) fn new(
@@ -184,7 +183,7 @@ impl<W: World> Instance<W> {
 }
 
 /// Functions of the guest.
-impl<W: World> Instance<W> {
+impl<W: Guest> Instance<W> {
     /// Compares an exported function with the contract's types.
     pub(super) fn check<P: Params, R: Returned>(&mut self, export: ComponentExportIndex) -> wasmtime::Result<()> {
         self.instance.get_typed_func::<P, R>(&mut self.store, export)?;
@@ -257,7 +256,7 @@ impl<W: World> Instance<W> {
 
 /// Converts an error of wasmtime to a fault. Its detail is the limit or the cause that ended the call, then the guest's last error line,
 /// then where it was.
-fn fault<W: World>(store: &mut Store<Frame<W>>, error: &wasmtime::Error) -> Fault {
+fn fault<W: Guest>(store: &mut Store<Frame<W>>, error: &wasmtime::Error) -> Fault {
     let frame = store.data_mut();
     let kind = kind_of(error, frame.memory.take_refused(), || frame.deadline.is_request_over());
     let cause = error.downcast_ref::<Trap>().map_or_else(|| cause_of(error), ToString::to_string);

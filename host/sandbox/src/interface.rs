@@ -23,42 +23,36 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use wasmtime::component::{Linker, WasmStr};
-use wasmtime::{StoreContextMut, Trap};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{LinkerInstance, WasmStr};
 
-use crate::contract::{self, Minor, PACKAGE};
-use crate::deadline::{HostWork, Meter};
-use crate::instance;
-use crate::no_facts;
-use crate::predicate::PredicateWorld;
+use crate::contract::{self, Minor};
+use crate::deadline::{Deadline, HostWork, Meter};
+use crate::refusal::NoValue;
+use crate::row_sets::{RowSetError, RowSets};
 use crate::rows::Rows;
 use crate::wire;
 use crate::wire::devices::Query;
 use crate::wire::{DiskKind, InfoField, PodSelector};
 
-type Frame = instance::Frame<PredicateWorld>;
+/// The host state of an instance that may read facts, as the functions of the table use it.
+pub(super) trait FactStore: Send + 'static {
+    /// The facts of the running call.
+    ///
+    /// # Errors
+    ///
+    /// Outside `filter` and `allocate`; the error ends the guest's call.
+    fn facts(&self) -> wasmtime::Result<&dyn Facts>;
 
-/// Why a fact function has no value. The guest's call ends with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoValue {
-    /// An argument is not one that the function takes.
-    #[error("a selector with an unknown operator")]
-    UnknownOperator,
-    /// The time of the call is up.
-    #[error("the time of the call is up")]
-    Deadline,
-    /// Other calls are using a host resource that the answer needs.
-    #[error("what the host needs to answer is in use by other calls")]
-    Overloaded,
-}
+    /// The row sets of the running `filter` call.
+    ///
+    /// # Errors
+    ///
+    /// [`RowSetError::NoBatch`] outside of one.
+    fn row_sets(&mut self) -> Result<&mut RowSets, RowSetError>;
 
-impl NoValue {
-    pub(super) fn trap(self) -> wasmtime::Error {
-        match self {
-            Self::UnknownOperator | Self::Overloaded => self.into(),
-            Self::Deadline => Trap::Interrupt.into(),
-        }
-    }
+    /// The deadline of the running call.
+    fn deadline(&mut self) -> &mut Deadline;
 }
 
 /// Facts that the host builds once for every call on a snapshot, and caches.
@@ -135,7 +129,7 @@ macro_rules! link {
     ) => {
         $instance.func_wrap(
             $name,
-            |store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
+            |store: StoreContextMut<'_, T>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
                 Ok((call!(store, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?),))
             },
         )?
@@ -146,7 +140,7 @@ macro_rules! link {
     ) => {
         $instance.func_wrap(
             $name,
-            |mut store: StoreContextMut<'_, Frame>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
+            |mut store: StoreContextMut<'_, T>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
                 $(
                     let started = Instant::now();
                     let filled = store.data().facts()?.fill(Kept::$kept);
@@ -217,20 +211,15 @@ macro_rules! interfaces {
                 }
             }
 
-            /// Adds the interface, and only it, to a linker, under a version of the contract. Functions that a later
-            /// version has added are there as well: no component of this version imports them.
-            fn link_as(self, version: &str, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
-                let mut instance = linker.instance(&format!("{PACKAGE}/{}@{version}", self.name()))?;
+            /// Adds the functions of the interface that read facts to an instance of a linker. Functions that a later version of the
+            /// contract has added are there as well: no component of an earlier version imports them.
+            pub(crate) fn link_facts<T: FactStore>(self, instance: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
                 match self {
                     $(Self::$interface => {
                         $(link!(instance, $function, $timing $([$kept])?, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);)*
                     })*
                 }
-                match self {
-                    Self::Log => no_facts::link_log(&mut instance),
-                    Self::RowSets => no_facts::link_row_sets(&mut instance),
-                    _ => Ok(()),
-                }
+                Ok(())
             }
         }
 
@@ -312,12 +301,9 @@ impl Interface {
         Self::from_name(name).filter(|interface| interface.since() <= minor)
     }
 
-    /// Adds the interface, and only it, to a linker, under every version of the contract that has it.
-    pub(crate) fn link(self, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
-        Minor::ALL
-            .into_iter()
-            .filter(|minor| self.since() <= *minor)
-            .try_for_each(|minor| self.link_as(minor.version(), linker))
+    /// The versions of the contract that have it.
+    pub(crate) fn minors(self) -> impl Iterator<Item = Minor> {
+        Minor::ALL.into_iter().filter(move |minor| self.since() <= *minor)
     }
 }
 

@@ -11,7 +11,7 @@
 //! instance    one instance with its own store; wasmtime errors → Fault
 //!   backtrace                     where a guest was when its call ended
 //!   deadline · clock · memory     the limits of a call
-//! world       what differs between the kinds of components, of which there are three:
+//! world · guest   what differs between the kinds of components, of which there are three:
 //!   module · predicate            a loaded predicate: described, configured, called about a batch of rows
 //!   accounting                    components that say what a pod takes of its node, by a contract of their own
 //!   device_selector               the component that evaluates CEL about devices, by a contract of its own
@@ -20,7 +20,8 @@
 //! inspect     what a component is, without a policy
 //! contract    versions of the contract: those that are served, and that of a component
 //! interface   the fact interfaces that a guest can import, and nothing else but `log` and `row-sets`
-//!   no_facts                      these two
+//!   link                          these two, and the linker of predicates
+//!   refusal                       why a host function gives no value
 //! log         lines that guests write for operators
 //! row_sets    sets of rows that guests combine and reject
 //!   rows      one of them, as bits
@@ -48,17 +49,19 @@ mod deadline;
 pub mod device_selector;
 pub mod fault;
 mod grants;
+mod guest;
 mod inspect;
 mod instance;
 mod interface;
 pub mod limits;
+mod link;
 mod load_error;
 mod log;
 mod manifest;
 mod memory;
 mod module;
-mod no_facts;
 mod predicate;
+mod refusal;
 mod row_sets;
 mod rows;
 mod runtime;
@@ -79,10 +82,11 @@ pub use contract::{Minor, PACKAGE, VERSION};
 pub use deadline::Meter;
 pub use grants::{Extra, Grants, Lifetime};
 pub use inspect::Inspection;
-pub use interface::{Facts, Interface, Kept, NoValue};
+pub use interface::{Facts, Interface, Kept};
 pub use load_error::LoadError;
 pub use log::{Level, Line, printable};
 pub use module::Module;
+pub use refusal::NoValue;
 pub use rows::Rows;
 pub use runtime::{Runtime, StartError};
 pub use verdict::{Code, Failure, RowVerdict, Verdict};

@@ -1,10 +1,12 @@
-//! Links the interfaces that give no facts: `log` and `row-sets`. Nothing of them is in [`Facts`](crate::Facts), and a policy need not
-//! allow them.
+//! Links the interfaces of the contract to predicates. Those that give no facts, `log` and `row-sets`, are here; the others follow from the
+//! table in `interface`. Start at [`link`].
 
 use wasmtime::StoreContextMut;
-use wasmtime::component::{LinkerInstance, WasmStr};
+use wasmtime::component::{Linker, LinkerInstance, WasmStr};
 
+use crate::contract::PACKAGE;
 use crate::instance;
+use crate::interface::{FactStore as _, Interface};
 use crate::limits::{LAST_WORDS_BYTES, LOG_LINE_BYTES};
 use crate::log::{Level, Line, printable};
 use crate::predicate::PredicateWorld;
@@ -13,8 +15,21 @@ use crate::wire::Failure;
 type Frame = instance::Frame<PredicateWorld>;
 type Store<'a> = StoreContextMut<'a, Frame>;
 
+/// Adds an interface, and only it, to a linker, under every version of the contract that has it.
+pub(super) fn link(interface: Interface, linker: &mut Linker<Frame>) -> wasmtime::Result<()> {
+    for minor in interface.minors() {
+        let mut instance = linker.instance(&format!("{PACKAGE}/{}@{}", interface.name(), minor.version()))?;
+        match interface {
+            Interface::Log => link_log(&mut instance)?,
+            Interface::RowSets => link_row_sets(&mut instance)?,
+            _ => interface.link_facts(&mut instance)?,
+        }
+    }
+    Ok(())
+}
+
 /// Links `log.write`: a guest's line is counted, and its text is read only if it may be written or may be the guest's last words.
-pub(super) fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
+fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
     instance.func_wrap("write", |mut store: Store<'_>, (level, text): (Level, WasmStr)| {
         let (is_written, is_error) = (store.data().admits_line(), level == Level::Error);
         // First: a text that is dropped is not even read, unless it may be the guest's last.
@@ -41,7 +56,7 @@ pub(super) fn link_log(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Re
 }
 
 /// Links the functions of `row-sets`.
-pub(super) fn link_row_sets(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
+fn link_row_sets(instance: &mut LinkerInstance<'_, Frame>) -> wasmtime::Result<()> {
     instance.func_wrap("all", |mut store: Store<'_>, (): ()| {
         let sets = store.data_mut().row_sets()?;
         Ok((sets.add(sets.all())?,))

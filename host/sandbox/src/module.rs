@@ -12,6 +12,7 @@ use super::grants::{Extra, Grants, Lifetime};
 use super::inspect::Inspection;
 use super::instance::{CallLimits, Instance};
 use super::interface::{Facts, Interface};
+use super::link::link;
 use super::load_error::LoadError;
 use super::log::{Line, LineBudget};
 use super::manifest::Manifest;
@@ -292,7 +293,7 @@ impl Described {
         manifest.check(grants.allow.as_deref())?;
         let linked = Linked::new(
             compiled,
-            |linker| manifest.imports.iter().try_for_each(|interface| interface.link(linker)),
+            |linker| manifest.imports.iter().try_for_each(|interface| link(*interface, linker)),
             || Exports::new(compiled, manifest.predicate()?),
         )?;
         // There is nobody to tell about a pod yet, so nobody wants its lines.

@@ -6,11 +6,14 @@ use std::time::Duration;
 use wasmtime::component::{Component, ComponentExportIndex, TypedFunc};
 
 use super::check;
+use super::deadline::Deadline;
 use super::grants::{Grants, Lifetime};
+use super::guest::Guest;
 use super::instance::{Frame, Instance};
-use super::interface::Facts;
+use super::interface::{FactStore, Facts};
 use super::load_error::LoadError;
 use super::manifest::Predicate;
+use super::refusal::NoFacts;
 use super::row_sets::{RowSetError, RowSets};
 use super::text::shorten;
 use super::verdict::Verdict;
@@ -66,16 +69,31 @@ pub(super) struct Batch {
 type Filter = TypedFunc<(u32,), (wire::Verdict,)>;
 type Configured = Result<(), String>;
 
-impl World for PredicateWorld {
-    type Exports = Exports;
+impl Guest for PredicateWorld {
     type Functions = Option<Filter>;
     type Subject = Batch;
-    type Settings = Grants;
 
     const OUTPUT_BYTES: usize = OUTPUT_BYTES;
+    const LOCATES_LIMITS: bool = true;
+
+    fn limit_text(kind: FaultKind, cause: &str, _time: Duration, _memory_bytes: usize) -> Option<String> {
+        Some(match kind {
+            FaultKind::Deadline => {
+                "the call used up its time: do less, or grant more with limits.timePerCall".to_owned()
+            }
+            FaultKind::RequestDeadline => "the time of the request was up".to_owned(),
+            FaultKind::Memory => format!("it needs more memory than limits.memory grants: {}", shorten(cause)),
+            _ => return None,
+        })
+    }
+}
+
+impl World for PredicateWorld {
+    type Exports = Exports;
+    type Settings = Grants;
+
     const STARTS_IN_CALL: bool = true;
     const SLOTS: [&'static str; 2] = ["all instances of the module", "all instances of all modules"];
-    const LOCATES_LIMITS: bool = true;
 
     fn check_types(instance: &mut Instance<Self>, exports: &Exports) -> wasmtime::Result<()> {
         let named = |name: &'static str| move |error: wasmtime::Error| error.context(name);
@@ -107,43 +125,21 @@ impl World for PredicateWorld {
             log_lines: grants.log_lines,
         }
     }
-
-    fn limit_text(kind: FaultKind, cause: &str, _time: Duration, _memory_bytes: usize) -> Option<String> {
-        Some(match kind {
-            FaultKind::Deadline => {
-                "the call used up its time: do less, or grant more with limits.timePerCall".to_owned()
-            }
-            FaultKind::RequestDeadline => "the time of the request was up".to_owned(),
-            FaultKind::Memory => format!("it needs more memory than limits.memory grants: {}", shorten(cause)),
-            _ => return None,
-        })
-    }
 }
 
-impl Frame<PredicateWorld> {
-    /// The row sets of the running `filter` call.
-    ///
-    /// # Errors
-    ///
-    /// [`RowSetError::NoBatch`] outside a `filter` call.
-    pub(super) fn row_sets(&mut self) -> Result<&mut RowSets, RowSetError> {
+impl FactStore for Frame<PredicateWorld> {
+    fn facts(&self) -> wasmtime::Result<&dyn Facts> {
+        self.subject.as_ref().map(|batch| &*batch.facts).ok_or_else(|| NoFacts.into())
+    }
+
+    fn row_sets(&mut self) -> Result<&mut RowSets, RowSetError> {
         self.subject.as_mut().and_then(|batch| batch.row_sets.as_mut()).ok_or(RowSetError::NoBatch)
     }
 
-    /// The facts of the running `filter` or `allocate` call.
-    ///
-    /// # Errors
-    ///
-    /// [`NoFacts`] outside of these; the error traps the guest.
-    pub(super) fn facts(&self) -> wasmtime::Result<&dyn Facts> {
-        self.subject.as_ref().map(|batch| &*batch.facts).ok_or_else(|| NoFacts.into())
+    fn deadline(&mut self) -> &mut Deadline {
+        self.call_deadline()
     }
 }
-
-/// A guest called a fact function outside `filter` and `allocate`.
-#[derive(Debug, thiserror::Error)]
-#[error("fact functions can only be called while `filter` or `allocate` runs")]
-pub(super) struct NoFacts;
 
 impl Instance<PredicateWorld> {
     /// Calls `describe`, as a part of the call that has begun.

@@ -8,36 +8,41 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use rustix::process::nice;
 
-use super::component::Component;
+use super::guest::Guest;
 use super::instance::Instance;
 use super::slots::{Slot, Slots};
-use super::world::World;
 use crate::limits::{SPARE_NICE, SPARE_SLOTS};
+
+/// A component that has spare instances.
+pub(super) trait Spared: Send + Sync {
+    /// Makes the spares that are wanted and that there is room for.
+    fn fill_spares(&self);
+}
 
 /// State that components share to have spare instances: the slots and the queue of the thread.
 #[derive(Debug)]
-pub(super) struct Spares<W: World> {
+pub(super) struct Spares<W: Guest> {
     slots: Arc<Slots>,
     queue: Mutex<Queue<W>>,
     asked: Condvar,
 }
 
 #[derive(Debug)]
-struct Queue<W: World> {
+struct Queue<W: Guest> {
     /// Components that are to have spares.
-    components: VecDeque<Weak<Component<W>>>,
+    components: VecDeque<Weak<dyn Spared>>,
     /// Instances that have been called and are not called again. Each holds a slot.
     used: Vec<Instance<W>>,
     is_closed: bool,
 }
 
 /// Work of the thread: instances to drop, and then a component that is to have spares.
-struct Work<W: World> {
+struct Work<W: Guest> {
     used: Vec<Instance<W>>,
-    component: Option<Weak<Component<W>>>,
+    component: Option<Weak<dyn Spared>>,
 }
 
-impl<W: World> Spares<W> {
+impl<W: Guest> Spares<W> {
     /// A slot for an instance that waits, or is to be dropped; none where all are in use. Half of them are for components that have none yet.
     pub(super) fn slot(&self, is_first: bool) -> Option<Slot> {
         let is_granted = is_first || self.slots.free() > SPARE_SLOTS / 2;
@@ -45,7 +50,7 @@ impl<W: World> Spares<W> {
     }
 
     /// Asks for spares of a component. Each asks once until the thread begins with it.
-    pub(super) fn ask(&self, component: Weak<Component<W>>) {
+    pub(super) fn ask(&self, component: Weak<dyn Spared>) {
         let mut queue = self.queue.lock();
         if !queue.is_closed {
             queue.components.push_back(component);
@@ -78,12 +83,12 @@ impl<W: World> Spares<W> {
 
 /// The thread. It ends when this is dropped; components may outlive it, and then have no more spares.
 #[derive(Debug)]
-pub(super) struct Maker<W: World> {
+pub(super) struct Maker<W: Guest> {
     spares: Arc<Spares<W>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<W: World> Maker<W> {
+impl<W: Guest> Maker<W> {
     /// # Errors
     ///
     /// The system has no thread for it.
@@ -114,7 +119,7 @@ impl<W: World> Maker<W> {
     }
 }
 
-impl<W: World> Drop for Maker<W> {
+impl<W: Guest> Drop for Maker<W> {
     fn drop(&mut self) {
         self.spares.queue.lock().is_closed = true;
         self.spares.asked.notify_all();

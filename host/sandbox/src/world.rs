@@ -1,30 +1,21 @@
 //! The kinds of components that the sandbox calls, each with a contract of its own: predicates ([`predicate`](crate::predicate)),
-//! accounting components and the device selector. [`Component`](crate::component::Component) loads, pools and calls all of them; a
-//! [`World`] is what differs.
+//! accounting components and the device selector. One code loads, pools and calls all of them (`component`); a [`World`] is what differs,
+//! and [`Guest`] the part of that which an instance alone needs.
 
-use std::fmt;
 use std::time::Duration;
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::grants::Lifetime;
+use crate::guest::Guest;
 use crate::instance::Instance;
 
-/// A kind of component: its exports, what its calls are about, and the texts of its faults.
-pub(super) trait World: fmt::Debug + Sized + 'static {
+/// A kind of component: its exports, how it is configured, and how its instances are made and kept.
+pub(super) trait World: Guest {
     /// Indices of the exported functions.
     type Exports: Send + Sync;
 
-    /// Exported functions that are called often, compared with the contract's types once per instance.
-    type Functions: Default + Send;
-
-    /// The subject of a running call, which host functions read.
-    type Subject: Send;
-
     /// Settings that a policy gives, by which new instances are configured.
     type Settings: Send + Sync;
-
-    /// Bytes that an instance may pass to the host in each call before the first one that sets its own limit.
-    const OUTPUT_BYTES: usize;
 
     /// Whether making an instance counts as a part of the call that finds none waiting: it has the time of the call, and a fault names
     /// the step that failed.
@@ -32,9 +23,6 @@ pub(super) trait World: fmt::Debug + Sized + 'static {
 
     /// Names of the slots of one component, and of those that it shares with others, as an overloaded call reports them.
     const SLOTS: [&'static str; 2];
-
-    /// Whether a fault names the functions in which the guest exceeded a limit.
-    const LOCATES_LIMITS: bool;
 
     /// Compares the exported functions with the contract's types.
     fn check_types(instance: &mut Instance<Self>, exports: &Self::Exports) -> wasmtime::Result<()>;
@@ -48,10 +36,6 @@ pub(super) trait World: fmt::Debug + Sized + 'static {
 
     /// Returns how instances are kept under these settings.
     fn rules(settings: &Self::Settings) -> Rules;
-
-    /// Describes the limit that has ended a call of this processor time and memory; `None` for all other kinds of faults, which
-    /// their cause describes.
-    fn limit_text(kind: FaultKind, cause: &str, time: Duration, memory_bytes: usize) -> Option<String>;
 }
 
 /// How the instances of a component are made and kept.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::types::{Account, Amount, Needs, RawAccount, RawNeeds, RawRuling, RawSums, Ruling, Sums};
-use super::world::NodeSums;
+use super::types::{Account, Amount, Needs, NodeSums, RawAccount, RawNeeds, RawRuling, RawSums, Ruling, Sums};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{
     ACCOUNT_AMOUNTS, ACCOUNT_FLAGS, ACCOUNT_NAME_BYTES, ACCOUNTING_ANNOTATIONS, ACCOUNTING_KEY_BYTES, ACCOUNTING_SUMS,

@@ -4,10 +4,11 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, WasmStr};
 
 use super::contract::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
-use super::object::{AccountedObject, NoAnswer};
+use super::object::AccountedObject;
 use super::types::Amount;
 use super::world::AccountingWorld;
 use crate::instance::Frame;
+use crate::refusal::NoAnswer;
 use crate::text::shorten;
 
 /// Adds an interface, and only it, to a linker.

@@ -21,14 +21,3 @@ pub trait AccountedObject: Send + Sync {
     /// `object-requests.containers`: the summed requests of `spec.containers` alone; empty for a node.
     fn containers(&self) -> Vec<Amount>;
 }
-
-/// Why a function of an interface has no answer. The error ends the guest's call.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NoAnswer {
-    /// It was called outside `pod` and `node`.
-    #[error("what is read of an object can only be read while `pod` or `node` runs")]
-    NoObject,
-    /// The annotation is not among the needs.
-    #[error("the annotation {0} is not among those that `configure` has said")]
-    NotNeeded(String),
-}

@@ -100,3 +100,6 @@ pub(super) enum RawRuling {
 
 /// A list of sums, unchecked.
 pub(super) type RawSums = Vec<(Arc<str>, i64)>;
+
+/// Return type of `node`: the sums, or the component's error for the node.
+pub(super) type NodeSums = Result<RawSums, String>;

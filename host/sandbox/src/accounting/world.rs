@@ -5,23 +5,22 @@ use std::time::Duration;
 
 use wasmtime::component::{Component, ComponentExportIndex, TypedFunc};
 
-use super::AccountingGrants;
 use super::check;
-use super::object::{AccountedObject, NoAnswer};
-use super::types::{Needs, RawNeeds, RawRuling, RawSums};
+use super::grants::AccountingGrants;
+use super::object::AccountedObject;
+use super::types::{Needs, NodeSums, RawNeeds, RawRuling};
 use crate::fault::{Fault, FaultKind};
 use crate::grants::Lifetime;
+use crate::guest::Guest;
 use crate::instance::{Frame, Instance, Returned};
 use crate::limits::{ACCOUNTING_CALLS, ACCOUNTING_OUTPUT_BYTES, ACCOUNTING_START_TIME};
 use crate::load_error::LoadError;
+use crate::refusal::NoAnswer;
 use crate::world::{Rules, World};
 
 /// The world of components that export `accounting`.
 #[derive(Debug)]
 pub(super) struct AccountingWorld;
-
-/// Return type of `node`: the sums, or the component's error for the node.
-pub(super) type NodeSums = Result<RawSums, String>;
 
 /// Return type of `configure`: the needs, or the component's error for the arguments.
 type Configured = Result<RawNeeds, String>;
@@ -63,16 +62,28 @@ pub(super) struct Settings {
     pub(super) needs: Arc<Needs>,
 }
 
-impl World for AccountingWorld {
-    type Exports = Exports;
+impl Guest for AccountingWorld {
     type Functions = Functions;
     type Subject = Running;
-    type Settings = Settings;
 
     const OUTPUT_BYTES: usize = ACCOUNTING_OUTPUT_BYTES;
+    const LOCATES_LIMITS: bool = false;
+
+    fn limit_text(kind: FaultKind, _cause: &str, time: Duration, memory_bytes: usize) -> Option<String> {
+        match kind {
+            FaultKind::Deadline => Some(format!("it takes more than {} ms", time.as_millis())),
+            FaultKind::Memory => Some(format!("it takes more than {} MiB of memory", memory_bytes >> 20)),
+            _ => None,
+        }
+    }
+}
+
+impl World for AccountingWorld {
+    type Exports = Exports;
+    type Settings = Settings;
+
     const STARTS_IN_CALL: bool = false;
     const SLOTS: [&'static str; 2] = ["all turns", "all instances"];
-    const LOCATES_LIMITS: bool = false;
 
     fn check_types(instance: &mut Instance<Self>, exports: &Exports) -> wasmtime::Result<()> {
         instance.check::<(&str,), (Configured,)>(exports.configure)?;
@@ -99,14 +110,6 @@ impl World for AccountingWorld {
             keeps_slot: true,
             waiting: ACCOUNTING_CALLS as usize,
             log_lines: 0,
-        }
-    }
-
-    fn limit_text(kind: FaultKind, _cause: &str, time: Duration, memory_bytes: usize) -> Option<String> {
-        match kind {
-            FaultKind::Deadline => Some(format!("it takes more than {} ms", time.as_millis())),
-            FaultKind::Memory => Some(format!("it takes more than {} MiB of memory", memory_bytes >> 20)),
-            _ => None,
         }
     }
 }

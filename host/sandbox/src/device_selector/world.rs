@@ -8,6 +8,7 @@ use super::devices::{Devices, SelectedDevice};
 use super::types::{Outcome, Path};
 use crate::fault::{Fault, FaultKind};
 use crate::grants::Lifetime;
+use crate::guest::Guest;
 use crate::instance::Instance;
 use crate::limits::{
     GUEST_MEMORY_BYTES, INSTANTIATE_TIME, OUTPUT_BYTES, SELECTOR_CALLS, SELECTOR_OUTPUT_BYTES_PER_DEVICE,
@@ -43,16 +44,29 @@ impl Exports {
     }
 }
 
-impl World for SelectorWorld {
-    type Exports = Exports;
+impl Guest for SelectorWorld {
     type Functions = ();
     type Subject = ();
-    type Settings = ();
 
     const OUTPUT_BYTES: usize = OUTPUT_BYTES;
+    const LOCATES_LIMITS: bool = false;
+
+    fn limit_text(kind: FaultKind, _cause: &str, time: Duration, memory_bytes: usize) -> Option<String> {
+        let than = match kind {
+            FaultKind::Deadline => format!("{} ms for the devices of one call", time.as_millis()),
+            FaultKind::Memory => format!("{} MiB of memory", memory_bytes >> 20),
+            _ => return None,
+        };
+        Some(format!("the expression takes more than {than}"))
+    }
+}
+
+impl World for SelectorWorld {
+    type Exports = Exports;
+    type Settings = ();
+
     const STARTS_IN_CALL: bool = false;
     const SLOTS: [&'static str; 2] = ["all turns", "all instances"];
-    const LOCATES_LIMITS: bool = false;
 
     fn check_types(instance: &mut Instance<Self>, exports: &Exports) -> wasmtime::Result<()> {
         instance.check::<(&str,), (Paths,)>(exports.paths)?;
@@ -73,15 +87,6 @@ impl World for SelectorWorld {
             waiting: SELECTOR_CALLS as usize,
             log_lines: 0,
         }
-    }
-
-    fn limit_text(kind: FaultKind, _cause: &str, time: Duration, memory_bytes: usize) -> Option<String> {
-        let than = match kind {
-            FaultKind::Deadline => format!("{} ms for the devices of one call", time.as_millis()),
-            FaultKind::Memory => format!("{} MiB of memory", memory_bytes >> 20),
-            _ => return None,
-        };
-        Some(format!("the expression takes more than {than}"))
     }
 }
 
