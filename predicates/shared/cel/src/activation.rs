@@ -6,8 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::map::Map;
-use crate::value::Value;
+use crate::value::{Map, Value};
 use crate::{Attribute, Device, key, limits, quantity};
 
 /// Makes values of devices.

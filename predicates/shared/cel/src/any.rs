@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use crate::map::Map;
-use crate::messages::WRAPPERS;
 use crate::outcome::Outcome;
 use crate::steps::Steps;
 use crate::time::{Timestamp, duration_of_fields};
-use crate::types::{DURATION, EMPTY, TIMESTAMP};
-use crate::value::Value;
+use crate::types::{DURATION, EMPTY, TIMESTAMP, WRAPPERS};
+use crate::value::{Map, Value};
 
 /// Most messages that stand inside each other in one value.
 const NESTED: usize = 50;

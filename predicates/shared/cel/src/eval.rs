@@ -6,11 +6,10 @@ use crate::ast::{Expr, Macro, MacroKind};
 use crate::fold::is_key;
 use crate::functions::call;
 use crate::lists;
-use crate::map::Map;
 use crate::messages;
 use crate::outcome::{Outcome, UNCONVERTED, no_overload};
 use crate::steps::Steps;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// Evaluates an expression about a device.
 pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
@@ -364,5 +363,5 @@ fn known(value: &Value) -> Outcome {
 }
 
 fn shown(key: &Value) -> String {
-    crate::strings::shown(key).unwrap_or_else(|| key.type_name().to_owned())
+    crate::text::shown(key).unwrap_or_else(|| key.type_name().to_owned())
 }

@@ -5,11 +5,10 @@ use std::rc::Rc;
 
 use crate::ast::Expr;
 use crate::functions::{CONVERSIONS, call};
-use crate::map::Map;
 use crate::operators::{IN_LIST, IN_SET};
 use crate::patterns;
 use crate::steps::Steps;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// Replaces constant parts of a checked expression by their values.
 ///

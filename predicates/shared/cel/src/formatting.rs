@@ -1,7 +1,7 @@
 //! The function `format`: texts of values in the clauses of a format. Start at [`format`]; constant formats are checked before.
 
 use crate::steps::{Steps, fits};
-use crate::strings::shown;
+use crate::text::{quoted_printable, shown};
 use crate::types::{DURATION, TIMESTAMP, Type};
 use crate::value::Value;
 
@@ -284,15 +284,15 @@ fn as_text(value: &Value, steps: &Steps) -> Result<Option<String>, String> {
 /// A value inside of a list or map: as an expression has it.
 fn element(value: &Value, steps: &Steps) -> Result<Option<String>, String> {
     steps.take(1)?;
-    let quoted = |text: Option<String>, before: &str| text.map(|text| format!("{before}{}", quoted(&text)));
+    let quoted = |text: Option<String>, before: &str| text.map(|text| format!("{before}{}", quoted_printable(&text)));
     Ok(match value {
         Value::String(text) => {
             steps.read(text.len())?;
             quoted(Some(text.to_string()), "")
         }
         Value::Bytes(_) => quoted(as_text(value, steps)?, "b"),
-        Value::Timestamp(at) => Some(format!("timestamp({})", self::quoted(&at.text()))),
-        Value::Duration(_) => shown(value).map(|text| format!("duration({})", self::quoted(&text))),
+        Value::Timestamp(at) => Some(format!("timestamp({})", quoted_printable(&at.text()))),
+        Value::Duration(_) => shown(value).map(|text| format!("duration({})", quoted_printable(&text))),
         Value::Double(number) if number.is_nan() => Some("\"NaN\"".to_owned()),
         Value::Double(number) if number.is_infinite() => {
             Some(if *number > 0.0 { "\"+Inf\"" } else { "\"-Inf\"" }.to_owned())
@@ -300,39 +300,6 @@ fn element(value: &Value, steps: &Steps) -> Result<Option<String>, String> {
         Value::Double(number) => Some(format!("{number:.PLACES$}")),
         value => as_text(value, steps)?,
     })
-}
-
-/// A text as Go quotes it.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '\u{7}' => quoted.push_str("\\a"),
-            '\u{8}' => quoted.push_str("\\b"),
-            '\u{c}' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{b}' => quoted.push_str("\\v"),
-            '\\' => quoted.push_str("\\\\"),
-            '"' => quoted.push_str("\\\""),
-            c if c.is_ascii_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if is_printable(c) => quoted.push(c),
-            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
-            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Whether a character has a glyph; the only blank one is the space.
-fn is_printable(c: char) -> bool {
-    c == ' '
-        || !(c.is_control()
-            || c.is_whitespace()
-            || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-            || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..))
 }
 
 fn joined(parts: &[String], steps: &Steps) -> Result<String, String> {

@@ -6,7 +6,7 @@ use crate::steps::Steps;
 use crate::time::{Timestamp, parse_duration, part_of_duration};
 use crate::types::{DURATION, EMPTY, TIMESTAMP};
 use crate::value::Value;
-use crate::{libraries, lists, operators, strings};
+use crate::{libraries, lists, operators, strings, text};
 
 /// The functions that convert a value to the type of their name.
 pub(crate) const CONVERSIONS: [&str; 8] = ["bool", "int", "uint", "double", "string", "bytes", "duration", "timestamp"];
@@ -174,7 +174,7 @@ pub(crate) fn convert(name: &str, value: &Value) -> Outcome {
         ("timestamp", Value::Int(seconds)) => timestamp(Timestamp::new(*seconds, 0)),
         ("timestamp", Value::String(text)) => timestamp(Timestamp::parse(text)),
         ("string", Value::Null | Value::Type(_)) => no_overload(),
-        ("string", value) => strings::shown(value).map(|text| Value::text(&text)).ok_or_else(|| NO_OVERLOAD.to_owned()),
+        ("string", value) => text::shown(value).map(|text| Value::text(&text)).ok_or_else(|| NO_OVERLOAD.to_owned()),
         _ => no_overload(),
     }
 }

@@ -45,7 +45,7 @@
 //! | `value`, `map`, `eval`, `steps` | values; a tree to a value, within a budget |
 //! | `activation` | a device as the value that a tree reads |
 //! | `paths`, `key` | what a tree reads of a device; those values of one device |
-//! | `functions`, `operators`, `strings`, `formatting`, `patterns`, `lists`, `time`, `outcome` | the standard functions and cel-go's extensions |
+//! | `functions`, `operators`, `strings`, `text`, `formatting`, `patterns`, `lists`, `time`, `outcome` | the standard functions and cel-go's extensions |
 //! | `messages`, `any` | messages of `google.protobuf` as the values that they stand for |
 //! | `libraries`, `kubernetes`, `quantity`, `formats` | Kubernetes' own functions |
 //!
@@ -80,6 +80,7 @@ mod quantity;
 mod signatures;
 mod steps;
 mod strings;
+mod text;
 mod time;
 mod types;
 mod value;

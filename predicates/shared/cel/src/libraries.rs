@@ -4,7 +4,7 @@ use crate::formats;
 use crate::kubernetes::{self, Semver, Url};
 use crate::outcome::{Outcome, no_overload};
 use crate::quantity::Quantity;
-use crate::strings;
+use crate::text;
 use crate::value::Value;
 
 /// Calls a function of Kubernetes' libraries, chosen by its name and the type of its first argument.
@@ -130,7 +130,7 @@ fn call_on_network(name: &str, network: (std::net::IpAddr, u8), rest: &[Value]) 
         ("prefixLength", []) => Ok(Value::Int(i64::from(network.1))),
         ("masked", []) => Ok(Value::Cidr(kubernetes::masked(network.0, network.1), network.1)),
         ("string", []) => {
-            strings::shown(&Value::Cidr(network.0, network.1)).map_or_else(no_overload, |text| Ok(Value::text(&text)))
+            text::shown(&Value::Cidr(network.0, network.1)).map_or_else(no_overload, |text| Ok(Value::text(&text)))
         }
         _ => no_overload(),
     }

@@ -1,27 +1,12 @@
-//! Maps. Keys are compared as in a map of Go: exactly, and not all values can be one. Start at [`Map::entry`].
+//! Lookups in a [`Map`]. Keys are compared as in a map of Go: exactly, and not all values can be one. Start at [`Map::entry`].
 
 use crate::steps::Steps;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// Entries of a map that a lookup compares in one step.
 const ENTRIES_OF_A_STEP: usize = 10;
 
-/// A map: its entries in the order of their making.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Map {
-    pub(crate) entries: Vec<(Value, Value)>,
-    /// Result of looking up an unknown key; such keys are still not *in* the map.
-    pub(crate) default: Option<Value>,
-    /// Whether it holds values of the device: their number, which is limited, takes no steps. Otherwise the steps, and with them the
-    /// outcome, would depend on values that an expression does not read.
-    pub(crate) is_of_device: bool,
-}
-
 impl Map {
-    pub(crate) fn new(entries: Vec<(Value, Value)>) -> Self {
-        Self { entries, default: None, is_of_device: false }
-    }
-
     /// Looks a key up.
     ///
     /// # Errors

@@ -3,28 +3,14 @@
 use std::rc::Rc;
 
 use crate::any;
-use crate::map::Map;
 use crate::outcome::Outcome;
 use crate::steps::Steps;
 use crate::time::{Timestamp, duration_of_fields};
-use crate::types::{DURATION, EMPTY, INT, STRING, TIMESTAMP, Type};
-use crate::value::Value;
+use crate::types::{DURATION, EMPTY, INT, STRING, TIMESTAMP, Type, WRAPPERS};
+use crate::value::{Map, Value};
 
 /// Whole numbers with a double of their own, from the negative of this one.
 const EXACT: i64 = (1 << 53) - 1;
-
-/// The messages of one field, `value`, with its type.
-pub(crate) const WRAPPERS: [(&str, &str); 9] = [
-    ("google.protobuf.BoolValue", "bool"),
-    ("google.protobuf.BytesValue", "bytes"),
-    ("google.protobuf.DoubleValue", "double"),
-    ("google.protobuf.FloatValue", "double"),
-    ("google.protobuf.Int32Value", "int"),
-    ("google.protobuf.Int64Value", "int"),
-    ("google.protobuf.StringValue", "string"),
-    ("google.protobuf.UInt32Value", "uint"),
-    ("google.protobuf.UInt64Value", "uint"),
-];
 
 /// Names of types that a message can be written with, but that no message has.
 const UNKNOWN: [&str; 4] = ["duration", "timestamp", "null_type", "kubernetes.DRADevice"];

@@ -4,7 +4,7 @@ use crate::formatting;
 use crate::outcome::{Outcome, no_overload};
 use crate::patterns;
 use crate::steps::{Steps, fits};
-use crate::time;
+use crate::text::quoted;
 use crate::value::Value;
 
 /// Whether a function with a text as its first argument is in here.
@@ -158,58 +158,4 @@ fn substring(text: &str, from: i64, to: Option<i64>) -> Outcome {
     let (start, end) = (position(from)?, to.map_or(Ok(length), position)?);
     let part: String = text.chars().skip(start).take(end - start).collect();
     Ok(Value::text(&part))
-}
-
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '\u{7}' => quoted.push_str("\\a"),
-            '\u{8}' => quoted.push_str("\\b"),
-            '\u{c}' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{b}' => quoted.push_str("\\v"),
-            '\\' => quoted.push_str("\\\\"),
-            '"' => quoted.push_str("\\\""),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// The text of a value that has one.
-pub(crate) fn shown(value: &Value) -> Option<String> {
-    Some(match value {
-        Value::String(text) => text.to_string(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Uint(value) => value.to_string(),
-        Value::Null => "null".to_owned(),
-        Value::Type(name) => (*name).to_owned(),
-        Value::Double(value) if value.is_infinite() => if *value > 0.0 { "+Inf" } else { "-Inf" }.to_owned(),
-        Value::Double(value) => shown_double(*value),
-        Value::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok()?,
-        Value::Duration(nanos) => time::duration_text(*nanos),
-        Value::Timestamp(at) => at.text(),
-        Value::Ip(address) => address.to_string(),
-        Value::Cidr(address, bits) => format!("{address}/{bits}"),
-        _ => return None,
-    })
-}
-
-/// Doubles with this exponent or a larger one are shown with it, as Go's `%g` does.
-const LEAST_EXPONENT: i32 = 6;
-
-/// Formats a double like Go's `%g`, with the shortest number of digits.
-fn shown_double(value: f64) -> String {
-    let text = format!("{value:e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    if exponent.parse().is_ok_and(|exponent: i32| (-4..LEAST_EXPONENT).contains(&exponent)) {
-        return value.to_string();
-    }
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    format!("{digits}e{sign}{exponent:0>2}")
 }

@@ -54,6 +54,19 @@ pub(crate) const PLAIN: [(&str, &str); 19] = [
 pub(crate) const DURATION: &str = "google.protobuf.Duration";
 pub(crate) const TIMESTAMP: &str = "google.protobuf.Timestamp";
 
+/// The messages of one field, `value`, with its type.
+pub(crate) const WRAPPERS: [(&str, &str); 9] = [
+    ("google.protobuf.BoolValue", "bool"),
+    ("google.protobuf.BytesValue", "bytes"),
+    ("google.protobuf.DoubleValue", "double"),
+    ("google.protobuf.FloatValue", "double"),
+    ("google.protobuf.Int32Value", "int"),
+    ("google.protobuf.Int64Value", "int"),
+    ("google.protobuf.StringValue", "string"),
+    ("google.protobuf.UInt32Value", "uint"),
+    ("google.protobuf.UInt64Value", "uint"),
+];
+
 /// The message without fields; the only one that is no other value.
 pub(crate) const EMPTY: &str = "google.protobuf.Empty";
 

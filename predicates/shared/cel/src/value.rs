@@ -1,11 +1,10 @@
-//! Values, their equality and order, and the names of their types. Maps are in `map`.
+//! Values, their equality and order, and the names of their types. Lookups in maps are in `map`.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use crate::kubernetes::{Semver, Url};
-use crate::map::Map;
 use crate::quantity::Quantity;
 use crate::steps::{BYTES_OF_A_STEP, Steps, fits};
 use crate::time::Timestamp;
@@ -43,6 +42,23 @@ pub(crate) enum Value {
     Empty,
     /// Content of an optional whose value cel-go could not unwrap: reading it fails.
     Fault,
+}
+
+/// A map: its entries in the order of their making.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Map {
+    pub(crate) entries: Vec<(Value, Value)>,
+    /// Result of looking up an unknown key; such keys are still not *in* the map.
+    pub(crate) default: Option<Value>,
+    /// Whether it holds values of the device: their number, which is limited, takes no steps. Otherwise the steps, and with them the
+    /// outcome, would depend on values that an expression does not read.
+    pub(crate) is_of_device: bool,
+}
+
+impl Map {
+    pub(crate) fn new(entries: Vec<(Value, Value)>) -> Self {
+        Self { entries, default: None, is_of_device: false }
+    }
 }
 
 impl Value {
