@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs clients that nobody here wrote against the sidecar, over its Unix socket and over TCP: grpc-python (gRPC's C core),
-# grpc-go, and Prometheus' own parsers of metrics for Python and Go; then a licence server in Python that a core negotiates with. Needs
-# a build first: `make interop`.
+# grpc-go, and Prometheus' own parsers of metrics for Python and Go; then licence servers in Python and Go that a core negotiates with.
+# Needs a build first: `make interop`.
 #
 # The clients' libraries come from PyPI and the Go module proxy, in the versions that requirements.txt and go.mod name, into
 # the folder of products; so does Go itself where the machine has none. Without Python there are no clients: it says so, and
@@ -42,6 +42,8 @@ fi
 client=$products/interop/go-client
 (cd "$here/go" && CGO_ENABLED=0 GOFLAGS=-mod=readonly "$go" build -trimpath -buildvcs=false -o "$client" .) \
     || fail 'the client in Go cannot be built'
+(cd sdk/core/go && CGO_ENABLED=0 GOFLAGS=-mod=readonly "$go" build -trimpath -buildvcs=false -o "$products/interop/licences" ./examples/licences) \
+    || fail 'the licence server in Go cannot be built'
 
 scratch=$(mktemp -d)
 : >"$scratch/out"
@@ -79,3 +81,9 @@ until "$products/debug/nodesift" health --socket "$scratch/l.sock" >/dev/null 2>
     sleep 0.1
 done
 "$venv/bin/python" "$licences/demo.py" "$products/debug/nodesift" "$scratch/l.sock" sdk/core/proto
+
+# The licence servers of the book, as programs: that in Python and that in Go.
+mkdir "$scratch/python" "$scratch/go"
+servers() { "$venv/bin/python" "$licences/servers.py" "$scratch/l.sock" sdk/core/proto "$@"; }
+servers "$scratch/python" "$venv/bin/python" sdk/core/examples/licences/licences.py
+servers "$scratch/go" "$products/interop/licences"
