@@ -19,6 +19,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::latency::Latency;
+use crate::unnamed::UnnamedCounts;
 use crate::{ActivePolicy, ActivePredicate, Engine};
 
 /// The calls of one predicate, and its verdicts.
@@ -28,6 +29,8 @@ pub struct PredicateCounts {
     rows: Counter,
     time: Latency,
     faults: Mutex<BTreeMap<&'static str, u64>>,
+    /// Reads of facts that the policy does not name.
+    pub(crate) unnamed: UnnamedCounts,
     /// Verdicts by source, like the counters of the same names in [`Metrics`](crate::Metrics).
     pub(crate) kept: Counter,
     pub(crate) patched: Counter,

@@ -9,6 +9,7 @@ use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Builder;
@@ -16,6 +17,7 @@ use tokio::time::timeout;
 use tonic::transport;
 
 use crate::exit::Failure;
+use crate::limits;
 
 /// Where the sidecar listens.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +35,34 @@ impl Endpoint {
     pub(crate) fn from_url(option: &str, url: &str) -> Result<Self, Failure> {
         authority(option, url).map(Self::Tcp)
     }
+
+    /// A listener without TLS, from the value `unix:PATH` or `http://HOST:PORT` of `--server`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if it has another form.
+    pub(crate) fn from_server(url: &str) -> Result<Self, Failure> {
+        match url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path)) {
+            Some("") => Err(Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"))),
+            Some(path) => Ok(Self::Socket(PathBuf::from(path))),
+            None => Self::from_url("--server", url),
+        }
+    }
+}
+
+/// Asks for a JSON document of at most `bytes` bytes.
+///
+/// # Errors
+///
+/// [`Failure::Unavailable`] if the sidecar does not give it within [`limits::CLIENT_CONNECT`], and an error of no kind of its own if it is
+/// no JSON.
+pub(crate) fn document(endpoint: &Endpoint, path: &str, bytes: usize) -> anyhow::Result<Value> {
+    let (code, text) = get(endpoint, path, limits::CLIENT_CONNECT, bytes)?;
+    if code != StatusCode::OK {
+        let error = anyhow!("{}: {}", code.as_u16(), text.trim());
+        return Err(unavailable(endpoint, path, error).into());
+    }
+    serde_json::from_str(&text).context("the sidecar's answer is not JSON")
 }
 
 /// Asks, and returns status and body: at most `bytes`, within `time`.

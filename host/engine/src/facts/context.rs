@@ -18,6 +18,7 @@ use crate::policy::PolicySettings;
 use crate::reuse::size::Size as _;
 use crate::selectors::Selectors;
 use crate::throttle::{CallTimer, Throttle, Turn};
+use crate::unnamed::{PolicyFact, UnnamedReads};
 
 /// The rows that one evaluation asks about.
 #[derive(Debug, Clone)]
@@ -63,6 +64,8 @@ pub struct Context {
     pub(super) party_seats: OnceLock<Arc<[PartySeat]>>,
     /// Devices that the rows see, gathered once.
     pub(super) gathered: OnceLock<Box<Gathered>>,
+    /// Facts that were read and that the policy does not name.
+    unnamed: UnnamedReads,
 }
 
 impl Context {
@@ -87,6 +90,7 @@ impl Context {
             open_claims: OnceLock::new(),
             party_seats: OnceLock::new(),
             gathered: OnceLock::new(),
+            unnamed: UnnamedReads::default(),
         }
     }
 
@@ -305,14 +309,28 @@ impl Context {
         }
     }
 
-    /// Whether the policy lists an annotation.
+    /// Whether the policy lists an annotation; that it does not is noted.
     pub(super) fn shows_annotation(&self, key: &str) -> bool {
-        is_listed(self.settings().map(|settings| &*settings.annotation_keys), key)
+        let is_shown = self.settings().is_none_or(|settings| settings.names_annotation(key));
+        if !is_shown {
+            self.unnamed.note(PolicyFact::annotation(key));
+        }
+        is_shown
     }
 
-    /// Whether the policy lists a ConfigMap.
+    /// Whether the policy lists a ConfigMap; that it does not is noted.
     pub(super) fn shows_config_map(&self, name: &str) -> bool {
-        is_listed(self.settings().map(|settings| &*settings.config_maps), name)
+        let is_shown = self.settings().is_none_or(|settings| settings.names_config_map(name));
+        if !is_shown {
+            self.unnamed.note(PolicyFact::config_map(name));
+        }
+        is_shown
+    }
+
+    /// Takes the facts that were read since the last time and that the policy does not name, each once, at most
+    /// [`UNNAMED_FACTS`](crate::limits::UNNAMED_FACTS). Cached verdicts that are compared with the facts read them as calls do.
+    pub fn take_unnamed(&self) -> Vec<PolicyFact> {
+        self.unnamed.take()
     }
 
     /// One annotation of all nodes as a column; `None` where no node has it, or the policy does not list it.
@@ -334,9 +352,4 @@ impl Context {
             Batch::Rows(rows) => rows.iter().enumerate().for_each(|(place, row)| call(place, *row)),
         }
     }
-}
-
-/// Whether a sorted list has a text; without a list, it has all.
-fn is_listed(list: Option<&[String]>, text: &str) -> bool {
-    list.is_none_or(|list| list.binary_search_by(|known| known.as_str().cmp(text)).is_ok())
 }

@@ -213,7 +213,10 @@ fn call(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<(), Fault
     let mut tries = 0;
     loop {
         tries += 1;
-        match predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline()) {
+        let outcome = predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline());
+        // Not logged here: they are among the warnings of the policy, if it becomes active.
+        drop(predicate.count_unnamed(context));
+        match outcome {
             Ok(_) => return Ok(()),
             Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
             Err(fault) => return Err(fault),
