@@ -21,8 +21,7 @@ pub struct Answer {
     /// One entry per pod of the query, in its order.
     pub pods: Vec<PodAnswer>,
     /// Names of the query that are no nodes of the snapshot, sorted; only with
-    /// [`Options::with_unknown_named`](crate::Options::with_unknown_named) or
-    /// [`Options::for_candidates`](crate::Options::for_candidates).
+    /// [`Options::with_unknown_named`](crate::Options::with_unknown_named).
     pub unknown_nodes: Vec<String>,
 }
 
@@ -58,8 +57,7 @@ pub struct PodAnswer {
     /// Resources that the pod takes of its node by the accounting component; none where those are its requests, and unless the
     /// query has [`Depth::Each`](crate::Depth::Each).
     pub account: Option<Arc<Account>>,
-    /// The parties of the policy that decide about the pod; none where the policy has no parties, and unless the query has
-    /// [`Depth::Each`](crate::Depth::Each).
+    /// The parties of the policy that decide about the pod; `None` where the policy has no parties.
     pub parties: Option<ExplainedParties>,
     /// kube-scheduler's message; only where no node is feasible.
     pub message: Option<Arc<str>>,
@@ -117,6 +115,8 @@ pub struct ExplainedParties {
     pub pod: Arc<str>,
     /// The parties, in the order of the policy.
     pub seats: Arc<[PartySeat]>,
+    /// Numbers of nodes of which an answer to the pod's subject stands in the snapshot: one entry per seat.
+    pub known: Vec<usize>,
 }
 
 impl RequestedDevices {
@@ -148,7 +148,7 @@ impl PodAnswer {
             + self.pod.len()
             + self.feasible.bytes()
             + self.devices.iter().map(RequestedDevices::bytes).sum::<usize>()
-            + self.parties.as_ref().map_or(0, |parties| size_of_val(&*parties.seats))
+            + self.parties.as_ref().map_or(0, |parties| size_of_val(&*parties.seats) + size_of_val(&*parties.known))
             + self.failures.iter().map(group).sum::<usize>()
             + self.predicates.iter().map(alone).sum::<usize>()
             + self.named.as_ref().map_or(0, |named| size_of_val(&**named))

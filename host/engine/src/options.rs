@@ -36,11 +36,4 @@ impl<'a> Options<'a> {
     pub fn with_unknown_named(self) -> Self {
         Self { unknown: Unknown::AreNamed, ..self }
     }
-
-    /// Answers about candidates of a negotiation: a node fits about which a party has not answered yet, whatever the policy makes of
-    /// its silence. Nodes that are not in the cache are named as by [`Self::with_unknown_named`]; a pod that is not fails the query.
-    #[must_use]
-    pub fn for_candidates(self) -> Self {
-        Self { unknown: Unknown::FailsForCandidates, ..self }
-    }
 }

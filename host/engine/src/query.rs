@@ -29,13 +29,16 @@ pub struct Query {
     pub deadline: Option<Instant>,
     /// Names of predicates of the policy that are not evaluated: they count as fitting every node.
     pub skip: Vec<String>,
+    /// Whether whoever asks negotiates with the parties of the pods before it binds them: nodes then fit of which a party has said nothing.
+    pub is_negotiated: bool,
 }
 
 impl Query {
     /// Asks which nodes pods fit in the phase of placing them, and for the first predicate that rejects each of the others.
     pub fn new(pods: impl IntoIterator<Item = PodRef>) -> Self {
         let (nodes, phase, depth) = (Nodes::All, Phase::Allocate, Depth::FirstFailure);
-        Self { pods: pods.into_iter().collect(), nodes, phase, depth, deadline: None, skip: Vec::new() }
+        let pods = pods.into_iter().collect();
+        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new(), is_negotiated: false }
     }
 
     /// Sets the nodes to evaluate; by default all.
@@ -66,6 +69,12 @@ impl Query {
     #[must_use]
     pub fn with_skip(self, skip: Vec<String>) -> Self {
         Self { skip, ..self }
+    }
+
+    /// Sets whether nodes fit of which a party has said nothing, since it is to be asked; by default they do as the policy says.
+    #[must_use]
+    pub fn with_negotiated(self, is_negotiated: bool) -> Self {
+        Self { is_negotiated, ..self }
     }
 }
 
@@ -182,6 +191,4 @@ pub(crate) enum Unknown {
     Fails,
     /// The answer names the unknown pods and nodes.
     AreNamed,
-    /// The first unknown pod fails the query, for candidates of a negotiation; unknown nodes are left out.
-    FailsForCandidates,
 }

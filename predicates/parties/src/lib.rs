@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use nodesift_sdk::columns::node_parties::{self, PartyColumn, UNKNOWN, UNSUITABLE};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, VerdictBuilder};
 
-/// Rejects nodes that an external party of the policy has declared unsuitable for the pod, and nodes without its answer where the policy
-/// rejects on silence.
+/// Rejects nodes that an external party of the policy has declared unsuitable for the pod, and nodes of which it has said nothing, unless
+/// those fit by the policy.
 #[derive(Debug)]
 pub struct Parties;
 
@@ -59,7 +59,7 @@ fn rejection(party: &PartyColumn, row: usize) -> Option<Option<u32>> {
 fn reason(party: &PartyColumn, code: Option<u32>) -> String {
     let name = &party.party;
     match code.map(|code| party.texts.get(code as usize).map(String::as_str).unwrap_or_default()) {
-        None => format!("node(s) were not answered for by party {name}"),
+        None => format!("waiting for party {name}"),
         Some("") => format!("node(s) didn't suit party {name}"),
         Some(text) => format!("node(s) didn't suit party {name}: {text}"),
     }
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_which_nothing_is_said_fits_unless_the_policy_rejects_on_silence() {
+    fn a_node_of_which_nothing_is_said_waits_unless_it_fits_by_the_policy() {
         let said = [None, Some(""), None];
         assert_eq!(cluster().party("p", true, &said).failures(&Parties), [None, None, None]);
-        let silent = Some(Failure::unresolvable("node(s) were not answered for by party p"));
+        let silent = Some(Failure::unresolvable("waiting for party p"));
         assert_eq!(cluster().party("p", false, &said).failures(&Parties), [silent.clone(), None, silent]);
     }
 
@@ -104,7 +104,7 @@ mod tests {
         let failures = parties.party("q", false, &[Some("broken"), Some(""), None]).failures(&Parties);
         let of_p = || Failure::unresolvable("node(s) didn't suit party p: full");
         let of_both = of_p().and("node(s) didn't suit party q: broken");
-        let silent = Failure::unresolvable("node(s) were not answered for by party q");
+        let silent = Failure::unresolvable("waiting for party q");
         assert_eq!(failures, [Some(of_both), Some(of_p()), Some(silent)]);
     }
 }

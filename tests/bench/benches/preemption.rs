@@ -50,7 +50,7 @@ fn main() {
         let mut victims = 0;
         let taken = median(rounds.div_ceil(100), || {
             let pod = PodRef::Uid(template.uids()[0].clone());
-            let query = Reprieve { pod, nodes: asked.clone(), deadline: None, skip: Vec::new() };
+            let query = Reprieve { pod, nodes: asked.clone(), deadline: None, skip: Vec::new(), is_negotiated: false };
             let answer = engine.reprieve(&query, &engine.snapshot()).unwrap();
             let kept = |outcome: &Result<ReprieveOutcome, _>| match outcome {
                 Ok(ReprieveOutcome::Fits { kept }) => kept.len(),

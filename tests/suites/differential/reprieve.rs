@@ -179,7 +179,8 @@ fn nodes(random: &mut fastrand::Rng, cluster: &Cluster) -> Vec<NodeVictims> {
 fn ask(engine: &Engine, pod: &Value, nodes: &[NodeVictims], situation: &Situation) -> Vec<Result<Outcome, ()>> {
     let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
     let snapshot = engine.nominating(&engine.snapshot(), &situation.nominated).expect("all pods are there");
-    let query = Reprieve { pod, nodes: nodes.to_vec(), deadline: None, skip: situation.skip.clone() };
+    let query =
+        Reprieve { pod, nodes: nodes.to_vec(), deadline: None, skip: situation.skip.clone(), is_negotiated: false };
     let answer = engine.reprieve(&query, &snapshot);
     let answer = answer.expect("an answer");
     let is_ignored = |fault: &FaultReport| fault.fault.kind == FaultKind::Unsupported;

@@ -238,10 +238,20 @@ fn a_claim_of_a_party_needs_no_devices_and_any_other_does() {
         policy.replace("{name: licences, for: {podSelector: {}}}", "{name: licences, for: {deviceClass: uplink}}");
     std::fs::write(&path, policy).unwrap();
     let (sidecar, _cluster) = serving(&objects.collect::<Vec<_>>(), &["--policy", path.to_str().unwrap()]);
-    let fits = |pod: &str| {
-        let answer = ask(&sidecar.unix(), "/v1/filter", &json!({"pods": [{"uid": format!("uid-{pod}")}]}));
+    let asked = |pod: &str, negotiates: bool| {
+        let request = json!({"pods": [{"uid": format!("uid-{pod}")}], "negotiates": negotiates});
+        let mut answer = ask(&sidecar.unix(), "/v1/filter", &request);
         assert_eq!(answer["pods"][0]["faults"], json!([]), "{answer}");
-        answer["pods"][0]["feasible"].clone()
+        answer["pods"][0].take()
     };
-    assert_eq!((fits("uplink"), fits("gpu")), (json!(["n1"]), json!([])));
+    // The party has yet to allocate it: whoever does not negotiate waits.
+    let (uplink, gpu) = (asked("uplink", false), asked("gpu", false));
+    assert_eq!((&uplink["feasible"], &gpu["feasible"]), (&json!([]), &json!([])));
+    assert_eq!(uplink["failures"][0]["reasons"], json!(["waiting for party licences"]));
+    assert_eq!(gpu["failures"][0]["predicate"], "DynamicResources");
+    let needed = |party: &str| json!({"party": party, "knownNodes": 0});
+    assert_eq!(uplink["parties"], json!([needed("licences"), needed("disk")]));
+    assert_eq!(gpu["parties"], json!([needed("disk")]));
+    let (uplink, gpu) = (asked("uplink", true), asked("gpu", true));
+    assert_eq!((&uplink["feasible"], &gpu["feasible"]), (&json!(["n1"]), &json!([])));
 }

@@ -212,12 +212,10 @@ impl Service {
         needs: Needs,
         deadline: Option<Instant>,
     ) -> Result<u64, Error> {
-        let query =
-            Query::new([pod.clone()]).with_nodes(Nodes::Named(vec![plan.node.to_string()])).with_deadline(deadline);
-        let answer = match needs.is_agreed {
-            true => self.engine().answer(&query, Options::on(snapshot).for_candidates())?,
-            false => self.engine().answer(&query, Options::on(snapshot))?,
-        };
+        let query = Query::new([pod.clone()]).with_nodes(Nodes::Named(vec![plan.node.to_string()]));
+        // What parties have agreed on need not stand any more.
+        let query = query.with_deadline(deadline).with_negotiated(needs.is_agreed);
+        let answer = self.engine().answer(&query, Options::on(snapshot))?;
         match answer.pods.first() {
             Some(pod) if pod.feasible.is_empty() => Err(does_not_fit(pod, &plan.node)),
             Some(_) => Ok(answer.policy_generation),

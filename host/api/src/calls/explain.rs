@@ -78,8 +78,8 @@ impl Call for Explain {
 
     fn parse(request: ExplainRequest) -> Result<Parsed, Error> {
         let ExplainRequest { pods, pending, page_size, page_token, phase, nodes, overlay, .. } = request;
-        let fields =
-            Fields { pods, pending, page_size, page_token, phase, nodes, limit: 0, start: 0, skip: Vec::new() };
+        let (limit, start, skip, negotiates) = Default::default();
+        let fields = Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates };
         Ok(Parsed { overlay: overlay::parse(overlay)?, selection: Selection::parse(fields, Depth::Each)? })
     }
 

@@ -117,12 +117,13 @@ impl Call for Filter {
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
         let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, .. } = request;
+        let negotiates = request.negotiates;
         Ok(Parsed {
             detail: request::detail(request.detail)?,
             overlay: overlay::parse(request.overlay)?,
             nominated: overlay::parse_nominated(request.nominated_pods)?,
             selection: Selection::parse(
-                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip },
+                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates },
                 Depth::FirstFailure,
             )?,
             bitmaps: request.bitmaps,

@@ -54,7 +54,8 @@ impl Call for Reprieve {
             }
         }
         let nodes = request.nodes.into_iter().map(|v1::NodeVictims { node, victims }| NodeVictims { node, victims });
-        let query = engine::Reprieve { pod, nodes: nodes.collect(), deadline: None, skip: request.skip };
+        let (skip, is_negotiated) = (request.skip, request.negotiates);
+        let query = engine::Reprieve { pod, nodes: nodes.collect(), deadline: None, skip, is_negotiated };
         Ok(Parsed { query, nominated })
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Fields {
     pub(super) start: u32,
     /// Predicates that are not evaluated.
     pub(super) skip: Vec<String>,
+    /// Whether the core negotiates with parties before it binds.
+    pub(super) negotiates: bool,
 }
 
 /// Pods and nodes of a request, ready to be evaluated on any snapshot.
@@ -110,7 +112,7 @@ impl Selection {
     ///
     /// Names the first field that is wrong or too large.
     pub(super) fn parse(fields: Fields, depth: Depth) -> Result<Self, Error> {
-        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip } = fields;
+        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates } = fields;
         let phase = self::phase(phase)?;
         if pending && !pods.is_empty() {
             return Err(Error::invalid("pending", "give either pods or pending, not both"));
@@ -126,10 +128,8 @@ impl Selection {
             (None, Some(sample)) => Nodes::Enough(sample),
             (None, None) => Nodes::All,
         };
-        Ok(Self {
-            query: Query::new(pods).with_nodes(nodes).with_phase(phase).with_depth(depth).with_skip(skip),
-            pending,
-        })
+        let query = Query::new(pods).with_nodes(nodes).with_phase(phase).with_depth(depth).with_skip(skip);
+        Ok(Self { query: query.with_negotiated(negotiates), pending })
     }
 
     /// Ends the evaluation at the deadline.

@@ -11,7 +11,9 @@ use crate::Age;
 use crate::error::{code_name, status_of, truncated};
 use nodesift_cache::{NodeNames, Row, Snapshot};
 use nodesift_engine::allocation::ClaimAllocation;
-use nodesift_engine::{Answer, Code, Cycle, FailureGroup, FaultReport, PodAnswer, PredicateAnswer, RowSet, RowsByName};
+use nodesift_engine::{
+    Answer, Code, Cycle, ExplainedParties, FailureGroup, FaultReport, PodAnswer, PredicateAnswer, RowSet, RowsByName,
+};
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
 /// the difference from the one that the core knows.
@@ -179,7 +181,14 @@ pub(crate) fn pod_without_nodes(names: &NodeNames, pod: &PodAnswer, detail: v1::
         error: pod_error(pod),
         named_nodes: named_nodes(names, pod),
         claims_to_release: pod.claims_to_release.clone(),
+        parties: pod.parties.iter().flat_map(needed_parties).collect(),
     }
+}
+
+/// The parties that decide about a pod, with the number of nodes of which each has said something that stands.
+fn needed_parties(parties: &ExplainedParties) -> impl Iterator<Item = v1::NeededParty> {
+    let seats = parties.seats.iter().zip(&parties.known);
+    seats.map(|(seat, known)| v1::NeededParty { party: seat.party.to_string(), known_nodes: count(*known) })
 }
 
 /// The nodes that the pod names, sorted, where kube-scheduler's filters run on no others.

@@ -72,7 +72,7 @@ impl Evaluation {
             pod,
             devices,
             account: None,
-            parties: (depth == Depth::Each).then(|| context.explained_parties()).flatten(),
+            parties: context.explained_parties(),
             nodes: conjunction.rows(),
             feasible: Arc::clone(conjunction.feasible()),
             failures: Arc::clone(conjunction.failures()),

@@ -119,7 +119,7 @@ impl Engine {
                 Err(error @ (Error::UnknownPod { .. } | Error::OtherVersion { .. })) if are_named => {
                     return Ok(PodAnswer::failed(pod.to_string(), error));
                 }
-                subject => Subject { is_negotiated: unknown == Unknown::FailsForCandidates, ..subject? },
+                subject => Subject { is_negotiated: query.is_negotiated, ..subject? },
             };
             let wanted = shadow.and_then(|shadow| Some((shadow, shadow.wants(&subject)?)));
             let (pod, until) = match shares {
@@ -155,6 +155,7 @@ impl Engine {
         let mut wanted: SmallVec<[Option<Subject>; 1]> = SmallVec::new();
         let answer = |pod: &PodRef| {
             let subject = self.subject(pod, &running.policy).ok()?;
+            let subject = Subject { is_negotiated: query.is_negotiated, ..subject };
             if !nominated::nominated_rows(snapshot, &Batch::All, &subject).is_empty() {
                 return None;
             }

@@ -95,7 +95,7 @@ async fn questions_about_negotiations_do_not_wait_behind_commands() {
     while done.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
-    let parties = ExplainedParties { pod: Arc::from("p0"), seats: [].into() };
+    let parties = ExplainedParties { pod: Arc::from("p0"), seats: [].into(), known: Vec::new() };
     let began = done.load(Ordering::Relaxed);
     sidecar.parties.ask_for_stances(&parties).await;
     sidecar.overview().await;

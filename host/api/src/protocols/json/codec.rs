@@ -104,7 +104,7 @@ mod tests {
         };
         let expected = concat!(
             r#"{"version":{"generation":"7","policyGeneration":"1","nodesResourceVersion":"","podsResourceVersion":"","stale":false},"#,
-            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED","feasibleCount":0,"namedNodes":[],"claimsToRelease":[]}],"#,
+            r#""pods":[{"pod":"a/b","feasible":[],"failures":[],"faults":[],"nodes":3,"cycle":"CYCLE_UNSPECIFIED","feasibleCount":0,"namedNodes":[],"claimsToRelease":[],"parties":[]}],"#,
             r#""nextPageToken":"","unknownNodes":[],"assumed":[],"forgotten":[]}"#,
         );
         assert_eq!(String::from_utf8(encode(&answer).unwrap()).unwrap(), expected);
