@@ -103,6 +103,23 @@ impl Failure {
         }
     }
 
+    /// Whether the same request may succeed later, without anybody's help.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            // Credentials are read again.
+            Self::Denied { status, .. } => *status == 401,
+            Self::Refused { status, .. } => *status >= 500,
+            Self::NotServed { .. } => false,
+            Self::Expired { .. }
+            | Self::NotNow { .. }
+            | Self::Transport(_)
+            | Self::Slow(_)
+            | Self::Silent(_)
+            | Self::Lagging { .. }
+            | Self::Malformed(_) => true,
+        }
+    }
+
     /// Whether the server has not reached the requested resourceVersion.
     pub(super) fn is_behind(&self) -> bool {
         matches!(self, Self::NotNow { status, .. } if *status != 429)

@@ -8,8 +8,9 @@
 //! | `list/` | lists, page by page |
 //! | `decode/` | bytes of the server → compiled objects and watch events |
 //! | `kinds` | imports → kinds; paths; RBAC rules |
-//! | `server` | the two requests that are sent, as a trait, and kube's client behind it |
+//! | `server` | the requests that are sent, as traits, and kube's client behind them |
 //! | `status` | writes the status of one object |
+//! | `stored` | objects that this process makes, replaces and deletes, by their versions |
 //! | `health` | which kinds fail at present and why, for log and readiness |
 //! | `failure` | why a request failed, by which the reflector decides how to retry |
 //! | `connection` | the connection to a server, as it is opened |
@@ -43,6 +44,7 @@ mod proxy;
 mod reflector;
 mod server;
 mod status;
+mod stored;
 mod transport;
 mod tunnel;
 
@@ -54,5 +56,6 @@ pub use metrics::Metrics;
 pub use named::{FollowingNamed, follow_named};
 pub use reflector::named::{NamedObject, Seen};
 pub use reflector::outlet::Deliver;
-pub use server::{ApiServer, Apply, Server};
+pub use server::{ApiServer, Apply, Objects, Server, Verb};
 pub use status::{StatusTrouble, StatusWriter, Wanted};
+pub use stored::{Answered, StoredObjects};
