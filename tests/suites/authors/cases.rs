@@ -212,6 +212,55 @@ fn cases_run_under_the_policy_beside_them() {
     workshop.fails_naming(USAGE, &["module", "test"], &["policy.yaml"]);
 }
 
+/// A rule that reads an annotation, and a file of cases that names it: under a policy that does not, the rule never rejects anything.
+#[test]
+fn a_policy_that_does_not_name_what_cases_read_is_told_the_lines_that_it_needs_and_fails_where_it_is_given() {
+    let workshop = new_workshop();
+    let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "NodeRules").unwrap();
+    workshop.write("predicate.wasm", example.bytes);
+    let cases = |named: &str| {
+        format!(
+            "{named}args: {{noAnnotations: [{{key: example.com/drain}}]}}\n\
+             nodes: [{{name: n, annotations: {{example.com/drain: soon}}}}]\n\
+             cases: [{{name: a node that is drained is rejected, pod: {{}}, fits: none}}]\n"
+        )
+    };
+    let policy = |facts: &str| {
+        format!(
+            "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [default-scheduler]\n{facts}  \
+             predicates: [{{name: Own, module: {{path: predicate.wasm}}}}]\n"
+        )
+    };
+    let lines = "spec:\n  facts:\n    annotations: [\"example.com/drain\"]\n";
+    workshop.write("cases.yaml", cases("annotations: [example.com/drain]\n"));
+    let text = workshop.answer(&["module", "test"]);
+    let told = "a policy has to name what the module reads, which is absent else. It needs:";
+    assert!(text.ends_with(&format!("1 case passed\n\n{told}\n{lines}")), "{text}");
+    workshop.write("policy.yaml", policy("  facts: {annotations: [example.com/other]}\n"));
+    let text = workshop.answer(&["module", "test"]);
+    let told = "policy.yaml does not name what the module reads, which is absent under it. It needs:";
+    assert!(text.ends_with(&format!("1 case passed\n\n{told}\n{lines}")), "{text}");
+    let document: Value = serde_json::from_str(&workshop.answer(&["module", "test", "-o", "json"])).unwrap();
+    assert_eq!(document["missed"], json!({"policy": "policy.yaml", "annotations": ["example.com/drain"]}));
+    // Under the policy itself the cases fail, as a sidecar would.
+    let given = ["module", "test", "--policy", "policy.yaml"];
+    let output = workshop.run(&given);
+    assert_eq!(output.code, Some(FAILED), "{}", output.stderr);
+    assert!(output.stdout.contains("1 of 1 case failed") && output.stdout.ends_with(lines), "{}", output.stdout);
+    // A key that nobody names is found by the read.
+    workshop.write("cases.yaml", cases(""));
+    let output = workshop.run(&["module", "test"]);
+    assert_eq!(output.code, Some(FAILED), "{}", output.stderr);
+    assert!(output.stdout.ends_with(lines), "{}", output.stdout);
+    workshop.write("policy.yaml", policy("  facts: {annotations: [example.com/drain]}\n"));
+    for arguments in [&["module", "test"][..], &given] {
+        assert!(workshop.answer(arguments).ends_with("1 case passed\n"), "{arguments:?}");
+    }
+    workshop.write("other.yaml", policy("").replace("predicate.wasm", "none.wasm"));
+    let given = ["module", "test", "--policy", "other.yaml"];
+    workshop.fails_naming(DATA, &given, &["cases.yaml:", "other.yaml has no predicate with the module predicate.wasm"]);
+}
+
 #[test]
 fn what_is_missing_is_told_with_what_to_do() {
     let workshop = new_workshop();

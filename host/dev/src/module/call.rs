@@ -10,11 +10,11 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use nodesift_cache::metadata::NodeFacts;
 use nodesift_cache::{self as cache, Row, Snapshot};
-use nodesift_engine::{ActivePolicy, Batch, Clock, Context};
+use nodesift_engine::{ActivePolicy, Batch, Clock, Context, PolicyFact};
 use nodesift_object::{Object, Pod};
 use nodesift_policy::{FileError, ModuleFile, Policy};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::{Grants, Line, LoadError, Module, Runtime, Verdict};
+use nodesift_sandbox::{Grants, Interface, Line, LoadError, Module, Runtime, Verdict};
 use nodesift_source::Loader;
 use nodesift_source::change::{Compiler, Record};
 
@@ -98,6 +98,9 @@ pub(super) struct Answer {
     pub(super) dropped: u64,
     /// The names of the nodes, by row; empty where it was not called.
     pub(super) nodes: Vec<String>,
+    /// Facts that a policy has to name for this answer: those that this one names and the module imports, and those that the module has
+    /// read although this one does not name them.
+    pub(super) facts: Vec<PolicyFact>,
 }
 
 /// How a question ends.
@@ -152,7 +155,8 @@ impl Modules {
         pod: &Pod,
         now: Option<i64>,
     ) -> anyhow::Result<Answer> {
-        let ended = |outcome| Ok(Answer { outcome, lines: Vec::new(), dropped: 0, nodes: Vec::new() });
+        let ended =
+            |outcome| Ok(Answer { outcome, lines: Vec::new(), dropped: 0, nodes: Vec::new(), facts: Vec::new() });
         let spec = policy.predicates.first().ok_or_else(|| anyhow!("the policy has no predicate"))?;
         let module = match self.load(path, &nodesift_policy::grants(spec))? {
             Ok(module) => module,
@@ -160,17 +164,19 @@ impl Modules {
             Err(fault) => return ended(Outcome::Faulted(fault)),
         };
         let world = World::new(policy, &module, objects, sums).at(now);
-        let context = world.context(pod, Batch::All);
+        let context = Arc::new(world.context(pod, Batch::All));
         let (rows, mut lines) = (context.rows(), Vec::new());
-        let outcome = match module.filter_logging(Arc::new(context), rows, None, &mut lines) {
+        let outcome = match module.filter_logging(Arc::clone(&context) as _, rows, None, &mut lines) {
             Ok(verdict) => Outcome::Decided(verdict),
             Err(fault) => Outcome::Faulted(fault),
         };
         let (_, dropped) = module.log_counts();
+        let mut facts = named_facts(&module, policy);
+        facts.extend(context.take_unnamed());
         // Later questions need no compilation.
         self.keep(path, module);
         let nodes = world.nodes().map(str::to_owned).collect();
-        Ok(Answer { outcome, lines, dropped, nodes })
+        Ok(Answer { outcome, lines, dropped, nodes, facts })
     }
 
     /// A module of its own with these grants; the inner error is that of its `configure`.
@@ -207,6 +213,19 @@ impl Modules {
     pub(super) fn digest(&self, path: &Path) -> Option<String> {
         self.files.iter().find(|known| known.path == path).map(|known| known.file.digest())
     }
+}
+
+/// Facts that a policy names and that the module can read.
+fn named_facts(module: &Module, policy: &Policy) -> Vec<PolicyFact> {
+    let imports = |interfaces: &[Interface]| interfaces.iter().any(|one| module.imports().contains(one));
+    let mut facts = Vec::new();
+    if imports(&[Interface::PodAnnotations, Interface::NodeAnnotations]) {
+        facts.extend(policy.settings.annotation_keys.iter().cloned().map(PolicyFact::Annotation));
+    }
+    if imports(&[Interface::ConfigMaps]) {
+        facts.extend(policy.settings.config_maps.iter().cloned().map(PolicyFact::ConfigMap));
+    }
+    facts
 }
 
 /// Reads the file of a module.

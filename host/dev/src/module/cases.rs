@@ -25,6 +25,7 @@ use anyhow::{Context as _, anyhow};
 use crate::limits::CASES_BYTES;
 pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted};
 use nodesift::exit::Failure;
+use nodesift_engine::PolicySettings;
 use nodesift_object::{Object, Pod};
 use nodesift_policy::{Policy, Problem};
 pub(super) use objects::{NodeSums, Reading};
@@ -33,6 +34,16 @@ pub(super) use settings::granted;
 /// The file of a project's cases.
 pub(super) const CASES_FILE: &str = "cases.yaml";
 
+/// Files that take the place of those that a file of cases names.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given<'p> {
+    /// The module that all cases are about.
+    pub(super) module: Option<&'p Path>,
+    /// The policy whose limits and `allow` they run under, and which alone names the annotations and ConfigMaps that can be read. It has
+    /// every module of the cases.
+    pub(super) policy: Option<&'p Path>,
+}
+
 /// The cases of one file.
 #[derive(Debug)]
 pub(super) struct Cases {
@@ -40,6 +51,8 @@ pub(super) struct Cases {
     pub(super) cases: Vec<Case>,
     /// The policy whose limits and `allow` they run under, if there is one.
     pub(super) policy: Option<PathBuf>,
+    /// Facts that this policy names; none where there is none.
+    pub(super) named: PolicySettings,
 }
 
 /// A case: a pod in a cluster, and the expected answer.
@@ -66,16 +79,16 @@ pub(super) struct Case {
 }
 
 impl Cases {
-    /// Reads a file. `module` is the module that all cases are about, instead of those that the file names.
+    /// Reads a file.
     ///
     /// # Errors
     ///
     /// [`Failure::Data`] with everything that is wrong in the file, [`Failure::Policy`] if the policy beside it is invalid.
-    pub(super) fn read(file: &Path, module: Option<&Path>) -> anyhow::Result<Self> {
+    pub(super) fn read(file: &Path, given: Given<'_>) -> anyhow::Result<Self> {
         let name = file.display().to_string();
         let text = text_of(file).map_err(|error| Failure::Data(error.context(name.clone())))?;
         let folder = file.parent().unwrap_or(Path::new(""));
-        read::read(&text, folder, module).map_err(|error| match error {
+        read::read(&text, folder, given).map_err(|error| match error {
             read::ReadError::Problems(problems) => Failure::Data(anyhow!(listed(&name, &problems))).into(),
             read::ReadError::Policy(error) => Failure::Policy(anyhow::Error::new(error)).into(),
         })

@@ -3,6 +3,7 @@
 //! ```text
 //! target    the argument → a file of cases, its module, the project's folder
 //! compare   an answer and what a case expects → differences
+//! missed    facts that the cases can read and the policy does not name
 //! report    results → text or JSON
 //! watch     again whenever a file changes
 //! ```
@@ -10,6 +11,7 @@
 //! The format of cases is in [`cases`](super::cases). Start at [`test`](fn@test).
 
 mod compare;
+mod missed;
 mod report;
 mod target;
 mod watch;
@@ -20,10 +22,13 @@ use anyhow::anyhow;
 
 use super::accounting;
 use super::call::{Modules, Outcome};
-use super::cases::{Case, Cases};
+use super::cases::{Case, Cases, Given};
 use crate::args::ModuleTestArgs;
 pub(super) use compare::Difference;
+pub(super) use missed::Missed;
+use nodesift::exit::Failure;
 use nodesift::terminal;
+use nodesift_engine::PolicyFact;
 use nodesift_sandbox::Line;
 use nodesift_sandbox::fault::Fault;
 pub(super) use report::Report;
@@ -33,10 +38,10 @@ use target::Target;
 ///
 /// # Errors
 ///
-/// [`Failure::Data`](nodesift::exit::Failure::Data) if cases or module cannot be used, and an error of no kind of its own if a case
+/// [`Failure::Data`] if cases or module cannot be used, and an error of no kind of its own if a case
 /// fails. With `--watch` it ends only where nothing can be watched.
 pub(crate) fn test(args: &ModuleTestArgs) -> anyhow::Result<()> {
-    let target = Target::resolve(&args.path)?;
+    let target = Target { policy: args.policy.clone(), ..Target::resolve(&args.path)? };
     if args.watch {
         return watch::run(&target, args.output);
     }
@@ -70,25 +75,35 @@ pub(super) struct Result {
     pub(super) fault: Option<Fault>,
 }
 
+/// Result of a case, and the facts that a policy has to name for it.
+type Run = (Result, Vec<PolicyFact>);
+
 /// Runs all cases, and collects their results.
 fn run(target: &Target) -> anyhow::Result<Report> {
     if let Some(cases) = accounting::Cases::read(&target.cases, target.module.as_deref())? {
+        if target.policy.is_some() {
+            let text = "--policy: the cases of an accounting module name what it is granted themselves";
+            return Err(Failure::Usage(text.to_owned()).into());
+        }
         target.note_age(&cases.module);
         return accounting::run(&target.cases, &cases);
     }
-    let cases = Cases::read(&target.cases, target.module.as_deref())?;
+    let given = Given { module: target.module.as_deref(), policy: target.policy.as_deref() };
+    let cases = Cases::read(&target.cases, given)?;
     for module in cases.modules() {
         target.note_age(module);
     }
     let mut modules = Modules::new()?;
     let run = |case: &Case| result(&mut modules, case);
-    let results = cases.cases.iter().map(run).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(Report { file: target.cases.display().to_string(), results })
+    let (results, facts): (Vec<Result>, Vec<Vec<PolicyFact>>) =
+        cases.cases.iter().map(run).collect::<anyhow::Result<Vec<Run>>>()?.into_iter().unzip();
+    let missed = Missed::new(facts.into_iter().flatten(), &cases);
+    Ok(Report { file: target.cases.display().to_string(), results, missed })
 }
 
-fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Result> {
+fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Run> {
     let answer = modules.ask(&case.module, &case.policy, (&case.objects, &case.sums), &case.pod, case.now)?;
-    Ok(Result {
+    let result = Result {
         name: case.name.clone(),
         line: case.line,
         module: case.module.display().to_string(),
@@ -97,7 +112,8 @@ fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Result> {
         lines: answer.lines,
         dropped: answer.dropped,
         fault: if let Outcome::Faulted(fault) = answer.outcome { Some(fault) } else { None },
-    })
+    };
+    Ok((result, answer.facts))
 }
 
 /// How the first case of a file is answered otherwise than it expects, in words; none where all are answered so.
@@ -106,10 +122,10 @@ fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Result> {
 ///
 /// If the file cannot be read, or a module not loaded.
 pub(crate) fn first_difference(file: &Path) -> anyhow::Result<Option<String>> {
-    let cases = Cases::read(file, None)?;
+    let cases = Cases::read(file, Given::default())?;
     let mut modules = Modules::new()?;
     for case in &cases.cases {
-        let result = result(&mut modules, case)?;
+        let (result, _) = result(&mut modules, case)?;
         if let Some(difference) = result.differences.first() {
             return Ok(Some(format!("{}: {difference}", result.name)));
         }
@@ -139,7 +155,7 @@ mod tests {
                     continue;
                 }
                 of_predicates += 1;
-                let cases = Cases::read(&file, None).map_err(text).unwrap();
+                let cases = Cases::read(&file, Given::default()).map_err(text).unwrap();
                 assert!(cases.cases.len() >= 2, "{}", file.display());
             }
         }

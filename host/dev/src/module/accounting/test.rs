@@ -8,7 +8,7 @@ use nodesift_sandbox::accounting::{AccountedObject, Accounting, AccountingError,
 use nodesift_sandbox::fault::Fault;
 
 use super::super::call::read;
-use super::super::test::{Difference, Report, Result as Outcome};
+use super::super::test::{Difference, Missed, Report, Result as Outcome};
 use super::cases::{Amounts, Case, Cases, Expected, Subject};
 use super::object::PlainObject;
 use super::{load, unusable};
@@ -56,7 +56,8 @@ pub(in super::super) fn run(file: &Path, cases: &Cases) -> anyhow::Result<Report
             fault: if let Said::Faulted(fault) = said { Some(fault) } else { None },
         });
     }
-    Ok(Report { file: file.display().to_string(), results })
+    // Annotations are granted by the policy's entry of the component, and are in the module.
+    Ok(Report { file: file.display().to_string(), results, missed: Missed::default() })
 }
 
 fn asked(accounting: &Accounting, subject: &Subject) -> Said {

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::expected::{Expected, ExpectedFault, Rejection, Wanted};
 use super::objects::{NodeSums, Reading};
 use super::settings::{Beside, Settings};
-use super::{Case, Cases};
+use super::{Case, Cases, Given};
 
 /// Fields of the file. What it shares with [`CASE`] is the default of every case.
 const FILE: &[&str] = &[
@@ -71,8 +71,8 @@ pub(super) enum ReadError {
     Policy(PolicyError),
 }
 
-/// Reads the text of a file in `folder`. `module` takes the place of every module that it names.
-pub(super) fn read(text: &str, folder: &Path, module: Option<&Path>) -> Result<Cases, ReadError> {
+/// Reads the text of a file in `folder`.
+pub(super) fn read(text: &str, folder: &Path, given: Given<'_>) -> Result<Cases, ReadError> {
     let whole = |reason: &str| {
         let (field, reason) = (String::new(), reason.to_owned());
         ReadError::Problems(vec![Problem { file: None, line: 0, column: 0, field, reason }])
@@ -84,10 +84,14 @@ pub(super) fn read(text: &str, folder: &Path, module: Option<&Path>) -> Result<C
     let mut reader = Reader::default();
     let Some(fields) = reader.fields(&tree, "", FILE) else { return Err(ReadError::Problems(reader.problems)) };
     let policy = reader.text(fields.get("policy")).map(|text| text.value);
-    let beside = Beside::read(folder, policy.as_deref()).map_err(ReadError::Policy)?;
+    let beside = match given.policy {
+        Some(path) => Beside::deciding(path).map(Some),
+        None => Beside::read(folder, policy.as_deref()),
+    };
+    let beside = beside.map_err(ReadError::Policy)?;
     let file = File {
         folder,
-        given: module,
+        given: given.module,
         module: reader.text(fields.get("module")).map_or_else(|| MODULE.to_owned(), |text| text.value),
         settings: settings(&mut reader, &fields),
         beside: beside.as_ref(),
@@ -107,7 +111,8 @@ pub(super) fn read(text: &str, folder: &Path, module: Option<&Path>) -> Result<C
     }
     refuse_repeated_names(&mut reader, &file.fields);
     if reader.problems.is_empty() {
-        return Ok(Cases { cases, policy: beside.map(|beside| beside.path) });
+        let named = beside.as_ref().map(|beside| beside.settings().clone()).unwrap_or_default();
+        return Ok(Cases { cases, policy: beside.map(|beside| beside.path), named });
     }
     // What all cases share is wrong once.
     let mut problems = Vec::new();
@@ -167,6 +172,10 @@ impl File<'_> {
         let name = reader.text((name, name_path)).map(|name| name.value).unwrap_or_default();
         let module = reader.text(fields.get("module")).map_or_else(|| self.module.clone(), |text| text.value);
         let module = self.given.map_or_else(|| self.folder.join(module), Path::to_owned);
+        if let Some(beside) = self.beside.filter(|beside| beside.decides && beside.predicate(&module).is_none()) {
+            let (policy, module) = (beside.path.display(), module.display());
+            reader.refuse(at, path, format!("{policy} has no predicate with the module {module}"));
+        }
         let settings = settings(reader, &fields).or(&self.settings);
         let policy = settings.policy(&module, self.beside).map_err(|problems| reader.problems.extend(problems)).ok();
         let (pod, objects, sums) = self.cluster(reader, at, &fields);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use nodesift::cluster;
 use nodesift::exit::Failure;
+use nodesift_engine::PolicySettings;
 
 /// The scheduler whose pods are not foreign, where nothing says so.
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -35,6 +36,8 @@ pub(super) struct Settings {
 #[derive(Debug)]
 pub(super) struct Beside {
     pub(super) path: PathBuf,
+    /// Whether the cases run as under this policy: only the facts that it names can be read, whatever the cases say.
+    pub(super) decides: bool,
     policy: Policy,
 }
 
@@ -50,11 +53,26 @@ impl Beside {
             return Ok(None);
         }
         let policy = PolicyText::read(&path)?.policy(&cluster::builtins())?;
-        Ok(Some(Self { path, policy }))
+        Ok(Some(Self { path, decides: false, policy }))
+    }
+
+    /// The policy under which cases run, at a path.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(super) fn deciding(path: &Path) -> Result<Self, PolicyError> {
+        let policy = PolicyText::read(path)?.policy(&cluster::builtins())?;
+        Ok(Self { path: path.to_owned(), decides: true, policy })
+    }
+
+    /// Facts that it names.
+    pub(super) fn settings(&self) -> &PolicySettings {
+        &self.policy.settings
     }
 
     /// Its predicate with this module.
-    fn predicate(&self, module: &Path) -> Option<&PredicateSpec> {
+    pub(super) fn predicate(&self, module: &Path) -> Option<&PredicateSpec> {
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         self.policy.predicates.iter().find(|spec| match &spec.module {
             ModuleSource::Path { path, .. } => whole(path.path()) == whole(module),
@@ -116,14 +134,16 @@ impl Settings {
     ///
     /// What is wrong with the settings, at their places.
     pub(super) fn policy(&self, module: &Path, beside: Option<&Beside>) -> Result<Policy, Vec<Problem>> {
+        let decides = beside.is_some_and(|beside| beside.decides);
         let value = |field: &Option<At<Value>>| field.as_ref().map(|field| field.value.clone());
+        let named = |field: &Option<At<Value>>| if decides { None } else { value(field) };
         // Absent fields are null, which reads as absent.
         let document = json!({
             "apiVersion": API_VERSION,
             "kind": "PredicatePolicy",
             "spec": {
                 "schedulerNames": value(&self.scheduler_names).unwrap_or_else(|| json!([DEFAULT_SCHEDULER])),
-                "facts": {"annotations": value(&self.annotations), "configMaps": value(&self.config_maps)},
+                "facts": {"annotations": named(&self.annotations), "configMaps": named(&self.config_maps)},
                 "predicates": [{
                     "name": PREDICATE,
                     "module": {"path": module},
@@ -147,10 +167,10 @@ impl Settings {
         if self.scheduler_names.is_none() {
             policy.scheduler_names.clone_from(&beside.policy.scheduler_names);
         }
-        if self.annotations.is_none() {
+        if decides || self.annotations.is_none() {
             policy.settings.annotation_keys.clone_from(&beside.policy.settings.annotation_keys);
         }
-        if self.config_maps.is_none() {
+        if decides || self.config_maps.is_none() {
             policy.settings.config_maps.clone_from(&beside.policy.settings.config_maps);
         }
         if let (Some(own), Some(granted)) = (policy.predicates.first_mut(), beside.predicate(module)) {

@@ -11,7 +11,7 @@ use super::read::{ReadError, read};
 use super::*;
 
 fn cases(text: &str) -> Vec<Case> {
-    match read(text, Path::new("none"), None) {
+    match read(text, Path::new("none"), Given::default()) {
         Ok(cases) => cases.cases,
         Err(ReadError::Problems(problems)) => unreachable!("{}", listed("f", &problems)),
         Err(ReadError::Policy(error)) => unreachable!("{error}"),
@@ -20,7 +20,7 @@ fn cases(text: &str) -> Vec<Case> {
 
 /// All problems of a text, one a line.
 fn problems(text: &str) -> String {
-    match read(text, Path::new("none"), None) {
+    match read(text, Path::new("none"), Given::default()) {
         Ok(_) => unreachable!("it is read: {text}"),
         Err(ReadError::Problems(problems)) => listed("f", &problems),
         Err(ReadError::Policy(error)) => unreachable!("{error}"),
@@ -46,7 +46,8 @@ cases:
     assert_eq!((first.objects.len(), second.objects.len()), (2, 1));
     assert_eq!((first.line, second.line), (6, 7));
     assert_eq!(*second.policy.settings.annotation_keys, ["example.com/a"]);
-    let other = read("cases: [{name: a, pod: {}, fits: all}]", Path::new(""), Some(Path::new("m.wasm")));
+    let given = Given { module: Some(Path::new("m.wasm")), policy: None };
+    let other = read("cases: [{name: a, pod: {}, fits: all}]", Path::new(""), given);
     assert_eq!(other.unwrap().cases.first().unwrap().module, Path::new("m.wasm"));
 }
 
@@ -279,7 +280,8 @@ fn damage_anywhere_is_no_panic() {
             let at = random.usize(0..damaged.len());
             damaged[at] = random.choice(b"{}[]:,-aA1' \n".iter().copied()).unwrap_or(b' ');
         }
-        if let Err(ReadError::Problems(problems)) = read(&String::from_utf8(damaged).unwrap(), Path::new("none"), None)
+        if let Err(ReadError::Problems(problems)) =
+            read(&String::from_utf8(damaged).unwrap(), Path::new("none"), Given::default())
         {
             assert!(!problems.is_empty(), "seed {seed}");
         }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Result;
 use super::compare::line_text;
+use super::{Missed, Result};
 use crate::args::Format;
 use nodesift::terminal::{Paint, counted};
 
@@ -14,6 +14,7 @@ use nodesift::terminal::{Paint, counted};
 pub(in super::super) struct Report {
     pub(in super::super) file: String,
     pub(in super::super) results: Vec<Result>,
+    pub(in super::super) missed: Missed,
 }
 
 impl Report {
@@ -41,7 +42,11 @@ impl Report {
 
     fn document(&self) -> Value {
         let cases: Vec<Value> = self.results.iter().map(|result| self.case(result)).collect();
-        json!({"file": self.file, "cases": cases, "failed": self.failed()})
+        let mut document = json!({"file": self.file, "cases": cases, "failed": self.failed()});
+        if !self.missed.is_empty() {
+            document["missed"] = json!(self.missed);
+        }
+        document
     }
 
     fn case(&self, result: &Result) -> Value {
@@ -93,6 +98,9 @@ impl Report {
             failed => format!("{failed} of {} failed", counted(all, "case")),
         };
         let _infallible = writeln!(out, "{}", paint.bold(&summary));
+        if !self.missed.is_empty() {
+            let _infallible = write!(out, "\n{}", self.missed.text());
+        }
         out
     }
 }

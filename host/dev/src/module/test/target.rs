@@ -18,6 +18,8 @@ pub(super) struct Target {
     pub(super) cases: PathBuf,
     /// The module, where it was named; else the cases name it.
     pub(super) module: Option<PathBuf>,
+    /// The policy, where it was named; else that beside the cases.
+    pub(super) policy: Option<PathBuf>,
 }
 
 /// Endings of files that a module is built of.
@@ -36,13 +38,13 @@ impl Target {
         let is_cases = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
         let target = if path == Path::new(".") {
             // As an editor and a person name it.
-            Self { cases: PathBuf::from(CASES_FILE), module: None }
+            Self { cases: PathBuf::from(CASES_FILE), module: None, policy: None }
         } else if path.is_dir() {
-            Self { cases: path.join(CASES_FILE), module: None }
+            Self { cases: path.join(CASES_FILE), module: None, policy: None }
         } else if is_cases {
-            Self { cases: path.to_owned(), module: None }
+            Self { cases: path.to_owned(), module: None, policy: None }
         } else {
-            Self { cases: path.with_file_name(CASES_FILE), module: Some(path.to_owned()) }
+            Self { cases: path.with_file_name(CASES_FILE), module: Some(path.to_owned()), policy: None }
         };
         if target.cases.is_file() {
             return Ok(target);
@@ -114,10 +116,10 @@ mod tests {
         std::fs::write(path("other.yml"), "").unwrap();
         let target = |path: &Path| Target::resolve(path).unwrap();
         let cases = path(CASES_FILE);
-        assert_eq!(target(folder.path()), Target { cases: cases.clone(), module: None });
-        assert_eq!(target(&path("other.yml")), Target { cases: path("other.yml"), module: None });
+        assert_eq!(target(folder.path()), Target { cases: cases.clone(), module: None, policy: None });
+        assert_eq!(target(&path("other.yml")), Target { cases: path("other.yml"), module: None, policy: None });
         let module = path("predicate.wasm");
-        assert_eq!(target(&module), Target { cases, module: Some(module.clone()) });
+        assert_eq!(target(&module), Target { cases, module: Some(module.clone()), policy: None });
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::super::accounting;
-use super::super::cases::Cases;
+use super::super::cases::{Cases, Given};
 use super::target::Target;
 use crate::args::Format;
 use crate::limits::WATCH_LOOK;
@@ -53,11 +53,13 @@ fn settle(files: &[PathBuf]) {
 fn files(target: &Target) -> Vec<PathBuf> {
     let mut files = vec![target.cases.clone()];
     files.extend(target.module.clone());
+    files.extend(target.policy.clone());
+    let given = Given { module: target.module.as_deref(), policy: target.policy.as_deref() };
     if let Ok(Some(cases)) = accounting::Cases::read(&target.cases, target.module.as_deref()) {
         files.push(cases.module);
-    } else if let Ok(cases) = Cases::read(&target.cases, target.module.as_deref()) {
+    } else if let Ok(cases) = Cases::read(&target.cases, given) {
         files.extend(cases.modules().map(Path::to_owned));
-        files.extend(cases.policy.clone());
+        files.extend(cases.policy.filter(|_| target.policy.is_none()));
     }
     files
 }
