@@ -137,7 +137,7 @@ fn whose(pod: &Value) -> &'static str {
     match OWN_SCHEDULERS.contains(&text(pod, "spec.schedulerName")) {
         _ if is_static => "static",
         true => "own",
-        false => "default",
+        false => "foreign",
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
             "node a has labels {\"x\": \"y\"}",
             "node a is schedulable: true",
             "pod x/p1 (p1) of priority 0: on a, own, cpu=150",
-            "pod x/p2 (p2) of priority 0: on a, default, cpu=150",
+            "pod x/p2 (p2) of priority 0: on a, foreign, cpu=150",
             "pod x/p4 (p4) of priority 0: on b, which is not there, own, cpu=150",
             "pod x/p5 (p5) of priority 0: waits, cpu=150",
         ];

@@ -18,19 +18,19 @@ pub(crate) fn facts(sidecar: &Endpoint) -> anyhow::Result<Facts> {
 fn written(state: &Value) -> Facts {
     let mut facts = Facts::new();
     for node in list(state, "nodes") {
-        let labels = at(node, "attributes").as_object().into_iter().flatten();
+        let labels = at(node, "labels").as_object().into_iter().flatten();
         let known = NodeFacts {
-            name: text(node, "nodeID").to_owned(),
+            name: text(node, "name").to_owned(),
             labels: labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect(),
             is_schedulable: flag(node, "schedulable"),
             given: amounts(node, "allocatable"),
-            taken: amounts(node, "requested"),
-            foreign: amounts(node, "foreign"),
-            pods: at(node, "podCount").as_u64().unwrap_or(0),
-            foreign_pods: at(node, "foreignPodCount").as_u64().unwrap_or(0),
+            taken: without_pods(amounts(node, "requested")),
+            foreign: without_pods(amounts(node, "foreign")),
+            pods: at(node, "requested.pods").as_u64().unwrap_or(0),
+            foreign_pods: at(node, "foreign.pods").as_u64().unwrap_or(0),
         };
         known.write(&mut facts);
-        for pod in [list(node, "allocations"), list(node, "foreignAllocations")].concat() {
+        for pod in [list(node, "ownPods"), list(node, "foreignPods")].concat() {
             facts.insert(pod_facts(&pod).line(&placed(&pod, true)));
         }
     }
@@ -38,17 +38,13 @@ fn written(state: &Value) -> Facts {
         facts.insert(pod_facts(pod).line(&placed(pod, false)));
     }
     for pod in list(state, "pending") {
-        facts.insert(pod_facts(pod).line(&waiting(text(pod, "nominatedNodeID"))));
+        facts.insert(pod_facts(pod).line(&waiting(text(pod, "nominatedNode"))));
     }
     facts
 }
 
 fn placed(pod: &Value, is_there: bool) -> String {
-    let whose = match text(pod, "allocationTags.foreign") {
-        "" => "own",
-        tag => tag,
-    };
-    let place = place(text(pod, "nodeId"), is_there, whose, flag(pod, "terminating"));
+    let place = place(text(pod, "node"), is_there, text(pod, "ownership"), flag(pod, "terminating"));
     // This run makes no assumptions, so an assumed pod is a difference.
     if flag(pod, "assumed") { format!("{place}, assumed") } else { place }
 }
@@ -57,9 +53,9 @@ fn pod_facts(pod: &Value) -> PodFacts {
     PodFacts {
         namespace: text(pod, "namespace").to_owned(),
         name: text(pod, "name").to_owned(),
-        uid: text(pod, "allocationKey").to_owned(),
-        priority: text(pod, "priority").parse().unwrap_or(i64::MIN),
-        amounts: amounts(pod, "resource"),
+        uid: text(pod, "uid").to_owned(),
+        priority: at(pod, "priority").as_i64().unwrap_or(i64::MIN),
+        amounts: amounts(pod, if at(pod, "node").is_null() { "requests" } else { "usage" }),
     }
 }
 
@@ -67,4 +63,10 @@ fn amounts(object: &Value, field: &str) -> Rounded {
     let amounts = at(object, field).as_object().into_iter().flatten();
     // An invalid amount becomes one that is never equal.
     amounts.map(|(resource, amount)| (resource.clone(), amount.as_i64().unwrap_or(i64::MIN))).collect()
+}
+
+/// Amounts of resources other than `pods`, which a recount has as a number of its own.
+fn without_pods(mut amounts: Rounded) -> Rounded {
+    amounts.remove("pods");
+    amounts
 }

@@ -37,9 +37,9 @@ fn cluster() -> Value {
 fn foreign(dump: &Value) -> (u64, i64) {
     let nodes = dump["nodes"].as_array().expect("nodes");
     assert_eq!(nodes.len(), NODES);
-    let pods = nodes.iter().map(|node| node["foreignPodCount"].as_u64().unwrap());
+    let pods = nodes.iter().map(|node| node["foreign"]["pods"].as_u64().unwrap_or(0));
     let cpu = nodes.iter().map(|node| node["foreign"]["cpu"].as_i64().unwrap_or(0));
-    let listed: usize = nodes.iter().map(|node| node["foreignAllocations"].as_array().unwrap().len()).sum();
+    let listed: usize = nodes.iter().map(|node| node["foreignPods"].as_array().unwrap().len()).sum();
     let pods = pods.sum();
     assert_eq!(listed as u64, pods, "the list and the count are of one moment");
     (pods, cpu.sum())

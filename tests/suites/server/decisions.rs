@@ -185,7 +185,7 @@ fn an_assumption_that_is_not_confirmed_expires() {
     let expired = timeout::until(|| (feasible(&sidecar, "uid-second") == ["n2"]).then_some(()));
     assert!(expired.is_some(), "the default of this sidecar is {ttl}");
     let state = get(&sidecar.unix(), "/v1/state").unwrap().json();
-    assert_eq!(state["nodes"][0]["allocations"][1]["assumed"], true, "the other has an hour: {state}");
+    assert_eq!(state["nodes"][0]["ownPods"][1]["assumed"], true, "the other has an hour: {state}");
     let is_logged = || sidecar.output().contains("assumptions expired: no event has confirmed them").then_some(());
     timeout::until(is_logged).expect("the expiry is logged");
 }

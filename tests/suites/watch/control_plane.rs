@@ -35,7 +35,7 @@ fn assume(world: &World, request: &serde_json::Value) -> Response {
 fn is_assumed(world: &World, name: &str) -> bool {
     let state = get(&world.sidecar.unix(), "/v1/state").unwrap().json();
     let nodes = state["nodes"].as_array().unwrap().iter();
-    let mut pods = nodes.flat_map(|node| node["allocations"].as_array().unwrap());
+    let mut pods = nodes.flat_map(|node| node["ownPods"].as_array().unwrap());
     pods.any(|pod| pod["name"] == name && pod["assumed"] == true)
 }
 
@@ -224,7 +224,7 @@ fn a_late_placement_of_a_pod_that_the_watch_has_shown_deleted_is_refused() {
     let state = || get(&world.sidecar.unix(), "/v1/state").unwrap().json();
     let uid = timeout::until(|| {
         let state = state();
-        state["pending"].as_array().unwrap().first().map(|pod| pod["allocationKey"].as_str().unwrap().to_owned())
+        state["pending"].as_array().unwrap().first().map(|pod| pod["uid"].as_str().unwrap().to_owned())
     });
     let uid = uid.expect("the pod is shown");
     whole["metadata"]["uid"] = json!(uid);

@@ -45,28 +45,26 @@ impl State {
     /// The state in a dump.
     pub(crate) fn from_dump(dump: &Value) -> Self {
         let nodes = read::list(dump, "nodes").iter().map(|node| {
-            let allocations = |field: &str| -> BTreeMap<String, Rounded> {
+            let pods = |field: &str| -> BTreeMap<String, Rounded> {
                 let listed = read::list(node, field).iter();
-                listed.map(|pod| (read::text(pod, "allocationKey").to_owned(), amounts(&pod["resource"]))).collect()
+                listed.map(|pod| (read::text(pod, "uid").to_owned(), amounts(&pod["usage"]))).collect()
             };
             let found = Node {
-                labels: read::entries(node, "attributes")
+                labels: read::entries(node, "labels")
                     .into_iter()
                     .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
                     .collect(),
                 schedulable: read::flag(node, "schedulable"),
                 allocatable: amounts(&node["allocatable"]),
-                requested: amounts(&node["requested"]),
-                foreign: amounts(&node["foreign"]),
-                pods: node["podCount"].as_i64().unwrap_or_default(),
-                own: allocations("allocations"),
-                others: allocations("foreignAllocations"),
+                requested: without_pods(amounts(&node["requested"])),
+                foreign: without_pods(amounts(&node["foreign"])),
+                pods: node["requested"]["pods"].as_i64().unwrap_or_default(),
+                own: pods("ownPods"),
+                others: pods("foreignPods"),
             };
-            (read::text(node, "nodeID").to_owned(), found)
+            (read::text(node, "name").to_owned(), found)
         });
-        let uids = |field: &str| {
-            read::list(dump, field).iter().map(|pod| read::text(pod, "allocationKey").to_owned()).collect()
-        };
+        let uids = |field: &str| read::list(dump, field).iter().map(|pod| read::text(pod, "uid").to_owned()).collect();
         Self { nodes: nodes.collect(), pending: uids("pending"), orphans: uids("orphans") }
     }
 
@@ -144,6 +142,12 @@ fn amounts(object: &Value) -> Rounded {
     let entries = object.as_object().into_iter().flatten();
     let amounts = entries.map(|(name, amount)| (name.clone(), amount.as_i64().expect("amounts are whole numbers")));
     without_zeros(amounts.collect())
+}
+
+/// Amounts of resources other than `pods`, which is compared as a number of its own.
+fn without_pods(mut amounts: Rounded) -> Rounded {
+    amounts.remove("pods");
+    amounts
 }
 
 fn without_zeros(amounts: Rounded) -> Rounded {
