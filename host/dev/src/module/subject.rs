@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use nodesift_object::{Kind, Node, Object, Pod, decode};
+use nodesift_object::{Kind, Object, Pod, decode};
 use nodesift_policy::{ModuleFile, Policy};
 use nodesift_sandbox::Grants;
 use serde_json::{Map, Value, json};
 
 use super::call;
-use super::cases::{CASES_FILE, Cases, Expected, NodeSums, granted};
+use super::cases::{CASES_FILE, Cases, Expected, Given, NodeSums, granted};
 
 /// A module and what it is granted.
 pub(super) struct Subject {
@@ -24,7 +24,7 @@ pub(super) struct Subject {
 }
 
 /// A pod, and the cluster in which it is asked about.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) name: String,
     /// The policy with the arguments of the question.
@@ -57,7 +57,8 @@ impl Subject {
         let file = call::read(path)?;
         let policy = granted(path, args, policy)?;
         let cases = path.with_file_name(CASES_FILE);
-        let cases = if cases.is_file() { Some(Cases::read(&cases, Some(path))?) } else { None };
+        let cases =
+            if cases.is_file() { Some(Cases::read(&cases, Given { module: Some(path), policy: None })?) } else { None };
         Ok(Self { path: path.to_owned(), file, policy, cases })
     }
 
@@ -139,24 +140,6 @@ fn texts(value: &Value, found: &mut Vec<String>) {
         Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Returns `count` nodes, each like one of these, in turn. Their sums are 0: a column of sums takes the same whatever is in it.
-pub(super) fn cycled(objects: &[Object], count: u32) -> impl Iterator<Item = Object> {
-    let nodes: Vec<&Node> = objects
-        .iter()
-        .filter_map(|object| match object {
-            Object::Node(node) => Some(&**node),
-            _ => None,
-        })
-        .collect();
-    let length = nodes.len().max(1);
-    (0..count).filter_map(move |index| {
-        let mut node = (*nodes.get(index as usize % length)?).clone();
-        node.metadata.name = format!("node-{index:06}");
-        node.metadata.uid = String::new();
-        Some(Object::Node(Box::new(node)))
-    })
 }
 
 /// Pods and nodes as nobody expects them.
