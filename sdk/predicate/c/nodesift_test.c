@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesift_test.h"
+#include "nodesift_test_state.h"
 
 // Tests of one program.
 #define MAX_TESTS 1024
 // Row sets of one evaluation, as the host allows them.
 #define MAX_SETS 1024
 
-// The pod and nodes of the running evaluation.
+ns_test_state ns_running;
+
+// The same for this file, which asks often.
 static ns_test_pod pod;
 static const ns_test_node *nodes;
 static size_t count;
-static int64_t now;
-static const ns_test_entry *entries;
 
 // ---- Small things
 
@@ -27,18 +27,20 @@ void *ns_alloc(size_t bytes) {
     return made;
 }
 
-static ns_text text_of(const char *text) { return (ns_text){text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}; }
+ns_text ns_test_text(const char *text) { return (ns_text){text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}; }
+
+static ns_text text_of(const char *text) { return ns_test_text(text); }
 
 static ns_option_text option(const char *text) { return (ns_option_text){text != NULL, text_of(text)}; }
 
-static const char *named(const ns_pair *pairs, ns_text key) {
+const char *ns_test_named(const ns_pair *pairs, ns_text key) {
     for (; pairs != NULL && pairs->key != NULL; pairs++) {
         if (ns_equal(text_of(pairs->key), key)) return pairs->value;
     }
     return NULL;
 }
 
-static int64_t amount(const ns_amount *amounts, ns_text resource) {
+int64_t ns_test_amount(const ns_amount *amounts, ns_text resource) {
     for (; amounts != NULL && amounts->resource != NULL; amounts++) {
         if (ns_equal(text_of(amounts->resource), resource)) return amounts->amount;
     }
@@ -66,9 +68,8 @@ static void add(buffer *to, const char *format, ...) {
 // ---- The pod
 
 ns_text ns_pod_labels_namespace(void) { return text_of(pod.namespace_name == NULL ? "default" : pod.namespace_name); }
-ns_option_text ns_pod_labels_label(ns_text key) { return option(named(pod.labels, key)); }
-ns_option_text ns_pod_annotations_annotation(ns_text key) { return option(named(pod.annotations, key)); }
-ns_option_text ns_namespace_labels_label(ns_text key) { return option(named(pod.namespace_labels, key)); }
+ns_option_text ns_pod_labels_label(ns_text key) { return option(ns_test_named(pod.labels, key)); }
+ns_option_text ns_pod_annotations_annotation(ns_text key) { return option(ns_test_named(pod.annotations, key)); }
 ns_option_text ns_pod_placement_node_name(void) { return option(pod.node_name); }
 
 ns_list_tuple_text_text ns_pod_placement_node_selector(void) {
@@ -138,12 +139,12 @@ typedef const char *(*text_at)(const ns_test_node *node, ns_text key, size_t num
 
 static const char *label_at(const ns_test_node *node, ns_text key, size_t number) {
     (void)number;
-    return named(node->labels, key);
+    return ns_test_named(node->labels, key);
 }
 
 static const char *annotation_at(const ns_test_node *node, ns_text key, size_t number) {
     (void)number;
-    return named(node->annotations, key);
+    return ns_test_named(node->annotations, key);
 }
 
 static const char *info_at(const ns_test_node *node, ns_text key, size_t number) {
@@ -215,16 +216,11 @@ ns_list_text ns_node_info_dictionary(ns_node_info_field field) { return dictiona
 // A number of a node, for a resource where it is about one.
 typedef int64_t (*number_at)(const ns_test_node *node, ns_text resource);
 
-static int64_t allocatable_at(const ns_test_node *node, ns_text resource) { return amount(node->allocatable, resource); }
-static int64_t requested_at(const ns_test_node *node, ns_text resource) { return amount(node->requested, resource); }
-static int64_t free_at(const ns_test_node *node, ns_text resource) {
-    return allocatable_at(node, resource) - requested_at(node, resource);
-}
-static int64_t pods_at(const ns_test_node *node, ns_text resource) { return (void)resource, node->pods; }
+static int64_t allocatable_at(const ns_test_node *node, ns_text resource) { return ns_test_amount(node->allocatable, resource); }
 static int64_t limit_at(const ns_test_node *node, ns_text resource) {
     return (void)resource, node->pod_limit == 0 ? 110 : node->pod_limit;
 }
-static int64_t room_at(const ns_test_node *node, ns_text resource) { return limit_at(node, resource) - node->pods; }
+static int64_t sum_at(const ns_test_node *node, ns_text name) { return ns_test_amount(node->sums, name); }
 
 static ns_list_s64 numbers(number_at read, ns_text resource) {
     int64_t *items = ns_alloc(count * sizeof *items);
@@ -233,11 +229,19 @@ static ns_list_s64 numbers(number_at read, ns_text resource) {
 }
 
 ns_list_s64 ns_node_resources_allocatable(ns_text resource) { return numbers(allocatable_at, resource); }
-ns_list_s64 ns_node_resources_requested(ns_text resource) { return numbers(requested_at, resource); }
-ns_list_s64 ns_node_resources_free(ns_text resource) { return numbers(free_at, resource); }
-ns_list_s64 ns_node_resources_pods(void) { return numbers(pods_at, NS("")); }
 ns_list_s64 ns_node_resources_pod_limit(void) { return numbers(limit_at, NS("")); }
-ns_list_s64 ns_node_resources_pod_room(void) { return numbers(room_at, NS("")); }
+ns_list_s64 ns_node_sums_column(ns_text name) { return numbers(sum_at, name); }
+
+static ns_list_s64 minus(ns_list_s64 amounts, ns_list_s64 taken) {
+    int64_t *items = ns_alloc(count * sizeof *items);
+    for (size_t row = 0; row < count; row++) items[row] = amounts.items[row] - taken.items[row];
+    return (ns_list_s64){items, count};
+}
+
+ns_list_s64 ns_node_resources_free(ns_text resource) {
+    return minus(ns_node_resources_allocatable(resource), ns_node_resources_requested(resource));
+}
+ns_list_s64 ns_node_resources_pod_room(void) { return minus(ns_node_resources_pod_limit(), ns_node_resources_pods()); }
 
 // contract: functions, made by `make contract`
 static int64_t created_at(const ns_test_node *node, ns_text resource) {
@@ -253,7 +257,7 @@ typedef uint8_t (*byte_at)(const ns_test_node *node, ns_text key);
 static uint8_t unschedulable_at(const ns_test_node *node, ns_text key) { return (void)key, node->unschedulable; }
 
 static uint8_t condition_at(const ns_test_node *node, ns_text key) {
-    const char *status = named(node->conditions, key);
+    const char *status = ns_test_named(node->conditions, key);
     if (status == NULL) return 0;
     return strcmp(status, "True") == 0 ? 1 : strcmp(status, "False") == 0 ? 2 : 3;
 }
@@ -299,10 +303,10 @@ ns_list_u32 ns_node_taints_column(void) {
 
 // ---- Moments and ConfigMaps
 
-bool ns_time_passed(int64_t at) { return now >= at; }
+bool ns_time_passed(int64_t at) { return ns_running.cluster.now >= at; }
 
 ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key) {
-    for (const ns_test_entry *entry = entries; entry != NULL && entry->config_map != NULL; entry++) {
+    for (const ns_test_entry *entry = ns_running.cluster.entries; entry != NULL && entry->config_map != NULL; entry++) {
         if (ns_equal(text_of(entry->config_map), config_map) && ns_equal(text_of(entry->key), key)) return option(entry->value);
     }
     return (ns_option_text){0};
@@ -379,13 +383,16 @@ static bool is_untolerated(const ns_test_node *node) {
     return false;
 }
 
-uint32_t ns_node_labels_rows_in(ns_text key, ns_list_text values) { SET(is_in(named(nodes[row].labels, key), values)); }
-uint32_t ns_node_labels_rows_with(ns_text key) { SET(named(nodes[row].labels, key) != NULL); }
+uint32_t ns_node_labels_rows_in(ns_text key, ns_list_text values) { SET(is_in(ns_test_named(nodes[row].labels, key), values)); }
+uint32_t ns_node_labels_rows_with(ns_text key) { SET(ns_test_named(nodes[row].labels, key) != NULL); }
 uint32_t ns_node_annotations_rows_in(ns_text key, ns_list_text values) {
-    SET(is_in(named(nodes[row].annotations, key), values));
+    SET(is_in(ns_test_named(nodes[row].annotations, key), values));
 }
-uint32_t ns_node_annotations_rows_with(ns_text key) { SET(named(nodes[row].annotations, key) != NULL); }
-uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount) { SET(free_at(&nodes[row], resource) >= amount); }
+uint32_t ns_node_annotations_rows_with(ns_text key) { SET(ns_test_named(nodes[row].annotations, key) != NULL); }
+uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount) {
+    ns_list_s64 left = ns_node_resources_free(resource);
+    SET(left.items[row] >= amount);
+}
 uint32_t ns_node_taints_rows_unschedulable(void) { SET(nodes[row].unschedulable); }
 uint32_t ns_node_taints_rows_untolerated(void) { SET(is_untolerated(&nodes[row])); }
 
@@ -404,6 +411,8 @@ const char *ns_test_lines(void) { return lines.data == NULL ? "" : lines.data; }
 static const ns_failure **evaluate(const ns_test_node *of, size_t number, const void *args) {
     nodes = of;
     count = number;
+    ns_running.nodes = of;
+    ns_running.count = number;
     set_count = 0;
     lines = (buffer){0};
     rejected = ns_alloc(number * sizeof *rejected);
@@ -430,11 +439,21 @@ static const char *said(const ns_failure *failure) {
     return text.data == NULL ? "it fits" : text.data;
 }
 
+// Pods are on nodes of the cluster.
+static void check_pods(const ns_test_cluster *cluster) {
+    for (size_t index = 0; index < cluster->pod_count; index++) {
+        const char *wanted = cluster->pods[index].node_name;
+        size_t row = 0;
+        while (wanted != NULL && row < cluster->count && strcmp(cluster->nodes[row].name, wanted) != 0) row++;
+        if (wanted == NULL || row == cluster->count) ns_test_fail("pods", 0, "the node_name of a pod names no node of the cluster");
+    }
+}
+
 const char *ns_test_rejected(ns_test_cluster cluster) {
     const void *args;
     pod = cluster.pod;
-    now = cluster.now;
-    entries = cluster.entries;
+    ns_running.cluster = cluster;
+    check_pods(&cluster);
     const char *refused = ns_configure(&nodesift_predicate, text_of(cluster.args == NULL ? "{}" : cluster.args), &args);
     if (refused != NULL) ns_test_fail("arguments", 0, refused);
     const ns_failure **failures = evaluate(cluster.nodes, cluster.count, args);
@@ -489,7 +508,17 @@ _Noreturn void ns_panic(ns_text text) {
     ns_test_fail("panic", 0, copy.data);
 }
 
+size_t ns_test_rows(void);
+const int64_t *ns_test_maxima(void);
 _Noreturn void ns_missing(const char *interface, const char *function);
+
+size_t ns_test_rows(void) { return count; }
+
+const int64_t *ns_test_maxima(void) {
+    int64_t *items = ns_alloc(count * sizeof *items);
+    for (size_t row = 0; row < count; row++) items[row] = INT64_MAX;
+    return items;
+}
 
 _Noreturn void ns_missing(const char *interface, const char *function) {
     buffer why = {0};

@@ -6,7 +6,8 @@
 //     }
 //
 // `make test` runs them. The same code of the SDK runs as in a component; only the functions of the host are those of
-// `nodesift_test.c`. A test defines functions that plain pods and nodes do not give, as `ns_cluster_pods_matching`, itself.
+// `nodesift_test.c` and `nodesift_test_pods.c`. Every function of the contract answers; of what pods and nodes do not say, as their volumes,
+// there is nothing, unless a test defines the function itself.
 #ifndef NODESIFT_TEST_H
 #define NODESIFT_TEST_H
 
@@ -35,7 +36,11 @@ typedef struct ns_test_taint {
 } ns_test_taint;
 #define NS_TAINTS(...) ((const ns_test_taint[]){__VA_ARGS__, {0}})
 
-// A pod. What is left out is empty; the namespace is `default`, and the scheduler `default-scheduler`.
+// Ports of a host: NS_PORTS(80, 443).
+#define NS_PORTS(...) ((const int[]){__VA_ARGS__, 0})
+
+// The pod that is filtered, or one on a node. What is left out is empty; the namespace is `default`, and the scheduler
+// `default-scheduler`. Without labels of its namespace there is no such Namespace, unless the cluster has it.
 typedef struct ns_test_pod {
     const char *namespace_name;
     const ns_pair *labels, *annotations, *namespace_labels, *node_selector;
@@ -48,15 +53,22 @@ typedef struct ns_test_pod {
     bool host_network;
     const char *const *images;
     const ns_pod_owner_owner *controller;
+    // Without it, one for each namespace, kind and name of a controller.
+    const char *controller_uid;
+    const int *host_ports;
+    const char *name;
+    // It has a deletion timestamp.
+    bool terminating;
 } ns_test_pod;
 
-// A node. What is left out is empty; the limit of pods is 110.
+// A node. What is left out is empty; the limit of pods is 110. `pods` are those on it besides those of the cluster that name it; where it
+// is 0 and something is requested, there is one. `sums` are what accounting components say of the node and of the pods on it.
 typedef struct ns_test_node {
     const char *name;
     const ns_pair *labels, *annotations;
     bool unschedulable;
     const ns_test_taint *taints;
-    const ns_amount *allocatable, *requested;
+    const ns_amount *allocatable, *requested, *sums;
     int64_t pods, pod_limit;
     // The status by the type: `True`, `False` or `Unknown`.
     const ns_pair *conditions;
@@ -75,12 +87,26 @@ typedef struct ns_test_entry {
 } ns_test_entry;
 #define NS_ENTRIES(...) ((const ns_test_entry[]){__VA_ARGS__, {0}})
 
-// A pod, nodes, and the arguments as JSON; none are `{}`.
+// The labels of a Namespace.
+typedef struct ns_test_namespace {
+    const char *name;
+    const ns_pair *labels;
+} ns_test_namespace;
+#define NS_NAMESPACES(...) ((const ns_test_namespace[]){__VA_ARGS__, {0}})
+
+// A pod, nodes, pods on them, and the arguments as JSON; none are `{}`. The fields are those of `cases.yaml`.
 typedef struct ns_test_cluster {
     ns_test_pod pod;
     const ns_test_node *nodes;
     size_t count;
     const char *args;
+    // Pods on nodes: each has the `node_name` of its node.
+    const ns_test_pod *pods;
+    size_t pod_count;
+    // Namespaces, besides those whose labels pods give.
+    const ns_test_namespace *namespaces;
+    // The schedulers whose pods are not foreign; `default-scheduler` where there are none. And extended resources that DeviceClasses provide.
+    const char *const *scheduler_names, *const *device_class_resources;
     // The moment of the evaluation, in seconds since 1970, and the entries of ConfigMaps that a policy lists.
     int64_t now;
     const ns_test_entry *entries;

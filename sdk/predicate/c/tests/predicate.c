@@ -5,6 +5,7 @@ static const ns_failure other = NS_UNRESOLVABLE("other team");
 static const ns_failure none = NS_ERROR("no such way");
 
 struct args seen;
+void (*ask)(void);
 
 static const ns_field inside[] = {NS_ARG_TEXT(struct inside, key, .required = true), NS_END};
 static const ns_field fields[] = {
@@ -46,6 +47,10 @@ static const ns_failure *filter(ns_nodes *nodes, const void *given) {
         ns_text text;
         bool is_closed = ns_config_entry(NS("ops/teams"), team, &text) && ns_equal(text, NS("closed"));
         return is_closed && ns_time_passed(100) ? &other : NULL;
+    }
+    if (ns_equal(args->way, NS("asked"))) {
+        ask();
+        return NULL;
     }
     if (!ns_equal(args->way, NS("columns"))) return &none;
     uint32_t wanted = ns_code(labels, team);

@@ -15,3 +15,5 @@ struct args {
 
 // The arguments of the last evaluation.
 extern struct args seen;
+// What the way `asked` does.
+extern void (*ask)(void);

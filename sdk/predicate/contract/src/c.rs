@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::fakes;
 use crate::model::{Body, Contract, Function, Interface, Kind, TypeId};
 use crate::text::{comment, snake};
 
@@ -46,7 +47,7 @@ pub fn header(contract: &Contract) -> String {
     text
 }
 
-/// The functions: imported in a component, to be given by a test elsewhere.
+/// The functions: imported in a component; elsewhere what a test can define, and what objects that have nothing answer.
 ///
 /// # Errors
 ///
@@ -56,18 +57,24 @@ pub fn source(contract: &Contract) -> Result<String, ParameterError> {
     let mut native = String::new();
     for (interface, function) in contract.functions() {
         wrapper(&mut text, contract, interface, function)?;
-        let ignored = |name: &str| format!("(void){};\n    ", parameter(name));
+        let ignored = |name: &str| format!("    (void){};\n", parameter(name));
+        let body = if fakes::is_answered(interface, function) {
+            fakes::c_body(contract, interface, function, &|kind| c(contract, kind))
+        } else {
+            format!("    ns_missing({:?}, {:?});\n", interface.name, function.name)
+        };
         let _ = writeln!(
             native,
-            "\n__attribute__((weak)) {} {{\n    {}ns_missing({:?}, {:?});\n}}",
+            "\n__attribute__((weak)) {} {{\n{}{body}}}",
             prototype(contract, interface, function),
-            function.params.iter().map(|param| ignored(&param.name)).collect::<String>(),
-            interface.name,
-            function.name
+            function.params.iter().map(|param| ignored(&param.name)).collect::<String>()
         );
     }
     text.push_str(
-        "\n#else\n\n// In `nodesift_test.c`: ends the test, with what it has to define.\n\
+        "\n#else\n\n\
+         // In `nodesift_test.c`: memory of zeros, the rows of the running evaluation, a maximum for each of them, and the end of a test with\n\
+         // what it has to define.\n\
+         void *ns_alloc(size_t bytes);\nsize_t ns_test_rows(void);\nconst int64_t *ns_test_maxima(void);\n\
          _Noreturn void ns_missing(const char *interface, const char *function);\n",
     );
     text.push_str(&native);

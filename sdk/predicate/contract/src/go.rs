@@ -24,7 +24,7 @@ use crate::text::{camel, comment};
 
 const MADE: &str = "// Code generated from the contract by `make contract`. DO NOT EDIT.\n";
 
-fn function_name(interface: &Interface, function: &Function) -> String {
+pub(crate) fn function_name(interface: &Interface, function: &Function) -> String {
     camel(&interface.name) + &camel(&function.name)
 }
 
@@ -45,12 +45,12 @@ fn signature(text: &mut String, contract: &Contract, interface: &Interface, func
     let _ = writeln!(text, "func {name}({}){} {{", parameters(contract, function), results(contract, function));
 }
 
-fn parameters(contract: &Contract, function: &Function) -> String {
+pub(crate) fn parameters(contract: &Contract, function: &Function) -> String {
     let given = function.params.iter().map(|given| format!("{} {}", variable(&given.name), go(contract, &given.kind)));
     given.collect::<Vec<_>>().join(", ")
 }
 
-fn results(contract: &Contract, function: &Function) -> String {
+pub(crate) fn results(contract: &Contract, function: &Function) -> String {
     match &function.result {
         None => String::new(),
         Some(Kind::Option(inner)) => format!(" ({}, bool)", go(contract, inner)),
@@ -64,7 +64,7 @@ fn type_name(contract: &Contract, id: TypeId) -> String {
 }
 
 /// A type in Go.
-fn go(contract: &Contract, kind: &Kind) -> String {
+pub(crate) fn go(contract: &Contract, kind: &Kind) -> String {
     let part = |kind: &Option<Box<Kind>>| kind.as_ref().map_or_else(|| "struct{}".into(), |kind| go(contract, kind));
     match kind {
         Kind::Bool => "bool".into(),

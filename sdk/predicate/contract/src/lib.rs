@@ -7,6 +7,7 @@
 //! text     names and comments
 //! c, go    bindings
 //! script   types for JavaScript and Python
+//! fakes    answers of tests about objects that have nothing
 //! moments  columns of moments in the SDKs other than that for Rust
 //! host     tables of the host
 //! rust     the SDK for Rust, and the bridge of benchmarks
@@ -20,6 +21,7 @@
 
 pub mod c;
 pub mod docs;
+pub mod fakes;
 pub mod go;
 pub mod golden;
 pub mod host;
@@ -105,6 +107,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>, Error> {
     }
     outputs.extend(foreign(&contract)?);
     outputs.extend(moments::outputs(&contract));
+    outputs.extend(fakes::outputs(&contract));
     outputs.extend(host_outputs(&contract, &table)?);
     outputs.extend(rust_outputs(&contract, &table, &input(VALUES)?));
     outputs.extend(bindings_of_rust(&text, &accounting, &input(CEL)?)?);

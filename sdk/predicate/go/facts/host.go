@@ -13,5 +13,5 @@ func Bind(functions Host) Host {
 }
 
 func missing(interfaceName, function string) string {
-	return "the test has no function " + function + " of the interface " + interfaceName + ": give it in Cluster.Facts"
+	return "the function " + function + " of the interface " + interfaceName + " is called outside of an evaluation: only a predicate reads facts"
 }

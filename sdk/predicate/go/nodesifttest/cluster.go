@@ -15,15 +15,23 @@ import (
 	"github.com/nodesift/nodesift/sdk/predicate/go/facts"
 )
 
-// Cluster is a pod and nodes.
+// Cluster is a pod, nodes, and pods on them. Its fields are those of `cases.yaml`. Every function of the contract is answered from them.
 type Cluster struct {
 	Pod   Pod
 	Nodes []Node
+	// Pods are pods on nodes: each has the NodeName of its node.
+	Pods []Pod
+	// Namespaces are the labels of Namespaces by name, besides those that pods give with NamespaceLabels.
+	Namespaces map[string]Texts
+	// SchedulerNames are the schedulers whose pods are not foreign; `default-scheduler` where it is nil.
+	SchedulerNames []string
+	// DeviceClassResources are extended resources that DeviceClasses of the cluster provide.
+	DeviceClassResources []string
 	// Now is the moment of the evaluation, in seconds since 1970.
 	Now int64
 	// ConfigMaps are the entries of those that a policy lists, by `namespace/name`.
 	ConfigMaps map[string]Texts
-	// Facts gives functions that plain pods and nodes do not give, as those of `cluster-pods`. It may replace any.
+	// Facts may replace any function of those that are made from the fields.
 	Facts func(host *facts.Host)
 	// IsClusterWide leaves out the check that the verdict for a node does not depend on the others: the predicate reads `cluster-…`.
 	IsClusterWide bool
@@ -48,8 +56,8 @@ type Evaluation struct {
 	Lines []Line
 }
 
-// running lets one evaluation run at a time: the functions of the host are those of the whole program.
-var running sync.Mutex
+// oneAtATime lets one evaluation run at a time: the functions of the host are those of the whole program.
+var oneAtATime sync.Mutex
 
 // Rejected gives the rejected nodes in their order, each as `name: reason; reason`. The test fails where the arguments are refused, or the
 // verdict for a node depends on the other nodes.
@@ -71,8 +79,13 @@ func (c Cluster) Evaluate(predicate nodesift.Definition, args Args) (Evaluation,
 	if err != nil {
 		return Evaluation{}, err
 	}
-	running.Lock()
-	defer running.Unlock()
+	for _, pod := range c.Pods {
+		if !slices.ContainsFunc(c.Nodes, func(node Node) bool { return node.Name == pod.NodeName }) {
+			return Evaluation{}, fmt.Errorf("the pod %q of the cluster has the NodeName %q: there is no such node", pod.Name, pod.NodeName)
+		}
+	}
+	oneAtATime.Lock()
+	defer oneAtATime.Unlock()
 	configured, err := nodesift.Configure(predicate, string(text))
 	if err != nil {
 		return Evaluation{}, err
@@ -105,8 +118,10 @@ func said(failure *nodesift.Failure) string {
 func (c Cluster) run(configured nodesift.Configured, nodes []Node) (Evaluation, error) {
 	var done Evaluation
 	sets := &rowSets{failures: make([]*nodesift.Failure, len(nodes))}
-	host := c.Pod.facts()
+	host := facts.Empty(len(nodes))
+	c.Pod.add(&host)
 	addNodes(&host, c.Pod, nodes, sets)
+	c.running(nodes).add(&host, sets)
 	host.TimePassed = func(at int64) bool { return c.Now >= at }
 	host.ConfigMapsEntry = func(configMap, key string) (string, bool) { return of(c.ConfigMaps[configMap])(key) }
 	host.LogWrite = func(level facts.LogLevel, text string) { done.Lines = append(done.Lines, Line{level, text}) }

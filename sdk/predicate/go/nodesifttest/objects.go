@@ -16,12 +16,13 @@ type Texts = map[string]string
 // Amounts are amounts by resource: `cpu` in thousandths of a core, `memory` in bytes, others as a count.
 type Amounts = map[string]int64
 
-// Pod is a pod. What is left out is empty.
+// Pod is the pod that is filtered, or one on a node. What is left out is empty.
 type Pod struct {
 	// Namespace is `default` where it is empty.
-	Namespace       string
-	Labels          Texts
-	Annotations     Texts
+	Namespace   string
+	Labels      Texts
+	Annotations Texts
+	// NamespaceLabels are those of its Namespace; where they are nil there is no such object, unless the cluster has it.
 	NamespaceLabels Texts
 	NodeName        string
 	NodeSelector    Texts
@@ -36,6 +37,12 @@ type Pod struct {
 	// SchedulerName is `default-scheduler` where it is empty.
 	SchedulerName string
 	Controller    *facts.PodOwnerOwner
+	// ControllerUID is, where it is empty, one for each namespace, kind and name.
+	ControllerUID string
+	HostPorts     []int
+	Name          string
+	// Terminating says that it has a deletion timestamp.
+	Terminating bool
 }
 
 // Node is a node. What is left out is empty.
@@ -47,13 +54,16 @@ type Node struct {
 	Taints        []facts.NodeTaintsTaint
 	Allocatable   Amounts
 	Requested     Amounts
-	Pods          int64
+	// Pods is the number of pods on it, besides those of the cluster that name it; where it is 0 and something is requested, 1.
+	Pods int64
 	// PodLimit is 110 where it is 0.
 	PodLimit int64
 	// Conditions have the status by the type: `True`, `False`, or `Unknown` as any other text.
 	Conditions map[string]string
 	Info       map[facts.NodeInfoField]string
 	Images     []string
+	// Sums are what accounting components say of it and of the pods on it, by the name of the sum.
+	Sums Amounts
 	// contract: fields, made by `make contract`
 	// Created is `created` of node-age, in seconds since 1970; 0 is absent.
 	Created int64
@@ -71,43 +81,44 @@ func given(text string) func() (string, bool) {
 	return func() (string, bool) { return text, text != "" }
 }
 
-func (p Pod) facts() facts.Host {
-	return facts.Host{
-		PodLabelsNamespace:       func() string { return cmp.Or(p.Namespace, "default") },
-		PodLabelsLabel:           of(p.Labels),
-		PodAnnotationsAnnotation: of(p.Annotations),
-		NamespaceLabelsLabel:     of(p.NamespaceLabels),
-		PodPlacementNodeName:     given(p.NodeName),
-		PodPlacementNodeSelector: func() []facts.Tuple2[string, string] {
-			var entries []facts.Tuple2[string, string]
-			for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
-				entries = append(entries, facts.Tuple2[string, string]{A: key, B: p.NodeSelector[key]})
-			}
-			return entries
-		},
-		PodPlacementRequiredTerms: func() ([]facts.PodPlacementTerm, bool) { return nil, false },
-		PodTolerationsTolerations: func() []facts.PodTolerationsToleration { return p.Tolerations },
-		PodResourcesRequests: func() []facts.PodResourcesRequest {
-			var requests []facts.PodResourcesRequest
-			for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
-				requests = append(requests, facts.PodResourcesRequest{Resource: resource, Amount: p.Requests[resource]})
-			}
-			return requests
-		},
-		PodSpecPriority:       func() int32 { return p.Priority },
-		PodSpecPriorityClass:  given(p.PriorityClass),
-		PodSpecServiceAccount: given(p.ServiceAccount),
-		PodSpecRuntimeClass:   given(p.RuntimeClass),
-		PodSpecHostNetwork:    func() bool { return p.HostNetwork },
-		PodSpecImages:         func() []string { return slices.Compact(slices.Sorted(slices.Values(p.Images))) },
-		PodSpecSchedulerName:  func() string { return cmp.Or(p.SchedulerName, "default-scheduler") },
-		PodOwnerController: func() (facts.PodOwnerOwner, bool) {
-			if p.Controller == nil {
-				return facts.PodOwnerOwner{}, false
-			}
-			return *p.Controller, true
-		},
+// add adds the functions about this pod.
+func (p Pod) add(host *facts.Host) {
+	host.PodLabelsNamespace = p.namespace
+	host.PodLabelsLabel = of(p.Labels)
+	host.PodAnnotationsAnnotation = of(p.Annotations)
+	host.PodPlacementNodeName = given(p.NodeName)
+	host.PodPlacementNodeSelector = func() []facts.Tuple2[string, string] {
+		var entries []facts.Tuple2[string, string]
+		for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+			entries = append(entries, facts.Tuple2[string, string]{A: key, B: p.NodeSelector[key]})
+		}
+		return entries
 	}
+	host.PodTolerationsTolerations = func() []facts.PodTolerationsToleration { return p.Tolerations }
+	host.PodResourcesRequests = func() []facts.PodResourcesRequest {
+		var requests []facts.PodResourcesRequest
+		for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
+			requests = append(requests, facts.PodResourcesRequest{Resource: resource, Amount: p.Requests[resource]})
+		}
+		return requests
+	}
+	host.PodVolumesOwner = func() facts.Tuple3[string, string, string] {
+		return facts.Tuple3[string, string, string]{A: p.namespace(), B: cmp.Or(p.Name, "pod")}
+	}
+	host.PodSpecPriority = func() int32 { return p.Priority }
+	host.PodSpecPriorityClass = given(p.PriorityClass)
+	host.PodSpecServiceAccount = given(p.ServiceAccount)
+	host.PodSpecRuntimeClass = given(p.RuntimeClass)
+	host.PodSpecHostNetwork = func() bool { return p.HostNetwork }
+	host.PodSpecImages = func() []string { return slices.Compact(slices.Sorted(slices.Values(p.Images))) }
+	host.PodSpecSchedulerName = func() string { return cmp.Or(p.SchedulerName, "default-scheduler") }
+	host.PodOwnerController = func() (facts.PodOwnerOwner, bool) {
+		if p.Controller == nil {
+			return facts.PodOwnerOwner{}, false
+		}
+		return *p.Controller, true
+	}
+	host.PodOwnerControllerUid = p.controllerUID
 }
 
 // tolerates says whether the pod tolerates a taint.
@@ -240,21 +251,7 @@ func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
 		})
 	}
 
-	free := func(n Node, resource string) int64 { return n.Allocatable[resource] - n.Requested[resource] }
-	limit := func(n Node) int64 { return cmp.Or(n.PodLimit, 110) }
-	amounts := func(value func(Node, string) int64) func(string) []int64 {
-		return func(resource string) []int64 { return each(nodes, func(n Node) int64 { return value(n, resource) }) }
-	}
-	host.NodeResourcesAllocatable = amounts(func(n Node, resource string) int64 { return n.Allocatable[resource] })
-	host.NodeResourcesRequested = amounts(func(n Node, resource string) int64 { return n.Requested[resource] })
-	host.NodeResourcesFree = amounts(free)
-	host.NodeResourcesPods = func() []int64 { return each(nodes, func(n Node) int64 { return n.Pods }) }
-	host.NodeResourcesPodLimit = func() []int64 { return each(nodes, limit) }
-	host.NodeResourcesPodRoom = func() []int64 { return each(nodes, func(n Node) int64 { return limit(n) - n.Pods }) }
-	host.NodeResourcesRowsWithFree = func(resource string, amount int64) uint32 {
-		return sets.make(func(row int) bool { return free(nodes[row], resource) >= amount })
-	}
-
+	host.NodeSumsColumn = func(name string) []int64 { return each(nodes, func(n Node) int64 { return n.Sums[name] }) }
 	host.NodeConditionsColumn = func(kind string) []uint8 {
 		return each(nodes, func(n Node) uint8 { return condition(n.Conditions[kind]) })
 	}

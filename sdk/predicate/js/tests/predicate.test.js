@@ -84,7 +84,7 @@ test('a read that is not listed is refused, and named', () => {
   const reads = (list, filter) => () => cluster({ nodes }).rejected(nodePredicate({ ...about, reads: list, filter }));
   assert.throws(reads([], (pod, node) => void node.taints), /^NotListed: the taints of a node reads the interface node-taints: add/);
   assert.throws(reads(['node-taints'], (pod) => void pod.label('a')), /^NotListed: pod.label reads the interface pod-labels/);
-  assert.throws(reads(['no-such'], () => {}), /no functions of the interface no-such/);
+  assert.throws(reads(['no-such'], () => {}), /the contract has no interface no-such/);
 });
 
 test('a verdict that depends on other nodes is refused', () => {

@@ -8,7 +8,7 @@ export type Amounts = Record<string, number | undefined>;
 /** Labels or annotations. An undefined one is not there. */
 export type TestTexts = Record<string, string | undefined>;
 
-/** A pod. What is left out is empty. */
+/** The pod that is filtered, or one on a node. What is left out is empty. */
 export interface TestPod {
   /** `default` by default. */
   namespace?: string;
@@ -18,6 +18,7 @@ export interface TestPod {
   nodeSelector?: TestTexts;
   tolerations?: { key?: string; operator?: 'Equal' | 'Exists'; value?: string; effect?: Effect }[];
   requests?: Amounts;
+  /** The labels of its Namespace; without them there is no such object, unless the cluster has it. */
   namespaceLabels?: TestTexts;
   priority?: number;
   priorityClass?: string;
@@ -27,7 +28,12 @@ export interface TestPod {
   images?: string[];
   /** `default-scheduler` by default. */
   schedulerName?: string;
-  controller?: Owner;
+  /** Without a UID, one for each namespace, kind and name. */
+  controller?: Owner & { uid?: string };
+  hostPorts?: number[];
+  name?: string;
+  /** Whether it has a deletion timestamp. */
+  terminating?: boolean;
 }
 
 /** A node. What is left out is empty. */
@@ -39,12 +45,15 @@ export interface TestNode {
   taints?: { key: string; value?: string; effect: Effect }[];
   allocatable?: Amounts;
   requested?: Amounts;
+  /** The pods on it, besides those of the cluster that name it; 1 by default where something is requested, else 0. */
   pods?: number;
   /** 110 by default. */
   podLimit?: number;
   conditions?: Record<string, 'True' | 'False' | 'Unknown' | undefined>;
   info?: { [F in InfoField]?: string };
   images?: string[];
+  /** What accounting components say of it and of the pods on it, by the name of the sum. */
+  sums?: Record<string, number>;
   // contract: moments, made by `make contract`
   /** `created` of nodes, in seconds since 1970. Reads `node-age`. */
   created?: number;
@@ -74,13 +83,22 @@ export interface Cluster {
   evaluate(predicate: Predicate, args?: Record<string, unknown>): Evaluation;
 }
 
-/** `facts` are functions of interfaces that plain pods and nodes do not give: `{ 'cluster-pods': { matching: () => […] } }`. */
+/** A pod, nodes, and pods on them: the fields are those of `cases.yaml`. Every function of the contract is answered from them. */
 export declare function cluster(of: {
   pod?: TestPod;
   nodes?: TestNode[];
+  /** Pods on nodes: each has the `nodeName` of its node. */
+  pods?: TestPod[];
+  /** The labels of Namespaces by name, besides those that pods give with `namespaceLabels`. */
+  namespaces?: Record<string, TestTexts>;
+  /** The schedulers whose pods are not foreign: `['default-scheduler']` by default. */
+  schedulerNames?: string[];
+  /** Extended resources that DeviceClasses of the cluster provide. */
+  deviceClassResources?: string[];
   /** The moment of the call, in seconds since 1970; 0 by default. */
   now?: number;
   /** The data of ConfigMaps by `namespace/name`. */
   configMaps?: Record<string, Record<string, string>>;
+  /** Functions that take the place of those made from the fields: `{ 'cluster-pods': { matching: () => […] } }`. */
   facts?: Record<string, Record<string, (...args: any[]) => any>>;
 }): Cluster;

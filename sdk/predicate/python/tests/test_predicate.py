@@ -111,7 +111,7 @@ def test_a_read_that_is_not_listed_is_refused_and_named() -> None:
         Cluster(nodes=NODES).rejected(by_node([], lambda pod, node: node.taints and None))
     with pytest.raises(NotListed, match="pod.label reads the interface pod-labels"):
         Cluster(nodes=NODES).rejected(by_node(["node-taints"], lambda pod, node: pod.label("a")))
-    with pytest.raises(TypeError, match="no functions of the interface no-such"):
+    with pytest.raises(TypeError, match="the contract has no interface no-such"):
         Cluster(nodes=NODES).rejected(by_node(["no-such"], lambda pod, node: None))
 
 

@@ -22,10 +22,16 @@ export class PodFacts {
   constructor(given) {
     const defaults = {
       namespace: 'default', labels: {}, annotations: {}, nodeName: null, nodeSelector: {}, tolerations: [], requests: {},
-      namespaceLabels: {}, priority: 0, priorityClass: null, serviceAccount: null, runtimeClass: null, hostNetwork: false,
-      images: [], schedulerName: 'default-scheduler', controller: null,
+      namespaceLabels: null, priority: 0, priorityClass: null, serviceAccount: null, runtimeClass: null, hostNetwork: false,
+      images: [], schedulerName: 'default-scheduler', controller: null, hostPorts: [], name: 'pod', terminating: false,
     };
     Object.assign(this, fields('a pod', given, defaults));
+  }
+
+  /** The UID of the controller: by default one for each namespace, kind and name; null where the pod has none. */
+  controllerUid() {
+    if (this.controller === null) return null;
+    return this.controller.uid ?? `${this.namespace}/${this.controller.kind}/${this.controller.name}`;
   }
 
   tolerates(taint) {
@@ -58,7 +64,6 @@ export class PodFacts {
       'pod-resources': {
         requests: () => Object.entries(this.requests).map(([resource, amount]) => ({ resource, amount })),
       },
-      'namespace-labels': { label: (key) => this.namespaceLabels[key] ?? null },
       'pod-spec': {
         priority: () => this.priority,
         priorityClass: () => this.priorityClass,
@@ -68,7 +73,15 @@ export class PodFacts {
         images: () => [...new Set(this.images)].sort(),
         schedulerName: () => this.schedulerName,
       },
-      'pod-owner': { controller: () => this.controller },
+      'pod-owner': {
+        controller: () => {
+          if (this.controller === null) return null;
+          const { apiVersion, kind, name } = this.controller;
+          return { apiVersion, kind, name };
+        },
+        controllerUid: () => this.controllerUid(),
+      },
+      'pod-volumes': { owner: () => [this.namespace, this.name, ''] },
     };
   }
 }
@@ -76,8 +89,8 @@ export class PodFacts {
 export class NodeFacts {
   constructor(given) {
     const defaults = {
-      name: undefined, labels: {}, annotations: {}, unschedulable: false, taints: [], allocatable: {}, requested: {}, pods: 0,
-      podLimit: 110, conditions: {}, info: {}, images: [],
+      name: undefined, labels: {}, annotations: {}, unschedulable: false, taints: [], allocatable: {}, requested: {}, pods: null,
+      podLimit: 110, conditions: {}, info: {}, images: [], sums: {},
       ...Object.fromEntries(Object.keys(MOMENTS).map((name) => [name, NO_INTEGER])),
     };
     Object.assign(this, fields('a node', given, defaults));
@@ -86,10 +99,6 @@ export class NodeFacts {
 
   /** The functions about these nodes. */
   static functions(nodes, pod, sets) {
-    const amounts = (of) => (resource) => nodes.map((node) => of(node, resource));
-    const allocatable = (node, resource) => node.allocatable[resource] ?? 0;
-    const requested = (node, resource) => node.requested[resource] ?? 0;
-    const free = (node, resource) => allocatable(node, resource) - requested(node, resource);
     const blocks = (taint) => (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') && !pod.tolerates(taint);
     const functions = {
       'node-identity': {
@@ -113,15 +122,7 @@ export class NodeFacts {
         rowsUnschedulable: () => sets.of((row) => nodes[row].unschedulable),
         rowsUntolerated: () => sets.of((row) => nodes[row].taints.some(blocks)),
       },
-      'node-resources': {
-        allocatable: amounts(allocatable),
-        requested: amounts(requested),
-        free: amounts(free),
-        pods: () => nodes.map(({ pods }) => pods),
-        podLimit: () => nodes.map(({ podLimit }) => podLimit),
-        podRoom: () => nodes.map(({ podLimit, pods }) => podLimit - pods),
-        rowsWithFree: (resource, amount) => sets.of((row) => free(nodes[row], resource) >= amount),
-      },
+      'node-sums': { column: (name) => nodes.map(({ sums }) => sums[name] ?? 0) },
       'node-conditions': {
         column: (type) => Uint8Array.from(nodes, ({ conditions: { [type]: status } }) => (status ? (CONDITIONS[status] ?? 3) : 0)),
       },

@@ -25,7 +25,7 @@ def _effect(text: str) -> Any:
 
 @dataclass
 class Pod:
-    """A pod. What is left out is empty."""
+    """The pod that is filtered, or one on a node. What is left out is empty."""
 
     namespace: str = "default"
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +34,8 @@ class Pod:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: Sequence[Toleration] = ()
     requests: Mapping[str, int] = field(default_factory=dict)
-    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    namespace_labels: Mapping[str, str] | None = None
+    """The labels of its Namespace; without them there is no such object, unless the cluster has it."""
     priority: int = 0
     priority_class: str | None = None
     service_account: str | None = None
@@ -43,6 +44,19 @@ class Pod:
     images: Sequence[str] = ()
     scheduler_name: str = "default-scheduler"
     controller: Owner | None = None
+    controller_uid: str | None = None
+    """The UID of the controller; by default one for each namespace, kind and name."""
+    host_ports: Sequence[int] = ()
+    name: str = "pod"
+    terminating: bool = False
+    """Whether it has a deletion timestamp."""
+
+    @property
+    def uid_of_controller(self) -> str | None:
+        """The UID of the controller; none where the pod has none."""
+        if self.controller is None:
+            return None
+        return self.controller_uid or "/".join((self.namespace, self.controller.kind, self.controller.name))
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether the pod tolerates the taint."""
@@ -75,7 +89,6 @@ class Pod:
             ),
             "pod-tolerations": SimpleNamespace(tolerations=lambda: tolerations),
             "pod-resources": SimpleNamespace(requests=lambda: requests),
-            "namespace-labels": SimpleNamespace(label=self.namespace_labels.get),
             "pod-spec": SimpleNamespace(
                 priority=lambda: self.priority,
                 priority_class=lambda: self.priority_class,
@@ -85,7 +98,10 @@ class Pod:
                 images=lambda: sorted(set(self.images)),
                 scheduler_name=lambda: self.scheduler_name,
             ),
-            "pod-owner": SimpleNamespace(controller=lambda: self.controller),
+            "pod-owner": SimpleNamespace(
+                controller=lambda: self.controller, controller_uid=lambda: self.uid_of_controller
+            ),
+            "pod-volumes": SimpleNamespace(owner=lambda: (self.namespace, self.name, "")),
         }
 
 
@@ -100,15 +116,14 @@ class Node(Moments):
     taints: Sequence[Taint] = ()
     allocatable: Mapping[str, int] = field(default_factory=dict)
     requested: Mapping[str, int] = field(default_factory=dict)
-    pods: int = 0
+    pods: int | None = None
+    """The pods on it, besides those of the cluster that name it; by default one where something is requested."""
     pod_limit: int = 110
     conditions: Mapping[str, str] = field(default_factory=dict)
     info: Mapping[str, str] = field(default_factory=dict)
     images: Sequence[str] = ()
-
-    def free(self, resource: str) -> int:
-        """Allocatable minus requested."""
-        return self.allocatable.get(resource, 0) - self.requested.get(resource, 0)
+    sums: Mapping[str, int] = field(default_factory=dict)
+    """What accounting components say of it and of the pods on it, by the name of the sum."""
 
 
 def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, Any]:
@@ -135,15 +150,7 @@ def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, 
             rows_unschedulable=lambda: sets.of(lambda row: nodes[row].unschedulable),
             rows_untolerated=lambda: sets.of(lambda row: any(map(blocks, nodes[row].taints))),
         ),
-        "node-resources": SimpleNamespace(
-            allocatable=lambda resource: [node.allocatable.get(resource, 0) for node in nodes],
-            requested=lambda resource: [node.requested.get(resource, 0) for node in nodes],
-            free=lambda resource: [node.free(resource) for node in nodes],
-            pods=lambda: [node.pods for node in nodes],
-            pod_limit=lambda: [node.pod_limit for node in nodes],
-            pod_room=lambda: [node.pod_limit - node.pods for node in nodes],
-            rows_with_free=lambda resource, amount: sets.of(lambda row: nodes[row].free(resource) >= amount),
-        ),
+        "node-sums": SimpleNamespace(column=lambda name: [node.sums.get(name, 0) for node in nodes]),
         "node-conditions": SimpleNamespace(
             column=lambda type: bytes(_CONDITIONS.get(node.conditions.get(type, ""), 3) for node in nodes)
         ),

@@ -1,6 +1,6 @@
 """Row sets as the host has them: handles of sets, and the first failure of each rejected row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .._verdict import Failure
 
@@ -16,6 +16,10 @@ class RowSets:
     def of(self, holds: Callable[[int], bool]) -> int:
         """The handle of the rows for which this holds."""
         return self._add(frozenset(row for row in self._rows if holds(row)))
+
+    def where(self, flags: Sequence[bool]) -> int:
+        """The handle of the rows whose flag is set."""
+        return self.of(lambda row: flags[row])
 
     def _add(self, rows: frozenset[int]) -> int:
         self._sets.append(rows)
