@@ -22,8 +22,8 @@ use crate::limits::{
     FAULT_DETAIL_BYTES, GUEST_STACK_BYTES,
 };
 
-/// The program that compiles modules apart from this process. It must call [`compile_apart`] with its standard input, and fail
-/// with the error's text on its standard error.
+/// The program that compiles modules apart from this process. It must call [`compile_apart`] with its standard input, and write a line
+/// to its standard error: the name of the [`CodeOrigin`], or the error's text where it fails.
 #[derive(Debug, Clone)]
 pub struct CompilerProgram {
     /// Path of the program's executable file.
@@ -32,6 +32,25 @@ pub struct CompilerProgram {
     pub arguments: Vec<OsString>,
     /// The limit on its processor time, in whole seconds; [`COMPILE_TIME`](crate::limits::COMPILE_TIME) is the usual one.
     pub processor_time: Duration,
+}
+
+/// Origin of the compiled code of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeOrigin {
+    /// It was compiled now.
+    Compiled,
+    /// It was in the cache of compiled code.
+    Cached,
+}
+
+impl CodeOrigin {
+    /// Its name in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compiled => "compiled",
+            Self::Cached => "cached",
+        }
+    }
 }
 
 /// Compiles within [`COMPILE_WAIT`]. A longer compilation is abandoned: its thread ends once it is done.
@@ -116,7 +135,7 @@ pub fn compile_apart(
     module: impl Read,
     processor_time: Duration,
     cache_folder: Option<&Path>,
-) -> Result<(), CompileApartError> {
+) -> Result<CodeOrigin, CompileApartError> {
     let limits = || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let seconds = processor_time.as_secs();
@@ -131,17 +150,17 @@ pub fn compile_apart(
     let mut bytes = Vec::new();
     // A larger one has been refused before.
     module.take(COMPONENT_BYTES as u64).read_to_end(&mut bytes).map_err(CompileApartError::Read)?;
-    let mut config = config();
-    config.cache(cache_folder.and_then(code_cache::open));
-    Engine::new(&config)
-        .and_then(|engine| Component::from_binary(&engine, &bytes))
-        .map(drop)
-        .map_err(CompileApartError::Compile)
+    let (mut config, cache) = (config(), cache_folder.and_then(code_cache::open));
+    config.cache(cache.clone());
+    let compiled = Engine::new(&config).and_then(|engine| Component::from_binary(&engine, &bytes));
+    compiled.map_err(CompileApartError::Compile)?;
+    let is_cached = cache.is_some_and(|cache| cache.cache_hits() > 0);
+    Ok(if is_cached { CodeOrigin::Cached } else { CodeOrigin::Compiled })
 }
 
 impl CompilerProgram {
     /// Compiles a module in another process, within its processor time, [`COMPILE_WAIT`] and [`COMPILE_BYTES`].
-    pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<(), LoadError> {
+    pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<CodeOrigin, LoadError> {
         let failed = |error: std::io::Error| {
             LoadError::Compile(format!("the compiler {} does not run: {error}", self.program.display()))
         };
@@ -162,7 +181,10 @@ impl CompilerProgram {
         // Whatever happened, no process is left.
         let _ = child.kill();
         let status = child.wait().map_err(failed)?;
-        verdict(status, &outcome?, self.processor_time)
+        let text = outcome?;
+        verdict(status, &text, self.processor_time)?;
+        let is_cached = text.lines().next_back() == Some(CodeOrigin::Cached.name());
+        Ok(if is_cached { CodeOrigin::Cached } else { CodeOrigin::Compiled })
     }
 
     /// Gives the module to the compiler and waits for its end, which closes its standard error. Returns what it wrote there.

@@ -11,6 +11,9 @@ use super::super::{Import, allow, table_of as table_of_imports};
 use crate::args::Format;
 use nodesift::terminal::{Paint, render, table};
 
+/// When a module was compiled whose code is in the cache: by another command, or by a sidecar.
+pub(in super::super) const BEFORE: &str = "before: its code was in the cache";
+
 /// Result of one check of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(in super::super) struct Check {
@@ -47,6 +50,7 @@ pub(super) struct Report {
     size_bytes: usize,
     /// The version of the contract that it was built for; absent where it does not load, as what follows.
     contract: Option<String>,
+    /// Absent too where its code was in the cache.
     compile_seconds: Option<f64>,
     cluster_wide: Option<bool>,
     imports: Vec<Import>,
@@ -92,9 +96,9 @@ impl Report {
         self.checks.push(check);
     }
 
-    pub(super) fn inspected(&mut self, inspection: &Inspection, compiled_in: Duration) {
+    pub(super) fn inspected(&mut self, inspection: &Inspection, compiled_in: Option<Duration>) {
         self.contract = Some(inspection.contract.clone());
-        self.compile_seconds = Some(compiled_in.as_secs_f64());
+        self.compile_seconds = compiled_in.map(|took| took.as_secs_f64());
         self.cluster_wide = Some(inspection.imports.iter().any(|interface| interface.is_cluster_wide()));
         self.imports = inspection.imports.iter().copied().map(Import::new).collect();
     }
