@@ -1,5 +1,6 @@
 //! The arguments of InterPodAffinity: kube-scheduler's `InterPodAffinityArgs`. They only affect scoring. They are
-//! validated here, so that a kube-scheduler configuration can be copied into a policy, and otherwise ignored.
+//! validated here, so that a kube-scheduler configuration can be copied into a policy, and otherwise ignored. [`Switches`] are
+//! of the Kubernetes version.
 
 use nodesift_sdk::args::check_kind;
 use serde::Deserialize;
@@ -18,6 +19,22 @@ pub struct Args {
     /// Whether scoring ignores preferred terms of other pods.
     #[serde(rename = "ignorePreferredTermsOfExistingPods")]
     _ignore_preferred_terms_of_existing_pods: Option<bool>,
+    pub(crate) switches: Switches,
+}
+
+/// Switches of the Kubernetes version, by default those of 1.36.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, rename_all = "PascalCase", deny_unknown_fields)]
+pub(crate) struct Switches {
+    /// Whether the namespace selector of a term of the pod is compared with no labels at all once its namespaces are listed, so that
+    /// one with nothing but `NotIn` and `DoesNotExist` selects every namespace (kubernetes#141526).
+    pub(crate) namespace_selector_merge: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self { namespace_selector_merge: true }
+    }
 }
 
 impl Args {
@@ -67,6 +84,7 @@ mod tests {
             (r#"{"ignorePreferredTermsOfExistingPods":1}"#, "ignorePreferredTermsOfExistingPods: "),
             (r#"{"weight":1}"#, "weight: unknown field"),
             (r#"{"kind":"NodeAffinityArgs"}"#, "kind: "),
+            (r#"{"switches":{"A":true}}"#, "switches.A: unknown field"),
         ] {
             let error = read(args).unwrap_err();
             assert!(error.starts_with(path), "{args}: {error}");

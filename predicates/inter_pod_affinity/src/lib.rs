@@ -12,6 +12,7 @@ mod terms;
 use nodesift_sdk::{Failure, Predicate, Verdict};
 
 pub use args::Args;
+use args::Switches;
 use domains::DomainMatcher;
 use terms::Terms;
 
@@ -26,7 +27,9 @@ pub const REASON_EXISTING: &str = "node(s) didn't satisfy existing pods anti-aff
 
 /// Rejects nodes where required affinity or anti-affinity between the pod and other pods fails.
 #[derive(Debug)]
-pub struct InterPodAffinity;
+pub struct InterPodAffinity {
+    switches: Switches,
+}
 
 impl Predicate for InterPodAffinity {
     const NAME: &'static str = "InterPodAffinity";
@@ -36,11 +39,11 @@ impl Predicate for InterPodAffinity {
 
     fn new(args: Args) -> Result<Self, String> {
         args.check()?;
-        Ok(Self)
+        Ok(Self { switches: args.switches })
     }
 
     fn filter(&self, rows: usize) -> Verdict {
-        let terms = match Terms::for_pod() {
+        let terms = match Terms::for_pod(self.switches) {
             Ok(terms) => terms,
             Err(error) => return Verdict::FitsNone(Failure::unresolvable(format!("parsing pod: {error}"))),
         };

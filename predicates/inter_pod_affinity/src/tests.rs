@@ -64,7 +64,11 @@ fn cluster(pod: Pod) -> Cluster {
 
 /// One letter per node: A for affinity, N for anti-affinity, E for existing anti-affinity, - where the pod fits.
 fn rejected(cluster: &Cluster) -> String {
-    let predicate: InterPodAffinity = configure("{}").unwrap();
+    rejected_by(r#"{"switches":{"NamespaceSelectorMerge":false}}"#, cluster)
+}
+
+fn rejected_by(args: &str, cluster: &Cluster) -> String {
+    let predicate: InterPodAffinity = configure(args).unwrap();
     let letter = |failure: Option<Failure>| {
         let failure = failure?;
         Some(match failure.reasons.join(", ").as_str() {
@@ -221,6 +225,26 @@ fn for_terms_of_existing_pods_a_namespace_without_an_object_has_no_labels() {
     };
     assert_eq!(by(expression("team", Operator::NotIn, &["blue"])), "E");
     assert_eq!(by(expression("team", Operator::Exists, &[])), "-");
+}
+
+#[test]
+fn as_released_a_namespace_selector_that_selects_no_labels_selects_every_namespace() {
+    let of = |key, operator, values: &[&str]| {
+        let namespace_selector = Some(expression(key, operator, values));
+        let term = Term { namespace_selector, ..term(HOST, app("db")) };
+        cluster(pod().anti_affinity(term)).namespace("default", &[("env", "prod")])
+    };
+    for (key, operator, values, documented, released) in [
+        ("env", Operator::NotIn, &["prod"][..], "----", "N--N"),
+        ("env", Operator::DoesNotExist, &[], "----", "N--N"),
+        ("env", Operator::In, &["prod"], "N--N", "N--N"),
+        ("env", Operator::Exists, &[], "N--N", "N--N"),
+        ("other", Operator::Exists, &[], "----", "----"),
+    ] {
+        let cluster = of(key, operator, values);
+        assert_eq!(rejected(&cluster), documented, "{key} {operator:?}");
+        assert_eq!(rejected_by("{}", &cluster), released, "{key} {operator:?}");
+    }
 }
 
 #[test]

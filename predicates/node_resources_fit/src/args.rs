@@ -26,6 +26,22 @@ pub struct Args {
     /// Only affects scoring, so it is ignored.
     #[serde(rename = "scoringStrategy")]
     _scoring_strategy: Option<IgnoredAny>,
+    pub(crate) switches: Switches,
+}
+
+/// Switches of the Kubernetes version, by default those of 1.36.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Switches {
+    /// Whether devices of a DeviceClass serve the extended resource that it names, so that nodes need not list it.
+    #[serde(rename = "DRAExtendedResource")]
+    pub(crate) extended_resources: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self { extended_resources: true }
+    }
 }
 
 impl Args {
@@ -113,5 +129,6 @@ mod tests {
         assert!(refused(r#"{"ignoredResources":["a.com/x","a b"]}"#).starts_with("ignoredResources[1]: "));
         assert!(refused(r#"{"ignoredResourceGroups":["a.com/x"]}"#).starts_with("ignoredResourceGroups[0]: "));
         assert!(refused(r#"{"kind":"NodeAffinityArgs"}"#).starts_with("kind: "));
+        assert!(refused(r#"{"switches":{"A":true}}"#).starts_with("switches.A: unknown field"));
     }
 }

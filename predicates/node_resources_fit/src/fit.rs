@@ -31,11 +31,15 @@ pub(crate) struct Dimension {
     resource: String,
     /// In the unit of the resource: `cpu` in millicores, `memory` and `ephemeral-storage` in bytes, others as a count.
     amount: i64,
+    /// Whether a DeviceClass may serve the resource.
+    may_be_served: bool,
 }
 
 impl Dimension {
-    pub(crate) fn new(request: Request) -> Self {
-        Self { resource: request.resource, amount: request.amount }
+    /// `extended_resources`: whether DeviceClasses serve extended resources.
+    pub(crate) fn new(request: Request, extended_resources: bool) -> Self {
+        let may_be_served = extended_resources && !CORE.contains(&request.resource.as_str());
+        Self { resource: request.resource, amount: request.amount, may_be_served }
     }
 
     fn reason(&self) -> String {
@@ -44,7 +48,7 @@ impl Dimension {
 
     /// Whether nodes that do not list the resource pass, because a DeviceClass provides it.
     fn has_device_class(&self) -> bool {
-        !CORE.contains(&self.resource.as_str()) && node_resources::device_class_serves(&self.resource)
+        self.may_be_served && node_resources::device_class_serves(&self.resource)
     }
 }
 
@@ -173,7 +177,7 @@ mod tests {
             resource: (*resource).into(),
             amount: if random.u8(..20) == 0 { -amount(random) } else { amount(random) },
         });
-        let dimensions: Vec<Dimension> = requests.map(Dimension::new).collect();
+        let dimensions: Vec<Dimension> = requests.map(|request| Dimension::new(request, true)).collect();
         if random.bool() {
             cluster = cluster.device_class("a.com/x");
         }
@@ -225,7 +229,7 @@ mod tests {
     fn more_resources_than_bits_are_all_checked() {
         let names: Vec<String> = (0..MAX_BY_COLUMN + 3).map(|index| format!("a.com/{index}")).collect();
         let dimensions: Vec<Dimension> =
-            names.iter().map(|name| Dimension { resource: name.clone(), amount: 1 }).collect();
+            names.iter().map(|name| Dimension { resource: name.clone(), amount: 1, may_be_served: true }).collect();
         let mut cluster = Cluster::new(Pod::new("default"));
         for short in 0..names.len() {
             let mut node = Node::new(&short.to_string()).pods(1, 0);

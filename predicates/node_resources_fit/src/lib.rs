@@ -34,7 +34,7 @@ impl Predicate for NodeResourcesFit {
             .into_iter()
             // A request of 0 is never checked, even on an overcommitted node.
             .filter(|request| request.amount != 0 && !self.args.ignores(&request.resource))
-            .map(Dimension::new)
+            .map(|request| Dimension::new(request, self.args.switches.extended_resources))
             .collect();
         fit::verdict(rows, &dimensions)
     }
@@ -120,6 +120,14 @@ mod tests {
         assert_eq!(served, [None, None, Some(too_small(reason)), Some(full(reason))]);
         let unserved = failures("{}", &cluster);
         assert_eq!(unserved[..2], [Some(too_small(reason)), Some(too_small(reason))]);
+    }
+
+    #[test]
+    fn a_device_class_provides_nothing_where_the_gate_is_off() {
+        let cluster = Cluster::new(Pod::new("default").request(GPU, 2)).node(roomy("lists-none")).device_class(GPU);
+        let off = failures(r#"{"switches":{"DRAExtendedResource":false}}"#, &cluster);
+        assert_eq!(off, [Some(Failure::unresolvable("Insufficient example.com/gpu"))]);
+        assert_eq!(failures(r#"{"switches":{"DRAExtendedResource":true}}"#, &cluster), [None]);
     }
 
     #[test]

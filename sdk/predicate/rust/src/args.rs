@@ -1,9 +1,10 @@
 //! Arguments of predicates: parses the JSON object that a policy gives. Errors begin with the path of the argument.
 //!
 //! Start at [`parse`]. The types of the arguments are in the predicates; [`NoArgs`] is the one for predicates without
-//! any.
+//! any, and [`SwitchArgs`] for those that read nothing but switches of the Kubernetes version.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -12,6 +13,29 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoArgs {}
+
+/// The arguments of a predicate that reads switches and nothing else: `{"switches": {"Name": true}}`. The host adds them where its
+/// table of Kubernetes versions gives switches to the predicate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SwitchArgs {
+    switches: BTreeMap<String, bool>,
+}
+
+impl SwitchArgs {
+    /// The values of switches, in the order of `defaults`: names, each with the value where the arguments do not name it.
+    ///
+    /// # Errors
+    ///
+    /// The path of a switch that is not among them.
+    pub fn read<const N: usize>(&self, defaults: [(&str, bool); N]) -> Result<[bool; N], String> {
+        let is_unknown = |name: &&String| !defaults.iter().any(|(known, _)| known == name);
+        match self.switches.keys().find(is_unknown) {
+            Some(unknown) => Err(format!("switches.{unknown}: unknown switch")),
+            None => Ok(defaults.map(|(name, default)| self.switches.get(name).copied().unwrap_or(default))),
+        }
+    }
+}
 
 /// Parses a predicate's arguments.
 ///
@@ -26,10 +50,43 @@ pub fn parse<T: DeserializeOwned + 'static>(text: &str) -> Result<T, String> {
     if let Some(none) = (&mut none as &mut dyn Any).downcast_mut::<Option<NoArgs>>() {
         *none = Some(read_none(text)?);
     }
+    if let Some(switches) = (&mut none as &mut dyn Any).downcast_mut::<Option<SwitchArgs>>() {
+        *switches = Some(read_switches(text)?);
+    }
     match none {
         Some(none) => Ok(none),
         None => read(text),
     }
+}
+
+/// The content of an object or of a text, between its delimiters.
+fn between(text: &str, open: char, close: char) -> Option<&str> {
+    text.trim().strip_prefix(open)?.strip_suffix(close).map(str::trim)
+}
+
+/// Parses switches without a JSON parser. Their names have no escapes.
+fn read_switches(text: &str) -> Result<SwitchArgs, String> {
+    let read = || {
+        let args = between(text, '{', '}')?;
+        if args.is_empty() {
+            return Some(SwitchArgs::default());
+        }
+        let (_, switches) = args.split_once(':').filter(|(name, _)| name.trim() == "\"switches\"")?;
+        let switches = between(switches, '{', '}')?;
+        let entry = |entry: &str| {
+            let (name, value) = entry.split_once(':')?;
+            let name = between(name, '"', '"').filter(|name| !name.contains(['"', '\\']))?;
+            let value = match value.trim() {
+                "true" => true,
+                "false" => false,
+                _ => return None,
+            };
+            Some((name.to_owned(), value))
+        };
+        let entries = switches.split(',').filter(|_| !switches.is_empty());
+        Some(SwitchArgs { switches: entries.map(entry).collect::<Option<_>>()? })
+    };
+    read().ok_or_else(|| "the predicate takes no arguments but switches".to_owned())
 }
 
 /// Parses the empty object without a JSON parser.
@@ -138,5 +195,25 @@ mod tests {
         assert!(check_kind(version, Some("NodeAffinityArgs"), "NodeAffinityArgs").is_ok());
         assert!(check_kind(version, Some("NodeResourcesFitArgs"), "NodeAffinityArgs").is_err());
         assert!(check_kind(Some("v1"), Some("NodeAffinityArgs"), "NodeAffinityArgs").is_err());
+    }
+
+    #[test]
+    fn switches_are_read_as_by_the_general_parser() {
+        for text in [
+            "{}",
+            r#"{"switches":{}}"#,
+            r#"{"switches":{"A":true}}"#,
+            r#" { "switches" : { "A" : true , "B" : false } } "#,
+        ] {
+            assert_eq!(parse::<SwitchArgs>(text), read::<SwitchArgs>(text), "{text}");
+        }
+        let args = parse::<SwitchArgs>(r#"{"switches":{"A":true,"B":false}}"#).unwrap();
+        assert_eq!(args.read([("B", true), ("A", false), ("C", true)]), Ok([false, true, true]));
+        assert_eq!(args.read([("A", false)]), Err("switches.B: unknown switch".to_owned()));
+        for text in
+            ["", r#"{"a":1}"#, r#"{"switches":1}"#, r#"{"switches":{"A":1}}"#, r#"{"switches":{"A":true},"a":1}"#]
+        {
+            assert!(parse::<SwitchArgs>(text).is_err() && read::<SwitchArgs>(text).is_err(), "{text}");
+        }
     }
 }

@@ -70,6 +70,6 @@ mod toleration;
 pub mod topology;
 mod verdict;
 
-pub use args::NoArgs;
+pub use args::{NoArgs, SwitchArgs};
 pub use predicate::{Instance, Predicate, configure};
 pub use verdict::{Code, Failure, MalformedVerdict, Outcome, Status, Verdict, VerdictBuilder};
