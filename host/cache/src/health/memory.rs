@@ -76,7 +76,7 @@ fn gauge(count: usize) -> i64 {
 }
 
 /// Bytes of each part of a cache, at least.
-fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 7] {
+fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 8] {
     let (columns, label_columns, counts) = writer.table_bytes();
     let (devices, claims) = writer.device_bytes();
     let pod = size_of::<PodRecord>() + 2 * INDEX_ENTRY_BYTES;
@@ -88,5 +88,6 @@ fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 7] {
         ("devices", devices),
         ("claims", claims),
         ("parties", writer.party_bytes()),
+        ("events", writer.event_bytes()),
     ]
 }
