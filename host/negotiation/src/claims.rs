@@ -26,6 +26,11 @@ struct Entry {
 }
 
 impl Entry {
+    /// A claim that nobody uses yet.
+    fn new(state: ClaimState, shared: bool) -> Self {
+        Self { state, shared, pods: BTreeSet::new(), selected: BTreeSet::new(), holder: None, undoing: 0 }
+    }
+
     /// Whether it is in progress, for all but one negotiation.
     fn is_busy(&self, id: NegotiationId) -> bool {
         self.undoing > 0
@@ -51,14 +56,7 @@ impl Claims {
     /// older than the last change.
     pub(crate) fn enter(&mut self, id: NegotiationId, claims: &[Claim]) {
         for claim in claims {
-            let entry = self.entries.entry(claim.uid.clone()).or_insert_with(|| Entry {
-                state: claim.state,
-                shared: claim.shared,
-                pods: BTreeSet::new(),
-                selected: BTreeSet::new(),
-                holder: None,
-                undoing: 0,
-            });
+            let entry = self.entries.entry(claim.uid.clone()).or_insert_with(|| Entry::new(claim.state, claim.shared));
             entry.pods.insert(id);
         }
     }
@@ -87,9 +85,8 @@ impl Claims {
     /// A party begins to give claims back.
     pub(crate) fn begin_undo(&mut self, claims: &[ClaimUid]) {
         for uid in claims {
-            if let Some(entry) = self.entries.get_mut(uid) {
-                entry.undoing += 1;
-            }
+            // Where its pod was bound, its negotiation is over, and no other may know the claim.
+            self.entries.entry(uid.clone()).or_insert_with(|| Entry::new(ClaimState::Unallocated, false)).undoing += 1;
         }
     }
 

@@ -23,6 +23,7 @@ pub(crate) struct Overview {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Counts {
     negotiations: usize,
+    held: usize,
     deallocations: usize,
     calls: usize,
     kept_nodes: usize,
@@ -87,8 +88,9 @@ struct SeatState {
 
 impl Counts {
     pub(super) fn new(usage: Usage) -> Self {
-        let Usage { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes } = usage;
-        Self { negotiations, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes }
+        let Usage { negotiations, held, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes } =
+            usage;
+        Self { negotiations, held, deallocations, calls, kept_nodes, kept_bytes, local_bytes, remote_bytes }
     }
 }
 
