@@ -63,10 +63,15 @@ enum Outcome {
 
 impl Group {
     fn has(&self, node: &str) -> bool {
-        self.nodes.iter().any(|name| match name.strip_suffix('*') {
-            Some(prefix) => node.starts_with(prefix),
-            None => name == node,
-        })
+        self.nodes.iter().any(|name| is_named(name, node))
+    }
+}
+
+/// Whether a name, or a prefix that ends in `*`, names a node.
+pub(super) fn is_named(name: &str, node: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(prefix) => node.starts_with(prefix),
+        None => name == node,
     }
 }
 
