@@ -3,6 +3,7 @@
 //
 // package.json names the source (`main`) and the version. esbuild makes one module of it, from JavaScript or TypeScript;
 // componentize-qjs puts it into QuickJS, in a world that imports what the predicate `reads` and nothing else.
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire, SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { enter } from './sandbox.js';
 import { importsOf, narrowed } from './world.js';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -45,16 +47,32 @@ async function definitionOf(esbuild, source, scratch) {
     entryPoints: [source], outfile, bundle: true, format: 'esm', platform: 'neutral', logLevel: 'silent', sourcemap: 'inline',
   });
   process.setSourceMapsEnabled(true);
-  const { default: definition } = await import(pathToFileURL(outfile).href);
+  const definition = await inSandbox(pathToFileURL(outfile).href, source);
   if (!Array.isArray(definition?.reads)) {
     throw new BuildError(`${source}: the default export must be a predicate: export default predicate({ … })`);
   }
   return definition;
 }
 
+/** Loads the author's files as a component does: what they read of this machine would be in the component for ever. */
+async function inSandbox(bundle, source) {
+  const leave = enter();
+  try {
+    return (await import(bundle)).default;
+  } catch (thrown) {
+    if (!(thrown instanceof Error) || thrown.name !== 'NotInSandbox') throw thrown;
+    const entry = thrown.stack.split('\n').find((line) => line.includes(path.basename(source))) ?? '';
+    const [, line = ''] = /(:\d+):\d+\)?$/.exec(entry) ?? [];
+    throw new BuildError(`${source}${line}: ${thrown.message}`);
+  } finally {
+    leave();
+  }
+}
+
 /** The module that componentize-qjs gets. */
 function entry(source, version, imports) {
   return [
+    `import ${JSON.stringify(path.join(HERE, 'enter.js'))};`,
     `import definition from ${JSON.stringify(source)};`,
     `import { guest } from ${JSON.stringify(path.join(HERE, 'guest.js'))};`,
     ...imports.map((name, index) => `import * as f${index} from "nodesift:predicate/${name}";`),
@@ -84,13 +102,34 @@ async function placesOf(code, map, project, scratch) {
   return places;
 }
 
+/** Checks the types of a project in TypeScript, and prints what is wrong. The world of its tsconfig.json is that of the component. */
+async function checkTypes(project, source) {
+  if (!source.endsWith('.ts')) return;
+  let compiler;
+  try {
+    compiler = createRequire(path.join(project, 'package.json')).resolve('typescript/bin/tsc');
+  } catch {
+    throw new BuildError(`typescript is not installed here; in ${project}: npm install --save-dev typescript`);
+  }
+  const checker = spawn(process.execPath, [compiler, '--noEmit', '-p', project], { stdio: ['ignore', 2, 2] });
+  const code = await new Promise((resolve, reject) => checker.on('error', reject).on('exit', resolve));
+  if (code !== 0) throw new BuildError('the types do not fit, as said above');
+}
+
 async function build(project, output) {
   const { source, version } = await manifestOf(project);
+  // Beside the rest, which takes as long.
+  const types = checkTypes(project, source);
+  types.catch(() => {});
   const esbuild = await tool(project, 'esbuild');
   const { componentize } = await tool(project, 'componentize-qjs');
   const scratch = await mkdtemp(path.join(tmpdir(), 'nodesift-predicate-'));
   try {
-    const definition = await definitionOf(esbuild, source, scratch);
+    const definition = await definitionOf(esbuild, source, scratch).catch(async (thrown) => {
+      // A mistake in a type says more about a source that does not load.
+      await types;
+      throw thrown;
+    });
     const contract = await readFile(path.join(HERE, '..', 'wit', 'predicate.wit'), 'utf8');
     const imports = importsOf(contract, definition.reads);
     const outfile = path.join(scratch, 'bundle.js');
@@ -107,6 +146,7 @@ async function build(project, output) {
     // After the bundle, so that its lines keep their numbers.
     const jsSource = `${code}\nglobalThis.__places = ${JSON.stringify(places)};\n`;
     const { component } = await componentize({ witPath, world: 'guest', jsSource, sync: true, stubWasi: true });
+    await types;
     await writeFile(output, component);
     return { name: definition.name, version, bytes: component.length };
   } finally {

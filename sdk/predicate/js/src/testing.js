@@ -1,27 +1,64 @@
 // Tests of a predicate with plain pods and nodes, without wasm and without a sidecar. Start at `cluster`.
 //
-// The same code of this package runs as in a component; only the functions of the host are those of this file.
+// The same code of this package runs as in a component, in a world that lacks what a component lacks; only the functions of the host are
+// those of this file.
 import { bind } from './host.js';
 import { Predicate } from './predicate.js';
+import { enter } from './sandbox.js';
+import { empty } from './testing/empty.js';
 import { PodFacts, NodeFacts, stateFunctions } from './testing/facts.js';
 import { RowSets } from './testing/row_sets.js';
+import { Running, SCHEDULER_NAMES } from './testing/running.js';
 
 /** What every predicate has besides what it `reads`. */
 const ALWAYS = ['row-sets', 'log'];
 
-/** A pod and nodes. `facts` adds functions, or takes the place of those that are there: `{ 'cluster-pods': { matching } }`. */
-export function cluster({ pod = {}, nodes = [], now = 0, configMaps = {}, facts = {}, ...unknown }) {
-  const fields = Object.keys(unknown);
-  if (fields.length > 0) {
-    throw new TypeError(`a cluster has pod, nodes, now, configMaps and facts, and no ${fields.join(', ')}`);
+/** The fields of a cluster, which are those of `cases.yaml`, and what they are by default. */
+const FIELDS = {
+  pod: {}, nodes: [], pods: [], namespaces: {}, schedulerNames: SCHEDULER_NAMES, deviceClassResources: [], now: 0, configMaps: {},
+  facts: {},
+};
+
+/** A pod, nodes, and pods on them. `facts` takes the place of functions that are there: `{ 'cluster-pods': { matching } }`. */
+export function cluster(given) {
+  const unknown = Object.keys(given).filter((field) => !(field in FIELDS));
+  if (unknown.length > 0) {
+    throw new TypeError(`a cluster has ${Object.keys(FIELDS).join(', ')}, and no ${unknown.join(', ')}`);
   }
-  const state = stateFunctions(now, configMaps);
-  return new Cluster(new PodFacts(pod), nodes.map((node) => new NodeFacts(node)), { ...state, ...facts });
+  return new Cluster({ ...FIELDS, ...given });
 }
 
+const madePod = (fields) => new PodFacts(fields);
+
 class Cluster {
-  constructor(pod, nodes, extra) {
-    Object.assign(this, { pod, nodes, extra });
+  constructor(fields) {
+    Object.assign(this, fields);
+    this.pod = madePod(fields.pod);
+    this.pods = fields.pods.map(madePod);
+    this.nodes = fields.nodes.map((node) => new NodeFacts(node));
+    for (const { name, nodeName } of this.pods) {
+      if (!this.nodes.some((node) => node.name === nodeName)) {
+        throw new TypeError(`the pod ${name} of the cluster has the nodeName ${nodeName}: there is no such node`);
+      }
+    }
+  }
+
+  /** The functions of each interface about some of the nodes. */
+  functions(nodes, sets) {
+    const sources = [
+      empty(nodes.length),
+      stateFunctions(this.now, this.configMaps),
+      this.pod.functions(),
+      NodeFacts.functions(nodes, this.pod, sets),
+      new Running(this.pod, nodes, this, madePod).functions(sets),
+      { 'row-sets': sets.functions() },
+      this.facts,
+    ];
+    const all = {};
+    for (const source of sources) {
+      for (const [name, functions] of Object.entries(source)) all[name] = { ...all[name], ...functions };
+    }
+    return all;
   }
 
   /** The rejected nodes, each as `name: reason; reason`, in the order of nodes. */
@@ -58,26 +95,22 @@ class Cluster {
     const lines = [];
     const read = new Set();
     const sets = new RowSets(nodes.length);
-    const available = {
-      ...this.pod.functions(),
-      ...NodeFacts.functions(nodes, this.pod, sets),
-      'row-sets': sets.functions(),
-      ...this.extra,
-      log: { write: (level, text) => lines.push({ level, text }) },
-    };
+    const available = { ...this.functions(nodes, sets), log: { write: (level, text) => lines.push({ level, text }) } };
     const functions = {};
     for (const name of [...predicate.reads, ...ALWAYS]) {
       if (!(name in available)) {
-        throw new TypeError(`the test has no functions of the interface ${name}: give them as facts: { '${name}': { … } }`);
+        throw new TypeError(`the contract has no interface ${name}`);
       }
       functions[name] = noted(name, available[name], read);
     }
     const before = bind(functions);
+    const leave = enter();
     try {
       const failures = sets.merge(failuresOf(predicate.run(configured, nodes.length), nodes.length));
       for (const name of ALWAYS) read.delete(name);
       return { failures, lines, read: [...read].sort() };
     } finally {
+      leave();
       bind(before);
     }
   }

@@ -6,11 +6,27 @@
 import type { Arguments, Fields } from './args.js';
 import type { Contract } from './contract.js';
 
+declare global {
+  /** Writes lines in the log of the sidecar, as `log` does. What else the console of browsers and of Node has is not there. */
+  interface Console {
+    debug(...data: unknown[]): void;
+    trace(...data: unknown[]): void;
+    /** As `info`. */
+    log(...data: unknown[]): void;
+    info(...data: unknown[]): void;
+    warn(...data: unknown[]): void;
+    error(...data: unknown[]): void;
+    /** Writes an error where the condition does not hold. */
+    assert(condition?: unknown, ...data: unknown[]): void;
+  }
+  var console: Console;
+}
+
 export * as args from './args.js';
 export type * from './contract.js';
 
 /** The interfaces of the contract that a predicate can read. Each read one becomes an import of the component. */
-export type Interface = keyof Contract | (string & {});
+export type Interface = keyof Contract;
 
 /** Why a node cannot run the pod. */
 export declare class Failure {

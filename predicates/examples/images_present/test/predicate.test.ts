@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { cluster } from '@nodesift/predicate/testing';
 
-import predicate from './predicate.ts';
+import predicate from '../src/predicate.ts';
 
 const REASON = "node(s) didn't have the pod's images";
 const nodes = [

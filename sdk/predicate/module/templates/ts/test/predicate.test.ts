@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { cluster } from '@nodesift/predicate/testing';
 
-import predicate, { REASON } from './predicate.ts';
+import predicate, { REASON } from '../src/predicate.ts';
 
 const TEAM = 'example.com/team';
 const nodes = [

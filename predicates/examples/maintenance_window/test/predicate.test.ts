@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { cluster } from '@nodesift/predicate/testing';
 
-import predicate from './predicate.ts';
+import predicate from '../src/predicate.ts';
 
 const WINDOW = 'example.com/maintenance';
 const TOO_LATE = 'node(s) have maintenance before the pod would be done';
