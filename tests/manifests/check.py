@@ -40,6 +40,10 @@ SOCKET_VOLUME = "nodesift-socket"
 OPEN_PORTS = {443, 6443}
 # What the sidecar may do besides list and watch, with `--policy-resource`.
 STATUS_RULE = {"apiGroups": ["nodesift.dev"], "resources": ["predicatepolicies/status"], "verbs": ["patch"]}
+# The same, with external parties in the policy.
+NEGOTIATIONS_RULE = {
+    "apiGroups": ["nodesift.dev"], "resources": ["podnegotiations"], "verbs": ["list", "get", "create", "update", "delete"],
+}
 
 problems = []
 skipped = []
@@ -268,7 +272,7 @@ def check_account(where, account, by_kind):
         if rules is None:
             problem(where, f"the sidecar's account has the role {name}, which is of the cluster")
         for rule in rules or ():
-            few = set(rule["verbs"]) <= {"list", "watch"} or rule == STATUS_RULE
+            few = set(rule["verbs"]) <= {"list", "watch"} or rule in (STATUS_RULE, NEGOTIATIONS_RULE)
             expect(few and "*" not in rule["resources"] + rule["apiGroups"], where, f"the sidecar's role {name} grants {rule}")
 
 
@@ -456,16 +460,16 @@ def overlays(facts):
 
 
 def check_options(command, folder, facts):
-    """What an overlay may list besides: monitoring, modules from an image, and the API server's address as base/network.yaml says."""
-    where = "deploy/kustomize/extender with monitoring, modules-image and an address"
+    """What an overlay may list besides: monitoring, modules from an image, a party, and the API server's address as base/network.yaml says."""
+    where = "deploy/kustomize/extender with monitoring, modules-image, licences and an address"
     comments = [line.strip()[1:] for line in (KUSTOMIZE / "base" / "network.yaml").read_text().splitlines() if line.strip().startswith("#   ")]
     narrow = documents("\n".join(comments), "base/network.yaml")
     if not narrow:
         problem("deploy/kustomize/base/network.yaml", "does not say how to narrow it")
         return
-    relative = {name: os.path.relpath(KUSTOMIZE / name, folder) for name in ("extender", "monitoring", "modules-image")}
+    relative = {name: os.path.relpath(KUSTOMIZE / name, folder) for name in ("extender", "monitoring", "modules-image", "licences")}
     with_options = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "kube-system",
-                    "resources": [relative["extender"]], "components": [relative["monitoring"], relative["modules-image"]], **narrow[0]}
+                    "resources": [relative["extender"]], "components": [relative["monitoring"], relative["modules-image"], relative["licences"]], **narrow[0]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(with_options))
     objects = documents(run(*command, folder), where)
     expect(objects, where, "makes no objects")
@@ -474,6 +478,11 @@ def check_options(command, folder, facts):
     check_objects(where, objects, facts, open_ports=set())
     kinds = {item["kind"] for item in objects}
     expect({"ServiceMonitor", "PrometheusRule"} <= kinds, where, "has no monitoring")
+    party = [container for item in objects if item["kind"] == "Deployment" for container in pod_of(item)["containers"]
+             if container["name"] == "licences"]
+    expect(len(party) == 1 and party[0]["image"] == facts["image"], where, f"has the party {party}")
+    for argument in party[0]["args"][1:] if party else ():
+        expect(argument.split("=")[0] in facts["party"], where, f"party has no option {argument}")
     modules = [volume for item in objects if item["kind"] == "Deployment" for volume in pod_of(item)["volumes"]
                if volume["name"] == "nodesift-modules"]
     expect([set(volume) for volume in modules] == [{"name", "image"}], where, f"takes modules from {modules}")
@@ -536,11 +545,11 @@ def check_values(where, values):
 
 def closed_chart(defaults, facts):
     """The chart with the values that narrow it: known addresses, no DNS, a token that somebody else renews; and with a policy as an object."""
-    where = "deploy/helm/nodesift with addresses, policyResource and tokenSecret"
+    where = "deploy/helm/nodesift with addresses, policyResource, podNegotiations and tokenSecret"
     values = merged(defaults, {
         "networkPolicy": {"apiServer": {"cidrs": ["192.0.2.10/32", "2001:db8::10/128"]}, "dns": {"to": []},
                           "registries": {"cidrs": ["198.51.100.0/24"], "ports": [5000]}},
-        "policyResource": "extender", "modules": {"registries": ["registry.example.com", "cdn.example.com:5000"]}, "sidecar": {"serviceAccount": "reader", "tokenSecret": "renewed"},
+        "policyResource": "extender", "podNegotiations": True, "modules": {"registries": ["registry.example.com", "cdn.example.com:5000"]}, "sidecar": {"serviceAccount": "reader", "tokenSecret": "renewed"},
     })
     check_values(where, values)
     objects = documents(rendered(values), where)
@@ -558,6 +567,8 @@ def closed_chart(defaults, facts):
     expect(limits <= set(arguments), where, f"does not limit what the policy may name: {arguments}")
     granted = [item["rules"] for item in objects if item["kind"] == "ClusterRole" and item["metadata"]["name"] == "nodesift-policy"]
     expect(granted and STATUS_RULE in granted[0], where, "may not write the status of a policy")
+    granted = [item["rules"] for item in objects if item["kind"] == "ClusterRole" and item["metadata"]["name"] == "nodesift-negotiations"]
+    expect(granted == [[NEGOTIATIONS_RULE]], where, "may not write PodNegotiations")
 
 
 def scheduler_values():
@@ -602,6 +613,7 @@ def facts_of(binary):
     return {
         "serve": flags_of(binary, "serve"),
         "health": flags_of(binary, "health"),
+        "party": flags_of(binary, "party")[0],
         "image": f"{image}:{version()}",
         "user": int(re.search(r"^USER (\d+):", containerfile, re.M).group(1)),
         "entrypoint": json.loads(re.search(r"^ENTRYPOINT (.*)$", containerfile, re.M).group(1)),

@@ -63,13 +63,15 @@ type worldOptions struct {
 	extender bool
 	// The sidecar's policy; the shipped one where none is named.
 	policy string
+	// More arguments of the sidecar.
+	sidecar []string
 }
 
 // startWorld starts a sidecar and a Scheduler that watch an API server, and waits until both have its objects.
 func startWorld(t testing.TB, api *apiServer, with worldOptions) *world {
 	t.Helper()
 	w := &world{api: api}
-	w.sidecar = startSidecar(t, api.kubeconfig(t), "--policy", cmp.Or(with.policy, shippedPolicy))
+	w.sidecar = startSidecar(t, api.kubeconfig(t), append([]string{"--policy", cmp.Or(with.policy, shippedPolicy)}, with.sidecar...)...)
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	t.Cleanup(cancel)
 	w.ctx = ctx

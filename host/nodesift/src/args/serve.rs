@@ -49,6 +49,10 @@ pub(crate) struct ServeArgs {
     /// files are followed
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) shadow_policy: Option<PathBuf>,
+    /// Where decisions about pods with external parties are written, so that restarts and other sidecars know who holds what [default:
+    /// object beside a cluster, none for files]
+    #[arg(long, value_name = "WHERE", help_heading = "Policy")]
+    pub(crate) record: Option<value::RecordPlace>,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
     /// Unix socket; the right to write to its file is the right to make every call [default: nodesift.sock in
