@@ -1,16 +1,20 @@
-//! `nodesift party`: a party for tests and demonstrations, which answers as a script says and prints what it is asked.
+//! `nodesift party`: a party for tests and demonstrations, which answers as a script says, or has seats to give, and prints what it is
+//! asked.
 //!
 //! ```text
-//! script   what it answers
+//! source   where its answers come from: a script, or seats
+//! script   answers that are written down
+//! seats    a number of seats, of which each allocation takes one
 //! ```
 //!
 //! It attends again whenever its stream ends, until it is interrupted. Start at [`run`].
 
 mod script;
+mod seats;
+mod source;
 
-use std::path::Path;
 use std::pin::pin;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use futures_util::stream;
@@ -27,51 +31,29 @@ use tonic::transport::Endpoint;
 use crate::args::PartyArgs;
 use crate::exit::Failure;
 use crate::{client, limits, terminal};
-use script::{Script, Timed};
+use script::Timed;
+use source::Source;
 
 /// Attends until it is interrupted.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] for a server that is none, [`Failure::Files`] for a script that cannot be read at the start.
+/// [`Failure::Usage`] for a server that is none, [`Failure::Files`] for a script or a file of seats that cannot be read at the start.
 pub(crate) fn run(args: &PartyArgs) -> anyhow::Result<()> {
     let endpoint = client::channel(&args.server)?.connect_timeout(limits::CLIENT_CONNECT);
-    let mut known = Known { changed: None, script: Script::default() };
-    known.read(&args.script).map_err(Failure::Files)?;
+    let mut source = Source::open(args).map_err(Failure::Files)?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
     runtime.block_on(async {
         tokio::select! {
-            outcome = attend(args, &endpoint, &mut known) => outcome,
+            outcome = attend(args, &endpoint, &mut source) => outcome,
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot listen for signals"),
         }
     })
 }
 
-/// The script, and when its file was written.
-struct Known {
-    changed: Option<SystemTime>,
-    script: Script,
-}
-
-impl Known {
-    /// Reads the script where its file has changed; true where it is another one now.
-    fn read(&mut self, path: &Path) -> anyhow::Result<bool> {
-        let named = || format!("cannot read {}", path.display());
-        let changed = std::fs::metadata(path).and_then(|file| file.modified()).with_context(named)?;
-        if self.changed.replace(changed) == Some(changed) {
-            return Ok(false);
-        }
-        let text = std::fs::read_to_string(path).with_context(named)?;
-        let script = serde_saphyr::from_str(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-        let is_other = self.script != script;
-        self.script = script;
-        Ok(is_other)
-    }
-}
-
-async fn attend(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -> anyhow::Result<()> {
+async fn attend(args: &PartyArgs, endpoint: &Endpoint, source: &mut Source) -> anyhow::Result<()> {
     loop {
-        match attend_once(args, endpoint, known).await {
+        match attend_once(args, endpoint, source).await {
             Ok(()) => say(&args.name, "the stream has ended")?,
             Err(error) => say(&args.name, &format!("cannot attend: {error:#}"))?,
         }
@@ -79,7 +61,7 @@ async fn attend(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -> any
     }
 }
 
-async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -> anyhow::Result<()> {
+async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, source: &mut Source) -> anyhow::Result<()> {
     let channel = endpoint.connect().await.context("the sidecar cannot be reached")?;
     let (sender, said) = mpsc::unbounded_channel();
     let said = stream::unfold(said, |mut said: mpsc::UnboundedReceiver<Message>| async move {
@@ -98,7 +80,7 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
             tokio::select! {
                 call = call => call.map_err(|status| words(&status))?,
                 _ = looks.tick() => {
-                    match known.read(&args.script) {
+                    match source.read() {
                         Ok(false) => {}
                         Ok(true) => {
                             say(&args.name, "the script has changed: earlier answers are taken back")?;
@@ -111,7 +93,7 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
             }
         };
         let Some(PartyCall { call: Some(call) }) = call else { return Ok(()) };
-        let (line, timed) = reply(&known.script, call);
+        let (line, timed) = reply(source, call)?;
         say(&args.name, &line)?;
         if let Some((delay, messages)) = timed {
             let sender = sender.clone();
@@ -127,33 +109,48 @@ async fn attend_once(args: &PartyArgs, endpoint: &Endpoint, known: &mut Known) -
 }
 
 /// Describes a call in one line, and returns the answer to it.
-fn reply(script: &Script, call: Call) -> (String, Option<Timed>) {
-    match call {
+///
+/// # Errors
+///
+/// Where seats cannot be written down: nothing is said then, and the call comes again.
+fn reply(source: &mut Source, call: Call) -> anyhow::Result<(String, Option<Timed>)> {
+    Ok(match call {
         Call::Ask(ask) => {
             let nodes = ask.nodes.len() + ask.recheck.len();
-            let refused = ask.nodes.iter().chain(&ask.recheck).filter(|node| script.reason(node).is_some()).count();
+            let refused = ask.nodes.iter().chain(&ask.recheck).filter(|node| source.reason(node).is_some()).count();
             let asked = format!("asked about {} for {}", terminal::counted(nodes, "node"), pod(ask.pod.as_ref()));
-            match script.answer(&ask) {
+            match source.answer(&ask) {
                 Some(timed) => (format!("{asked}: {refused} do not suit"), Some(timed)),
                 None => (format!("{asked}: says nothing"), None),
             }
         }
         Call::Allocate(call) => {
             let told = format!("told to allocate for {} on {}", pod(call.pod.as_ref()), call.nodes.join(", "));
-            let timed = script.allocate(&call);
+            let timed = source.allocate(&call)?;
             let outcome = match timed.as_ref().and_then(|(_, messages)| messages.first()) {
                 Some(Message::Allocated(allocated)) => format!("allocated on {}", allocated.nodes.join(", ")),
                 Some(Message::Failed(failed)) => format!("fails: {}", failed.reason),
                 _ => "says nothing".to_owned(),
             };
-            (format!("{told}: {outcome}"), timed)
+            (format!("{told}: {outcome}{}", source.state()), timed)
         }
         Call::Deallocate(call) => {
-            let done = Message::Deallocated(PartyDeallocated { id: call.id });
-            (format!("gives back what call {} has allocated", call.id), Some((Duration::ZERO, vec![done])))
+            let mut messages = source.deallocate(call.id)?;
+            messages.push(Message::Deallocated(PartyDeallocated { id: call.id }));
+            let given = format!("gives back what call {} has allocated{}", call.id, source.state());
+            (given, Some((Duration::ZERO, messages)))
+        }
+        Call::Bound(call) => {
+            let bound = format!(
+                "{} is bound to {}, and keeps what call {} has allocated",
+                pod(call.pod.as_ref()),
+                call.node,
+                call.id
+            );
+            (bound, None)
         }
         Call::Withdraw(call) => (format!("call {} is withdrawn", call.id), None),
-    }
+    })
 }
 
 fn pod(pod: Option<&PartyPod>) -> String {
