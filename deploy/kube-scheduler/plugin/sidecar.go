@@ -7,8 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 )
+
+// Calls without which some of the plugin's hooks do nothing.
+var neededCalls = []string{"Assume", "Explain", "Filter", "FilterStream", "Forget", "Negotiate", "Release", "Reprieve", "Select"}
 
 // sidecar is the connection to one sidecar. All profiles of a process that name the same address share it, because what one
 // of them has placed must count for the others.
@@ -47,7 +52,7 @@ func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
 	defer sidecarsMutex.Unlock()
 	shared := sidecars[address]
 	if shared == nil {
-		client, err := nodesift.Dial(address)
+		client, err := nodesift.Dial(address, nodesift.OnCapabilities(func(known *nodesift.Capabilities) { tellVersion(address, known) }))
 		if err != nil {
 			return nil, err
 		}
@@ -67,6 +72,15 @@ func sharedSidecar(ctx context.Context, address string) (*sidecar, error) {
 		}
 	})
 	return shared, nil
+}
+
+// tellVersion logs which sidecar the scheduler has, and what that lacks.
+func tellVersion(address string, known *nodesift.Capabilities) {
+	klog.InfoS("nodesift is connected", "address", address, "version", known.Version, "revision", known.Revision,
+		"kubernetesVersion", known.KubernetesVersion, "predicates", known.Policy.Predicates)
+	if err := known.Require(neededCalls...); err != nil {
+		klog.ErrorS(err, "nodesift lacks calls that this plugin makes", "address", address)
+	}
 }
 
 // breaker keeps cycles from waiting for a sidecar that does not answer.

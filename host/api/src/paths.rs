@@ -42,10 +42,14 @@ pub(crate) struct Grpc {
 pub(crate) struct Http {
     /// The method that it takes. GET includes HEAD.
     pub(crate) method: &'static str,
+    /// Its path. It may end with [`NODE`], in whose place a request has a name.
     pub(crate) path: &'static str,
     /// Whether it needs no room, and anybody may call it: a full budget must not look like a dead process.
     pub(crate) is_probe: bool,
 }
+
+/// The end of a path that names a node.
+pub(crate) const NODE: &str = "{node}";
 
 /// The prefix of the paths of a core's calls over gRPC.
 pub(crate) const NODESIFT: &str = "/nodesift.v1.Nodesift/";
@@ -63,7 +67,7 @@ const SERVICES: [&str; 3] = [NODESIFT, NEGOTIATION, PARTIES];
 const GRPC_SERVICES: [(&str, &str); 2] = [("/grpc.health.v1.Health/", "Health"), ("/grpc.reflection.", "Reflection")];
 
 /// All calls that are served; clones share them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Paths(Arc<[Call]>);
 
 impl FromIterator<Call> for Paths {
@@ -79,7 +83,10 @@ impl Call {
     }
 
     fn is_json_at(&self, path: &str) -> bool {
-        self.http.is_some_and(|http| http.path == path)
+        self.http.is_some_and(|http| match http.path.strip_suffix(NODE) {
+            None => http.path == path,
+            Some(before) => path.strip_prefix(before).is_some_and(|name| !name.is_empty() && !name.contains('/')),
+        })
     }
 
     /// Whether it is a probe, which needs no room.
@@ -89,6 +96,11 @@ impl Call {
 }
 
 impl Paths {
+    /// Every call, in the order of the table.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Call> {
+        self.0.iter()
+    }
+
     /// The call at a path, in either protocol.
     fn find(&self, path: &str) -> Option<&Call> {
         self.0.iter().find(|call| call.is_at(path))

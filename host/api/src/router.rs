@@ -24,6 +24,7 @@ use crate::{BodyLimit, Error, Readiness, Service, Staleness, limits};
 
 /// Everything that is served.
 pub fn router(service: Service, access: Access, body_limit: BodyLimit, exposition: Exposition) -> Router {
+    let service = service.serving(routes::paths());
     let health = health::server(service.clone());
     let middleware = Middleware::new(
         routes::paths(),
@@ -168,10 +169,14 @@ mod tests {
         }
         for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
+            let (path, names_a_node) = (&path.replace(paths::NODE, "n"), path.ends_with(paths::NODE));
             let (status, _) = ask(&router, method, path, "application/json", "{}").await;
-            assert!(![StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status), "{known}: {status}");
-            let (status, _) = ask(&router, method, &format!("{path}x"), "application/json", "{}").await;
-            assert_eq!(status, StatusCode::NOT_FOUND, "{known}x");
+            assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{known}");
+            // A node that does not exist is not found either.
+            assert_eq!(status == StatusCode::NOT_FOUND, names_a_node, "{known}: {status}");
+            let other = format!("{path}{}", if names_a_node { "/x" } else { "x" });
+            let (status, _) = ask(&router, method, &other, "application/json", "{}").await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{other}");
             let (status, _) = ask(&router, "PATCH", path, "application/json", "{}").await;
             assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "PATCH {path}");
         }
@@ -182,7 +187,7 @@ mod tests {
         let router = probes(idle(), exposition());
         for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
-            let (status, _) = ask(&router, method, path, "application/json", "").await;
+            let (status, _) = ask(&router, method, &path.replace(paths::NODE, "n"), "application/json", "").await;
             let is_probe = ["/livez", "/readyz", "/metrics"].contains(&path);
             assert_eq!(status == StatusCode::NOT_FOUND, !is_probe, "{known}: {status}");
         }

@@ -23,6 +23,7 @@ use crate::admission::staleness::Staleness;
 use crate::admission::version_waiters::VersionWaiters;
 use crate::calls::locked_time::LockedTime;
 use crate::parties::Parties;
+use crate::paths::Paths;
 use crate::{Error, limits};
 use nodesift_cache::{Reader, SharedWriter};
 use nodesift_edge::arrivals::RequestRoom;
@@ -108,6 +109,8 @@ struct Shared {
     version_waiters: VersionWaiters,
     locked_time: Arc<LockedTime>,
     policy_note: PolicyNote,
+    /// Every call that is served; none before it is.
+    calls: Paths,
     /// Whoever negotiates with external parties; none where nobody does.
     negotiator: Option<Arc<dyn Parties>>,
     /// Runtime in which the service was made; none where it was made outside of one.
@@ -132,6 +135,7 @@ impl Service {
             tcp: ClassPlaces::new(),
             locked_time: Arc::default(),
             policy_note: PolicyNote::default(),
+            calls: Paths::default(),
             negotiator: None,
             background: Handle::try_current().ok(),
         }))
@@ -156,6 +160,18 @@ impl Service {
     pub fn with_parties(mut self, parties: Arc<dyn Parties>) -> Self {
         Arc::make_mut(&mut self.0).negotiator = Some(parties);
         self
+    }
+
+    /// Has [`Self::calls`] say that these are served.
+    #[must_use]
+    pub(crate) fn serving(mut self, calls: Paths) -> Self {
+        Arc::make_mut(&mut self.0).calls = calls;
+        self
+    }
+
+    /// Every call that is served.
+    pub(crate) fn calls(&self) -> &Paths {
+        &self.0.calls
     }
 
     /// Returns the runtime of tasks that go on after the connection that needs them first, and of blocking work: it has one pool of threads

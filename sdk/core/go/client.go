@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,6 +23,7 @@ type Client struct {
 	negotiation nodesiftv1.NegotiationClient
 	parties     nodesiftv1.PartiesClient
 	index       *Index
+	supported   atomic.Pointer[Capabilities]
 	timeout     time.Duration
 	closed      context.Context
 	stop        context.CancelFunc
@@ -35,6 +37,7 @@ type dial struct {
 	timeout      time.Duration
 	credentials  credentials.TransportCredentials
 	waitForReady bool
+	tell         func(*Capabilities)
 	more         []grpc.DialOption
 }
 
@@ -91,6 +94,7 @@ func Dial(target string, options ...DialOption) (*Client, error) {
 		stop:        stop,
 	}
 	client.following.Go(func() { client.index.follow(ctx, client.stub) })
+	client.following.Go(func() { client.learn(ctx, d.tell) })
 	return client, nil
 }
 

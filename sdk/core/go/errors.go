@@ -42,6 +42,8 @@ var (
 	ErrNotAllocated = errors.New("not allocated")
 	// ErrNegotiating: the pod has a negotiation; the message contains its id, for [Supersedes].
 	ErrNegotiating = errors.New("the pod is being negotiated")
+	// ErrUnsupported: the sidecar does not have the call, because it is older than this client, or newer; see [UnsupportedError].
+	ErrUnsupported = errors.New("not supported by the sidecar")
 	// ErrTable: a table of rows that does not follow from the one before, or a bitmap that does not belong to its table. The
 	// client never reads such a bitmap.
 	ErrTable = errors.New("the table of rows is not as expected")
@@ -83,6 +85,8 @@ func (e *Error) Is(target error) bool {
 		return target == ErrChanged
 	case codes.AlreadyExists:
 		return target == ErrNegotiating
+	case codes.Unimplemented:
+		return target == ErrUnsupported
 	default:
 		return false
 	}
