@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use module::{
-    ModuleBenchArgs, ModuleBuildArgs, ModuleCheckArgs, ModuleCommand, ModuleCompileArgs, ModuleInspectArgs,
-    ModuleNewArgs, ModuleTestArgs,
+    BESIDE, BesideArgs, ModuleBenchArgs, ModuleBuildArgs, ModuleCheckArgs, ModuleCommand, ModuleCompileArgs,
+    ModuleDevArgs, ModuleInspectArgs, ModuleNewArgs, ModuleTestArgs,
 };
 use nodesift::args::{COMPILE, CompileArgs, LONG_VERSION, LogArgs};
 pub(crate) use nodesift::args::{ClusterArgs, Format, PolicyArgs, QuestionArgs};
@@ -37,6 +37,7 @@ const EXAMPLES: &str = "Examples:
   nodesift-dev module new --lang rust my-predicate    start a project
   nodesift-dev module build                           build the project in this folder
   nodesift-dev module test                            run its cases
+  nodesift-dev module dev --serve                     do all of it after every save, and serve it
   nodesift-dev module check predicate.wasm            ask it what a sidecar will ask";
 
 /// Text of `--help` below the options.
@@ -63,6 +64,9 @@ pub(crate) enum Command {
     /// Compile the module on standard input within limits. This program starts itself so for each module by path
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArgs),
+    /// Become another program, which ends with the process that has started this one: this program starts a sidecar so
+    #[command(name = BESIDE, hide = true)]
+    Beside(BesideArgs),
 }
 
 /// Options of the command `explain`.

@@ -43,6 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     nodesift::end(match args.command {
         Command::Module(ModuleCommand::New(new)) => module::new(&new),
         Command::Module(ModuleCommand::Build(build)) => module::build(&build),
+        Command::Module(ModuleCommand::Dev(dev)) => module::dev(&dev),
         Command::Module(ModuleCommand::Test(test)) => module::test(&test),
         Command::Module(ModuleCommand::Check(check)) => module::check(&check),
         Command::Module(ModuleCommand::Bench(bench)) => module::bench(&bench),
@@ -54,5 +55,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(ClusterCommand::Synth(shape)) => synth::run(&shape),
         Command::Compile(compile) => return nodesift::compile_module(&compile),
+        Command::Beside(beside) => module::beside(&beside),
     })
 }

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! project   new and build: projects of predicates, by `nodesift-module`
+//! dev       all of it after every save
 //! registry  push and pull, and inspection of what is in a registry
 //! test      the cases of a module, run by the built module
 //!   cases     their files
 //! check     whether a module does what a sidecar needs of it
 //! bench     what a call of a module costs
 //!   subject   the module that these two are about, and their questions
+//!   growth    the cluster of a case, grown to the size of a real one
 //! compile   machine code, ahead
 //! call      a module over a cluster, without an engine
 //! accounting  the same commands for modules that are no predicates, but say what pods take
@@ -21,6 +23,8 @@ mod call;
 mod cases;
 mod check;
 mod compile;
+mod dev;
+mod growth;
 mod project;
 mod registry;
 mod subject;
@@ -36,6 +40,7 @@ use crate::args::ModuleInspectArgs;
 pub(crate) use bench::bench;
 pub(crate) use check::check;
 pub(crate) use compile::compile;
+pub(crate) use dev::{beside, dev};
 use nodesift::cluster;
 use nodesift::exit::Failure;
 use nodesift::report::written;

@@ -1,5 +1,6 @@
 //! The commands of `module` and their options; those that concern registries are in [`registry`](super::registry).
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -13,6 +14,8 @@ pub(crate) enum ModuleCommand {
     New(ModuleNewArgs),
     /// Build a project into a module, and print what it can read
     Build(ModuleBuildArgs),
+    /// Build a project, run its unit tests and its cases, and serve it, after every save
+    Dev(ModuleDevArgs),
     /// Run the cases of a module: pods and nodes, and what it is to say of them
     Test(ModuleTestArgs),
     /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
@@ -64,12 +67,46 @@ pub(crate) struct ModuleBuildArgs {
     pub(crate) format: Format,
 }
 
+/// Options of `module dev`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleDevArgs {
+    /// Folder of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Language: rust, go, js, ts, python or c [default: by the files of the project, as Cargo.toml or package.json]
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Option<Language>,
+    /// Start a sidecar with the project's policy.yaml, and wait for each build that passes to be live in it
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// Options of `nodesift serve` for that sidecar, as --cluster FILE [default: --sample]
+    #[arg(last = true, value_name = "OPTIONS", requires = "serve")]
+    pub(crate) options: Vec<OsString>,
+}
+
+/// The name of the command that [`BesideArgs`] are of.
+pub(crate) const BESIDE: &str = "run-beside";
+
+/// A program that ends with the process that starts it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BesideArgs {
+    /// Path of the program
+    pub(crate) program: PathBuf,
+    /// Arguments of the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
 /// Options of `module test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleTestArgs {
     /// Folder of a project, file of cases, or a module with its cases.yaml beside it
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     pub(crate) path: PathBuf,
+    /// Policy under which the cases run: its limits and `allow`, and only annotations and ConfigMaps that it names [default: policy.yaml
+    /// beside them, and the annotations and ConfigMaps that they name]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// Run the cases again whenever they, the module or the policy beside them change. It builds nothing
     #[arg(long)]
     pub(crate) watch: bool,
@@ -98,8 +135,8 @@ pub(crate) struct ModuleCheckArgs {
 /// Options of `module bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleBenchArgs {
-    /// WebAssembly component. Measured is the first case in cases.yaml beside it that rejects some nodes, over as many nodes like
-    /// those of the case
+    /// WebAssembly component. Measured is the first case in cases.yaml beside it that rejects some nodes, with its nodes, pods and
+    /// namespaces copied as often as it takes
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Sizes of the clusters in nodes, in this order [default: 5000,100000]

@@ -59,9 +59,7 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
         BuildError::Folder(..) | BuildError::File(..) => Failure::Files(anyhow::Error::new(error)),
         other => Failure::Data(anyhow::Error::new(other)),
     })?;
-    let is_accounting = inspect_accounting(&built.component).is_some();
-    let kind = if is_accounting { Kind::Accounting } else { Kind::Predicate };
-    let path = args.output.clone().unwrap_or_else(|| args.folder.join(kind.name()).with_extension("wasm"));
+    let path = args.output.clone().unwrap_or_else(|| module_file(&args.folder, &built.component));
     write_whole(&path, &built.component).map_err(|error| Failure::Files(error.context(path.display().to_string())))?;
     if let Some(document) = accounting::Document::inspect(&path, &ModuleFile { bytes: built.component.clone() })? {
         let table = || format!("{}\n", document.table(Paint::for_stdout()));
@@ -75,6 +73,12 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
         Format::Yaml => serde_saphyr::to_string(&document)?,
     };
     terminal::print(&escaped(&text))
+}
+
+/// The file of a project's module, by the kind of the module.
+pub(super) fn module_file(folder: &Path, component: &[u8]) -> PathBuf {
+    let kind = if inspect_accounting(component).is_some() { Kind::Accounting } else { Kind::Predicate };
+    folder.join(kind.name()).with_extension("wasm")
 }
 
 /// Replaces the file as a whole: a sidecar that follows it never reads half a module.

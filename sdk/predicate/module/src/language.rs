@@ -65,6 +65,12 @@ impl Language {
         }
     }
 
+    /// Commands that run the unit tests of a project, in its folder. The last one runs them; those before it install what they need.
+    #[must_use]
+    pub fn test_commands(self) -> &'static [&'static str] {
+        self.support().test_commands()
+    }
+
     pub(crate) fn support(self) -> &'static dyn Support {
         match self {
             Self::Rust => &rust::Rust,
