@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_reference::claims::{Selectors, World, judge};
+use nodesift_reference::kubernetes::Switches;
 use nodesift_reference::quantity::Quantity;
 use nodesift_reference::{Outcome, filters};
 use serde_json::Value;
@@ -71,7 +72,9 @@ fn compare(name: &str, kind: &str, counts: &mut Counts, differences: &mut Vec<St
     };
     let expected = lines(kind);
     let allocations = lines(if kind == "expected" { "allocations" } else { "documented-allocations" });
-    let world = World { cluster: &cluster, in_flight: &in_flight, now_s: NOW_S };
+    // These vectors are of 1.36.2, which checks the limit of devices by claim.
+    let switches = Switches::documented().with("DeviceLimitByRequest", false);
+    let world = World { cluster: &cluster, in_flight: &in_flight, now_s: NOW_S, switches: &switches };
     let selectors = Selectors::default();
     counts.documents += 1;
     for pod in &pods {
@@ -81,7 +84,7 @@ fn compare(name: &str, kind: &str, counts: &mut Counts, differences: &mut Vec<St
         counts.verdicts += cluster.nodes().count();
         // The other filter that reads extended resources.
         let fit = filters::named(&["NodeResourcesFit"]);
-        let fit = (fit[0].judge)(&cluster, pod);
+        let fit = (fit[0].judge)(&cluster, pod, &switches);
         for (predicate, outcome) in [("DynamicResources", &found.outcome), ("NodeResourcesFit", &fit)] {
             let of_both = |line: &&Value| json::text(line, "pod") == key && json::text(line, "predicate") == predicate;
             let expected = verdicts_of(expected.iter().find(of_both).unwrap());

@@ -14,6 +14,7 @@ use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_policy::Policy;
 use nodesift_reference::claims::{Selectors, World, judge};
+use nodesift_reference::kubernetes::Switches;
 use nodesift_reference::{Explanation, Filter, filters};
 use prometheus_client::registry::Registry;
 use serde_json::Value;
@@ -123,10 +124,12 @@ fn follow(seed: u64, rounds: usize, predicates: &[&str], reuse: Reuse) -> Done {
             apply(&mut mirror, &changes);
             time.store(history.now_s, Ordering::Relaxed);
         }
+        let switches = Switches::documented();
         let mut pods: Vec<Value> = history.cluster.all("Pod").cloned().collect();
         random.shuffle(&mut pods);
         for pod in pods.iter().take(ASKED) {
-            let world = World { cluster: &history.cluster, in_flight: &history.in_flight, now_s: history.now_s };
+            let (cluster, in_flight) = (&history.cluster, &history.in_flight);
+            let world = World { cluster, in_flight, now_s: history.now_s, switches: &switches };
             let (expected, mut found) = explanation(&world, &selectors, &filters, pod);
             done.count(&world, &expected, found.len());
             let differences = ask(&mut random, &engine, &world, pod, &expected);
@@ -170,7 +173,7 @@ fn explanation(
     // The filter knows neither the time nor what is in flight.
     let judged = |filter: &Filter| match filter.name {
         CLAIMS => decision.outcome.clone(),
-        _ => (filter.judge)(world.cluster, pod),
+        _ => (filter.judge)(world.cluster, pod, world.switches),
     };
     let alone = filters.iter().map(|filter| (filter.name, judged(filter))).collect();
     let nodes = world.cluster.nodes().map(name);

@@ -8,6 +8,7 @@ use crate::layout::Layout;
 use crate::picks::{Given, Pick};
 use crate::pod::{Pod, Task};
 use crate::search::{Ending, Search};
+use crate::switches::Switches;
 
 /// Devices that the pod's claims get on one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,8 +41,13 @@ pub struct Picked {
 ///
 /// # Errors
 /// The host's facts contradict themselves.
-pub fn allocate(facts: &impl Facts, rows: usize, row: usize) -> Result<Option<Allocation>, Broken> {
-    let Ok(pod) = Pod::resolve(facts, rows)? else { return Ok(None) };
+pub fn allocate(
+    facts: &impl Facts,
+    rows: usize,
+    row: usize,
+    switches: &Switches,
+) -> Result<Option<Allocation>, Broken> {
+    let Ok(pod) = Pod::resolve(facts, rows, switches)? else { return Ok(None) };
     if row >= rows {
         return Err(Broken::Rows);
     }
@@ -54,9 +60,10 @@ pub fn allocate(facts: &impl Facts, rows: usize, row: usize) -> Result<Option<Al
         Task::Allocate(plan) => plan,
     };
     let special = pod.special(plan).cloned();
-    let (plans, query) = pod.plans()?;
+    let (plans, query) = pod.plans(switches)?;
     let plan = plans.get(plan).ok_or(Broken::Rows)?;
-    let devices = facts.devices(&query);
+    let mut devices = facts.devices(&query);
+    devices.hide(&query, switches);
     let layout = Layout::try_new(&devices, &query, rows)?;
     let fits = Fits::new(plan, &devices)?;
     let given = Given { plan, devices: &devices, layout: &layout, fits: &fits, attributes: query.attributes.len() };

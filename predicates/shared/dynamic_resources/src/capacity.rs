@@ -20,6 +20,45 @@ pub(crate) fn taken(asked: &[(String, Amount)], capacities: &[Capacity]) -> Opti
     taken.collect()
 }
 
+/// Why the amounts that a request takes of a kind's capacities cannot be computed; `None` where they can. Names that a device does not
+/// have come first: it is then only too small. Source: the same file in 1.37.
+pub(crate) fn problem(asked: &[(String, Amount)], capacities: &[Capacity]) -> Option<String> {
+    if asked.iter().any(|(name, _)| capacities.iter().all(|capacity| capacity.name != *name)) {
+        return None;
+    }
+    capacities.iter().find_map(|capacity| {
+        let asked = asked.iter().find(|(name, _)| *name == capacity.name).map(|(_, amount)| *amount);
+        let unrepresentable = asked.and_then(|asked| unrepresentable(asked, capacity));
+        let is_negative = || Quantity::from(taken_of(asked, capacity)) < Quantity::default();
+        let problem = match unrepresentable {
+            Some(problem) => {
+                format!("capacity request cannot be represented in the device's range arithmetic: {problem}")
+            }
+            None if is_negative() => "capacity value is negative".to_owned(),
+            None => return None,
+        };
+        Some(format!("capacity \"{}\": {problem}", capacity.name))
+    })
+}
+
+/// Why an amount cannot be rounded up within the range of a capacity.
+fn unrepresentable(asked: Amount, capacity: &Capacity) -> Option<String> {
+    let range = capacity.valid_range.as_ref()?;
+    let (Some(min), Some(step)) = (range.min, range.step) else { return None };
+    let exact = Quantity::from(asked);
+    if exact < min.into() {
+        return None;
+    }
+    if exact > Quantity::from_units(i64::MAX) {
+        return Some(format!("request {} exceeds MaxInt64", exact.canonical()));
+    }
+    let above = asked.units.wrapping_sub(min.units);
+    let steps = above.checked_div(step.units)?;
+    let steps = steps.wrapping_add(i64::from(above.wrapping_rem(step.units) != 0));
+    let is_beyond = min.units >= 0 && steps > i64::MAX.wrapping_sub(min.units).checked_div(step.units)?;
+    is_beyond.then(|| format!("rounding request {} up to the next step passes MaxInt64", exact.canonical()))
+}
+
 /// Computes the amount that a request takes of one capacity: the amount asked for, rounded up by the policy; else the default, else
 /// everything.
 fn taken_of(asked: Option<Amount>, capacity: &Capacity) -> Amount {

@@ -29,11 +29,14 @@ impl<'a> Counting<'a> {
     /// For a plan and kinds of devices with which no search can end with a problem, and a pick leaves to others all devices but its own,
     /// and of these all with its attributes; else `None`.
     pub(crate) fn try_new(given: Given<'a>) -> Option<Self> {
-        let Plan { claims, requests, asked, constraints } = given.plan;
-        let ([claim], [_], [asked]) = (&claims[..], &requests[..], &asked[..]) else { return None };
+        let Plan { claims, requests, asked, constraints, switches: _ } = given.plan;
+        let ([claim], [request], [asked]) = (&claims[..], &requests[..], &asked[..]) else { return None };
         let Mode::Count(wanted) = asked.mode else { return None };
         let wanted = usize::try_from(wanted).ok().filter(|wanted| (1..=limits::CLAIM_DEVICES).contains(wanted))?;
-        let is_plain = asked.fault.is_none() && !asked.admin_access && claim.unknown_constraint.is_none();
+        let is_plain = asked.fault.is_none()
+            && request.refused_capacity.is_none()
+            && !asked.admin_access
+            && claim.unknown_constraint.is_none();
         let are_under = asked.constraints.iter().map(|constraint| constraints.get(*constraint));
         let are_under: Vec<_> = are_under.collect::<Option<_>>()?;
         if !is_plain || are_under.iter().any(|constraint| !constraint.must_match) {
@@ -41,7 +44,7 @@ impl<'a> Counting<'a> {
         }
         let fits = given.fits.for_asked(0).iter().zip(&given.devices.kinds);
         let candidate = |(fit, kind): (&Fit, &Kind)| match fit.is_candidate() {
-            true if fit.has_failed() || !kind.consumes.is_empty() => None,
+            true if fit.is_error() || !kind.consumes.is_empty() => None,
             is_candidate => Some(is_candidate),
         };
         let is_candidate = fits.map(candidate).collect::<Option<_>>()?;

@@ -6,7 +6,9 @@ use crate::layout::Layout;
 use crate::picks::Given;
 use crate::plan::Plan;
 use crate::pod::{Pod, Task};
+use crate::problem::Problem;
 use crate::search::{Ending, Search};
+use crate::switches::Switches;
 use crate::verdict::{Codes, Failure, Verdict};
 
 /// The verdict, and what it took.
@@ -33,9 +35,9 @@ pub struct Effort {
 ///
 /// # Errors
 /// The host's facts contradict themselves.
-pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
+pub fn filter(facts: &impl Facts, rows: usize, switches: &Switches) -> Result<Filtered, Broken> {
     let mut effort = Effort::default();
-    let pod = match Pod::resolve(facts, rows)? {
+    let pod = match Pod::resolve(facts, rows, switches)? {
         Ok(pod) if pod.is_without_claims() => return Ok(Filtered { verdict: Verdict::FitsAll, effort }),
         Ok(pod) => pod,
         Err(obstacle) => {
@@ -53,8 +55,9 @@ pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
         }
     }
     if !searched.is_empty() {
-        let (plans, mut query) = pod.plans()?;
-        let answers = &mut Answers { facts, plans: &plans, rows, failures: &mut failures, effort: &mut effort };
+        let (plans, mut query) = pod.plans(switches)?;
+        let (failures, effort) = (&mut failures, &mut effort);
+        let answers = &mut Answers { facts, plans: &plans, switches, rows, failures, effort };
         let nameless = answers.search(&query, &searched, &mut codes)?;
         if !nameless.is_empty() {
             query.names = true;
@@ -78,6 +81,7 @@ pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
 struct Answers<'a, F> {
     facts: &'a F,
     plans: &'a [Plan<'a>],
+    switches: &'a Switches,
     rows: usize,
     failures: &'a mut Codes,
     effort: &'a mut Effort,
@@ -100,7 +104,8 @@ impl<F: Facts> Answers<'_, F> {
         searched: &[(usize, usize)],
         codes: &mut [u32],
     ) -> Result<Vec<(usize, usize)>, Broken> {
-        let devices = self.facts.devices(query);
+        let mut devices = self.facts.devices(query);
+        devices.hide(query, self.switches);
         let layout = Layout::try_new(&devices, query, self.rows)?;
         let mut nameless = Vec::new();
         for (number, plan) in self.plans.iter().enumerate() {
@@ -142,6 +147,9 @@ impl<F: Facts> Answers<'_, F> {
                     Ending::Found => return Ok(Known::Code(0)),
                     Ending::NotFound => Failure::Unresolvable("cannot allocate all claims".to_owned()),
                     Ending::InvalidPools => Failure::Unresolvable("invalid resource pools were encountered".to_owned()),
+                    Ending::Problem(Problem::Steps) if !self.switches.timeout_is_error => {
+                        Failure::Unresolvable(Problem::TIMED_OUT.to_owned())
+                    }
                     Ending::Problem(problem) => match problem.text(given, named, self.facts)? {
                         Some(text) => Failure::in_filter(&text),
                         None => return Ok(Known::Nameless),

@@ -17,6 +17,7 @@ impl Fit {
     const FAILED: Self = Self(2);
     const TAINTED: Self = Self(4);
     const TOO_SMALL: Self = Self(8);
+    const OUT_OF_RANGE: Self = Self(16);
 
     fn has(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
@@ -36,7 +37,7 @@ impl Fit {
         self.has(Self::FAILED)
     }
 
-    /// Whether a taint is not tolerated.
+    /// Whether a taint is not tolerated, or devices that draw from counters cannot be allocated.
     pub(crate) fn is_tainted(self) -> bool {
         self.has(Self::TAINTED)
     }
@@ -46,9 +47,19 @@ impl Fit {
         self.has(Self::TOO_SMALL)
     }
 
+    /// Whether a capacity that is asked for is an error.
+    pub(crate) fn is_out_of_range(self) -> bool {
+        self.has(Self::OUT_OF_RANGE)
+    }
+
+    /// Whether looking at a device ends the search.
+    pub(crate) fn is_error(self) -> bool {
+        self.has_failed() || self.is_out_of_range()
+    }
+
     /// Whether a device must be looked at: it may be picked, or it ends the search.
     pub(crate) fn is_candidate(self) -> bool {
-        self.has_failed() || (self.is_selected() && !self.is_tainted() && !self.is_too_small())
+        self.is_error() || (self.is_selected() && !self.is_tainted() && !self.is_too_small())
     }
 }
 
@@ -82,14 +93,20 @@ impl Fits {
                     Selection::Yes => Fit::SELECTED,
                     Selection::ByClass(_) | Selection::ByRequest(_) | Selection::ByNode(_) => Fit::FAILED,
                 };
-                let is_tainted = *tainted.get(kind.taints as usize).ok_or(Broken::Taints)?;
-                let taken = if fit == Fit::SELECTED { capacity::taken(asked.capacity, &kind.capacities) } else { None };
-                let is_too_small = fit == Fit::SELECTED && taken.is_none();
+                let is_tainted = *tainted.get(kind.taints as usize).ok_or(Broken::Taints)?
+                    || (!plan.switches.partitionable_devices && !kind.consumes.is_empty());
+                let is_selected = fit == Fit::SELECTED;
+                let taken = if is_selected { capacity::taken(asked.capacity, &kind.capacities) } else { None };
+                let is_out_of_range = is_selected
+                    && plan.switches.capacity_errors
+                    && capacity::problem(asked.capacity, &kind.capacities).is_some();
+                let is_too_small = is_selected && !is_out_of_range && taken.is_none();
                 if has_capacities {
                     table.taken_from.push(u32::try_from(table.taken.len()).map_err(|_| Broken::Kinds)?);
                     table.taken.extend(taken.into_iter().flatten());
                 }
-                table.fits.push(fit.with(Fit::TAINTED, is_tainted).with(Fit::TOO_SMALL, is_too_small));
+                let fit = fit.with(Fit::TAINTED, is_tainted).with(Fit::TOO_SMALL, is_too_small);
+                table.fits.push(fit.with(Fit::OUT_OF_RANGE, is_out_of_range));
             }
         }
         Ok(table)

@@ -19,6 +19,7 @@
 //! | `picks` | the devices picked so far, and whether one more may be |
 //! | `problem` | what ends a cycle, as texts |
 //! | [`quantity`] | exact amounts |
+//! | [`switches`] | what follows the version of Kubernetes |
 //! | [`limits`] | every limit |
 //!
 //! Start with [`facts::Facts`], then `filter`.
@@ -27,6 +28,7 @@ pub mod extended;
 pub mod facts;
 pub mod limits;
 pub mod quantity;
+pub mod switches;
 pub mod verdict;
 
 mod allocation;

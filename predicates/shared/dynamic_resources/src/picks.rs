@@ -56,8 +56,20 @@ pub(crate) struct Picks<'a> {
     changes: Vec<(usize, Quantity)>,
     /// By claim: how many devices it has.
     by_claim: Vec<usize>,
-    /// By constraint: the values of its devices.
-    values: Vec<Vec<u32>>,
+    /// By constraint: what it remembers of its devices.
+    memories: Vec<Memory>,
+}
+
+/// Values of the devices under one constraint.
+#[derive(Debug, Clone, Default)]
+struct Memory {
+    /// All of them, in order; with [`Switches::distinct_per_request`] and for `distinctAttribute`, by number of the request the last one,
+    /// and 0 for none.
+    ///
+    /// [`Switches::distinct_per_request`]: crate::switches::Switches::distinct_per_request
+    values: Vec<u32>,
+    /// How many devices are under the constraint.
+    count: usize,
 }
 
 impl<'a> Picks<'a> {
@@ -72,7 +84,7 @@ impl<'a> Picks<'a> {
             drawn: Vec::new(),
             changes: Vec::new(),
             by_claim: Vec::new(),
-            values: Vec::new(),
+            memories: Vec::new(),
         }
     }
 
@@ -85,8 +97,8 @@ impl<'a> Picks<'a> {
         refill(&mut self.times, span.devices.len(), 0);
         refill(&mut self.drawn, span.counters.len(), Quantity::default());
         refill(&mut self.by_claim, self.given.plan.claims.len(), 0);
-        self.values.resize(self.given.plan.constraints.len(), Vec::new());
-        self.values.iter_mut().for_each(Vec::clear);
+        self.memories.clear();
+        self.memories.resize(self.given.plan.constraints.len(), Memory::default());
     }
 
     /// All picks, in order.
@@ -166,24 +178,21 @@ impl<'a> Picks<'a> {
             self.restore(changes);
             return Ok(Err(Refusal::Unavailable));
         }
-        let refusal = if !self.satisfies_constraints(asked, device)? {
-            Some(Refusal::Constraint)
-        } else if !self.has_room(place, device)? {
-            Some(Refusal::Unavailable)
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
-            self.restore(changes);
-            return Ok(Err(refusal));
+        for (added, constraint) in asked.constraints.iter().enumerate() {
+            if !self.remember(asked, *constraint, device)? {
+                self.forget(asked, added);
+                self.restore(changes);
+                return Ok(Err(Refusal::Constraint));
+            }
         }
-        if self.in_use(device)? != 0 {
+        if !self.has_room(place, device)? {
+            self.forget(asked, asked.constraints.len());
+            self.restore(changes);
+            return Ok(Err(Refusal::Unavailable));
+        }
+        if self.in_use(device)? != 0 && !plan.switches.admin_access_pays {
             // What devices in use draw is off the totals already.
             self.restore(changes);
-        }
-        for constraint in &asked.constraints {
-            let value = self.value(*constraint, device)?;
-            self.values.get_mut(*constraint).ok_or(Broken::Devices)?.push(value);
         }
         *self.times.get_mut(device.wrapping_sub(self.first_device)).ok_or(Broken::Devices)? += 1;
         *self.by_claim.get_mut(asked.claim).ok_or(Broken::Devices)? += 1;
@@ -202,18 +211,16 @@ impl<'a> Picks<'a> {
         if let Some(count) = self.by_claim.get_mut(asked.claim) {
             *count -= 1;
         }
-        for constraint in &asked.constraints {
-            self.values.get_mut(*constraint).map(Vec::pop);
-        }
+        self.forget(asked, asked.constraints.len());
     }
 
     /// Draws on the pool's counters what the device consumes; false where they do not suffice. A shared device draws once; one
     /// that is only looked at does not.
     fn draw(&mut self, asked: &PlannedAsked<'_>, device: usize, kind: &'a Kind) -> Result<bool, Broken> {
-        if kind.consumes.is_empty() || asked.admin_access {
+        if kind.consumes.is_empty() || (asked.admin_access && !self.given.plan.switches.admin_access_pays) {
             return Ok(true);
         }
-        if kind.multiple_allocations && (self.in_use(device)? != 0 || self.is_drawing(device)) {
+        if kind.multiple_allocations && (self.has_paid(device)? || self.is_drawing(device)) {
             return Ok(true);
         }
         let pool = self.given.layout.pool_of(device);
@@ -234,10 +241,24 @@ impl<'a> Picks<'a> {
         Ok(counters.iter().zip(drawn).all(|(counter, drawn)| drawn.plus(counter.held.into()) <= counter.total.into()))
     }
 
+    /// Whether a share that somebody holds has drawn for the device.
+    fn has_paid(&self, device: usize) -> Result<bool, Broken> {
+        let switches = &self.given.plan.switches;
+        Ok(if switches.shares_pay_twice {
+            !self.given.held_of(device).is_empty()
+        } else if switches.admin_access_pays {
+            self.in_use(device)? & SHARED != 0
+        } else {
+            self.in_use(device)? != 0
+        })
+    }
+
     /// Whether a pick draws for the device.
     fn is_drawing(&self, device: usize) -> bool {
+        let all_pay = self.given.plan.switches.admin_access_pays;
         let asked = |pick: &Pick| self.given.plan.asked.get(pick.asked);
-        self.picks.iter().any(|pick| pick.device == device && asked(pick).is_some_and(|asked| !asked.admin_access))
+        let draws = |pick: &Pick| all_pay || asked(pick).is_some_and(|asked| !asked.admin_access);
+        self.picks.iter().any(|pick| pick.device == device && draws(pick))
     }
 
     fn restore(&mut self, changes: usize) {
@@ -249,24 +270,56 @@ impl<'a> Picks<'a> {
         }
     }
 
-    fn satisfies_constraints(&self, asked: &PlannedAsked<'_>, device: usize) -> Result<bool, Broken> {
-        for constraint in &asked.constraints {
-            let value = self.value(*constraint, device)?;
-            let others = self.values.get(*constraint).map_or(&[][..], Vec::as_slice);
-            let must_match =
-                self.given.plan.constraints.get(*constraint).is_some_and(|constraint| constraint.must_match);
-            let is_known = value != UNKNOWN_TYPE;
-            let holds = if must_match {
-                // All others equal the first one.
-                others.first().is_none_or(|first| is_known && value == *first)
-            } else {
-                others.iter().all(|other| is_known && value != *other)
-            };
-            if value == 0 || !holds {
-                return Ok(false);
-            }
+    /// Adds a device to those under a constraint, if they satisfy it together.
+    fn remember(&mut self, asked: &PlannedAsked<'_>, constraint: usize, device: usize) -> Result<bool, Broken> {
+        let value = self.value(constraint, device)?;
+        let is_per_request = self.is_per_request(constraint);
+        let memory = self.memories.get_mut(constraint).ok_or(Broken::Devices)?;
+        let must_match = self.given.plan.constraints.get(constraint).is_some_and(|constraint| constraint.must_match);
+        let is_known = value != UNKNOWN_TYPE;
+        // Addresses of two devices' values always differ.
+        let differs = |other: u32| self.given.plan.switches.distinct_by_address || value != other;
+        let holds = if must_match {
+            // All others equal the first one.
+            memory.values.first().is_none_or(|first| is_known && value == *first)
+        } else {
+            memory.values.iter().filter(|other| **other != 0).all(|other| is_known && differs(*other))
+        };
+        if value == 0 || !(holds || memory.count == 0) {
+            return Ok(false);
         }
+        if is_per_request {
+            let request = asked.request as usize;
+            if memory.values.len() <= request {
+                memory.values.resize(request + 1, 0);
+            }
+            *memory.values.get_mut(request).ok_or(Broken::Alternatives)? = value;
+        } else {
+            memory.values.push(value);
+        }
+        memory.count += 1;
         Ok(true)
+    }
+
+    /// Takes the last device back from the first `count` constraints that it is under.
+    fn forget(&mut self, asked: &PlannedAsked<'_>, count: usize) {
+        for constraint in asked.constraints.iter().take(count) {
+            let is_per_request = self.is_per_request(*constraint);
+            let Some(memory) = self.memories.get_mut(*constraint) else { continue };
+            if is_per_request {
+                // Even where another device of the request is still under the constraint.
+                memory.values.iter_mut().skip(asked.request as usize).take(1).for_each(|value| *value = 0);
+            } else {
+                memory.values.pop();
+            }
+            memory.count = memory.count.saturating_sub(1);
+        }
+    }
+
+    /// Whether a constraint remembers one device of each request.
+    fn is_per_request(&self, constraint: usize) -> bool {
+        let plan = self.given.plan;
+        plan.switches.distinct_per_request && plan.constraints.get(constraint).is_some_and(|it| !it.must_match)
     }
 
     /// The value of a device's attribute that a constraint is about.

@@ -31,7 +31,7 @@ impl<'a> Pruning<'a> {
     /// Nothing known. [`Pruning::start`] begins a situation.
     pub(crate) fn new(given: Given<'a>) -> Self {
         let plan = given.plan;
-        let most = |request: &PlannedRequest| {
+        let most = |request: &PlannedRequest<'_>| {
             let asked = plan.asked.get(request.asked.clone()).unwrap_or_default().iter();
             let counts =
                 asked.map(|asked| if let Mode::Count(count) = asked.mode { narrow(count) } else { usize::MAX });
@@ -42,8 +42,10 @@ impl<'a> Pruning<'a> {
             requests.iter().fold(0_usize, |sum, request| sum.saturating_add(most(request))) <= limits::CLAIM_DEVICES
         };
         let has_failed =
-            || (0..plan.asked.len()).any(|asked| given.fits.for_asked(asked).iter().any(|fit| fit.has_failed()));
-        let is_sound = plan.claims.iter().all(is_small) && !has_failed();
+            || (0..plan.asked.len()).any(|asked| given.fits.for_asked(asked).iter().any(|fit| fit.is_error()));
+        // What constraints remember may depend on devices that were tried in vain.
+        let is_exact = !plan.switches.distinct_per_request || plan.constraints.iter().all(|it| it.must_match);
+        let is_sound = is_exact && plan.claims.iter().all(is_small) && !has_failed();
         Self { given, is_sound, is_ready: false, devices: 0..0, is_blocked: Vec::new(), by_value: Vec::new() }
     }
 
@@ -90,7 +92,7 @@ impl<'a> Pruning<'a> {
             }
         }
         let all = self.devices.clone();
-        let has_enough = |request: &PlannedRequest| {
+        let has_enough = |request: &PlannedRequest<'_>| {
             let mut asked = request.asked.clone();
             asked
                 .any(|asked| all.clone().filter(|device| !self.is_blocked(asked, *device)).count() >= self.count(asked))
@@ -180,7 +182,12 @@ impl<'a> Pruning<'a> {
     }
 
     /// Whether all that requests want under a constraint might be in one group of devices.
-    fn suffices(&self, group: &[(u32, usize)], constraint: usize, requests: &[PlannedRequest]) -> Result<bool, Broken> {
+    fn suffices(
+        &self,
+        group: &[(u32, usize)],
+        constraint: usize,
+        requests: &[PlannedRequest<'_>],
+    ) -> Result<bool, Broken> {
         let free = |asked: usize| group.iter().filter(|(_, device)| !self.is_blocked(asked, *device)).count();
         let mut wanted = 0_usize;
         for request in requests {

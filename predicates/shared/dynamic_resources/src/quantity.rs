@@ -20,6 +20,28 @@ impl Quantity {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// Formats the amount as Kubernetes does: without a fraction and with the largest suffix. Suffixes are binary where the amount is a
+    /// multiple of 1024 and not of 1000, for how it was written is not known.
+    pub fn canonical(self) -> String {
+        const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+        const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+        let units = self.0 / NANO;
+        let is_binary = self.0 % NANO == 0 && units % 1024 == 0 && units % 1000 != 0;
+        let (mut amount, base, suffixes) =
+            if is_binary { (units, 1024, &BINARY[..]) } else { (self.0, 1000, &DECIMAL[..]) };
+        if amount == 0 {
+            return "0".to_owned();
+        }
+        let mut suffixes = suffixes.iter().peekable();
+        let mut suffix = suffixes.next().copied().unwrap_or_default();
+        while amount % base == 0
+            && let Some(next) = suffixes.next()
+        {
+            (amount, suffix) = (amount / base, next);
+        }
+        format!("{amount}{suffix}")
+    }
+
     /// Returns the amount in nano-units.
     pub fn nano_units(self) -> i128 {
         self.0
@@ -56,6 +78,18 @@ mod tests {
             assert_eq!(Quantity::from(NanoUnits::from(nano_units)).nano_units(), nano_units);
         }
         assert_eq!(Quantity::from_units(-2).nano_units(), -2_000_000_000);
+    }
+
+    #[test]
+    fn amounts_have_one_text() {
+        let texts = [(10_i128.pow(28), "10E"), (1 << 64, "16Ei"), (1500, "1500"), (2048, "2Ki"), (-1_000_000, "-1M")];
+        let text = |units: i128| Quantity(units.saturating_mul(NANO)).canonical();
+        assert_eq!(text(texts[0].0 / NANO), texts[0].1);
+        texts.iter().skip(1).for_each(|(units, expected)| assert_eq!(text(*units), *expected));
+        assert_eq!(
+            [Quantity(1).canonical(), Quantity(NANO / 2).canonical(), Quantity(0).canonical()],
+            ["1n", "500m", "0"]
+        );
     }
 
     #[test]

@@ -49,10 +49,15 @@ pub(crate) struct Search<'a> {
     all_from: Vec<usize>,
     /// Devices of the situation, as a range of the columns.
     devices: Range<usize>,
+    /// An invalid pool of the situation, where the allocator fails when it comes to one. Its pools are in any order: here, the invalid one
+    /// is the last, which is the best for the pod.
+    failing: Option<usize>,
     /// Steps in this situation, how many it has, and devices passed over.
     steps: u32,
     most_steps: u32,
     passed: usize,
+    /// Whether each device is looked for among all, which matters where constraints do not remember all devices.
+    restarts: bool,
 }
 
 /// A place in the search.
@@ -118,9 +123,12 @@ impl<'a> Search<'a> {
             all: Vec::new(),
             all_from: Vec::new(),
             devices: 0..0,
+            failing: None,
             steps: 0,
             most_steps: limits::SEARCH_STEPS,
             passed: 0,
+            restarts: given.plan.switches.experimental_allocator
+                && given.plan.constraints.iter().any(|constraint| !constraint.must_match),
         }
     }
 
@@ -151,10 +159,15 @@ impl<'a> Search<'a> {
     /// Facts contradict themselves.
     pub(crate) fn run(&mut self, situation: usize) -> Result<Ending, Broken> {
         let pools = self.given.layout.pools_of(situation);
+        let is_invalid =
+            |pool: &usize| self.given.devices.pools.get(*pool).is_some_and(|it| it.state == PoolState::Invalid);
+        let fails = self.given.plan.switches.experimental_allocator;
+        self.failing = pools.clone().find(is_invalid).filter(|_| fails);
         self.devices = self.given.layout.span(pools.clone()).devices;
         (self.steps, self.passed) = (0, 0);
         if let Some(counting) = &mut self.counting
             && let Some(found) = counting.has_enough(self.devices.clone())?
+            && (found || self.failing.is_none())
         {
             return if found { Ok(Ending::Found) } else { self.not_found(pools) };
         }
@@ -184,12 +197,21 @@ impl<'a> Search<'a> {
         self.all_from.clear();
         for (claim, planned) in plan.claims.iter().enumerate() {
             let mut least = 0_u64;
-            for request in plan.requests.get(planned.requests.clone()).unwrap_or_default() {
+            for (number, request) in
+                planned.requests.clone().zip(plan.requests.get(planned.requests.clone()).unwrap_or_default())
+            {
+                if request.refused_capacity.is_some() {
+                    return Err(Stop::Problem(Problem::CapacityRefused { request: number }));
+                }
                 let mut fewest = u64::MAX;
                 for asked in request.asked.clone() {
                     let count = self.count(asked, pools.clone())?;
                     self.counts.push(count);
                     fewest = fewest.min(count);
+                }
+                let most = (limits::CLAIM_DEVICES as u64).saturating_sub(least);
+                if plan.switches.limit_by_request && fewest > most {
+                    return Err(Stop::Problem(Problem::TooManyWithRequest { request: number, claim, fewest, least }));
                 }
                 least = least.saturating_add(fewest);
             }
@@ -220,7 +242,7 @@ impl<'a> Search<'a> {
             }
             let span = self.given.layout.pools(pool..pool.saturating_add(1)).first().ok_or(Broken::Pools)?;
             for device in span.devices.clone() {
-                if self.is_selected(place, device)? && self.picks.has_room(place, device)? {
+                if self.is_selected(place, device, true)? && self.belongs_to_all(place, device)? {
                     self.all.push(device);
                 }
             }
@@ -228,21 +250,33 @@ impl<'a> Search<'a> {
         Ok((self.all.len() - before) as u64)
     }
 
-    /// Whether selectors match a device and it is for the node.
-    fn is_selected(&self, place: usize, device: usize) -> Result<bool, Stop> {
+    /// Whether selectors match a device and it is for the node. `is_one_of_all` is what errors of its capacity depend on.
+    fn is_selected(&self, place: usize, device: usize, is_one_of_all: bool) -> Result<bool, Stop> {
         let (kind, _) = self.given.kind(device)?;
         let fit = self.given.fits.for_asked(place).get(kind).ok_or(Broken::Kinds)?;
-        match fit.has_failed() {
-            true => Err(Stop::Problem(Problem::Selector { asked: place, kind })),
-            false => Ok(fit.is_selected()),
+        if fit.has_failed() {
+            return Err(Stop::Problem(Problem::Selector { asked: place, device }));
         }
+        if fit.is_out_of_range() {
+            return Err(Stop::Problem(Problem::Capacity { asked: place, device, is_one_of_all }));
+        }
+        Ok(fit.is_selected())
+    }
+
+    /// Whether a device that is selected is one of all that a request asks for.
+    fn belongs_to_all(&self, place: usize, device: usize) -> Result<bool, Stop> {
+        if !self.given.plan.switches.all_by_static_capacity {
+            return Ok(self.picks.has_room(place, device)?);
+        }
+        let (kind, _) = self.given.kind(device)?;
+        Ok(!self.given.fits.for_asked(place).get(kind).ok_or(Broken::Kinds)?.is_too_small())
     }
 
     /// Whether there is a solution, which is then in the picks.
     fn walk(&mut self) -> Result<bool, Stop> {
         let mut turn = self.first_of_claim(0);
         loop {
-            if self.pruning.pays_after(self.steps) && !self.pruning.look()? {
+            if self.failing.is_none() && self.pruning.pays_after(self.steps) && !self.pruning.look()? {
                 return Ok(false);
             }
             turn = match turn {
@@ -371,23 +405,27 @@ impl<'a> Search<'a> {
             self.pass(number - seen)?;
             seen = number;
             self.step()?;
-            if fit.has_failed() {
+            if fit.is_error() {
                 if self.picks.is_in_use(asked, device)? {
                     continue;
                 }
-                return Err(Stop::Problem(Problem::Selector { asked: place.asked, kind: *kind as usize }));
+                self.is_selected(place.asked, device, false)?;
             }
             if self.picks.pick(place.asked, device)?.is_ok() {
                 self.frames.push(Frame::Any { place, device });
-                place = Place { number: place.number + 1, from: device + 1, ..place };
-                if place.number as u64 >= count {
+                let from = if self.restarts { self.devices.start } else { device + 1 };
+                place = Place { number: place.number + 1, from, ..place };
+                if self.restarts || place.number as u64 >= count {
                     return Ok(Turn::Enter(place));
                 }
                 self.step()?;
             }
         }
         self.pass(kinds.len() - seen)?;
-        Ok(Turn::Back(Dead::End))
+        match self.failing {
+            Some(pool) => Err(Stop::Problem(Problem::InvalidPool { pool })),
+            None => Ok(Turn::Back(Dead::End)),
+        }
     }
 
     fn step(&mut self) -> Result<(), Stop> {

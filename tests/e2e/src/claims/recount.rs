@@ -11,6 +11,7 @@ use nodesift_fixtures::Cluster;
 use nodesift_fixtures::cluster::is_over;
 use nodesift_fixtures::json::{at, flag, key, list, name, namespace, text};
 use nodesift_reference::claims::{Selectors, World, judge};
+use nodesift_reference::kubernetes::Switches;
 use nodesift_reference::quantity::Quantity;
 use serde_json::Value;
 
@@ -114,7 +115,8 @@ pub(crate) fn waiting(cluster: &Cluster) -> Vec<&Value> {
 pub(crate) fn check_waiting(cluster: &Cluster, waiting: &[&Value], explained: &[Value]) -> anyhow::Result<()> {
     ensure!(waiting.len() == explained.len(), "{} of {} pods are explained", explained.len(), waiting.len());
     // No device has conditions that could time out.
-    let (world, selectors) = (World { cluster, in_flight: &[], now_s: 0 }, Selectors::default());
+    let (switches, selectors) = (Switches::documented(), Selectors::default());
+    let world = World { cluster, in_flight: &[], now_s: 0, switches: &switches };
     let nodes = cluster.nodes().count();
     for (pod, explained) in waiting.iter().zip(explained) {
         let expected: BTreeMap<String, Vec<String>> = judge(&world, &selectors, pod)

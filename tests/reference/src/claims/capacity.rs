@@ -26,6 +26,43 @@ pub(super) fn fits(request: &Value, device: &Value, used: &[&Amounts]) -> bool {
     })
 }
 
+/// Why the amounts that a request consumes of a device's capacities cannot be computed; `None` where they can, or where the device
+/// does not have them all.
+pub(super) fn problem(request: &Value, device: &Value) -> Option<String> {
+    let unknown = |name: &String| at(device, "capacity").get(name).is_none();
+    if entries(request, "capacity.requests").into_iter().any(|(name, _)| unknown(name)) {
+        return None;
+    }
+    let problem = |(name, capacity): (&String, &Value)| {
+        let asked_for = asked(request, name);
+        let text = at(request, "capacity.requests").get(name).and_then(Value::as_str).unwrap_or_default();
+        let problem = match asked_for.and_then(|asked| beyond(asked, text, at(capacity, "requestPolicy.validRange"))) {
+            Some(problem) => {
+                format!("capacity request cannot be represented in the device's range arithmetic: {problem}")
+            }
+            None if Quantity::ZERO.exceeds(consumed_of(asked_for, capacity)) => "capacity value is negative".to_owned(),
+            None => return None,
+        };
+        Some(format!("capacity \"{name}\": {problem}"))
+    };
+    entries(device, "capacity").into_iter().find_map(problem)
+}
+
+/// Why an amount cannot be rounded up within a range of 64 bits.
+fn beyond(asked: Quantity, text: &str, range: &Value) -> Option<String> {
+    if !is_set(range, "min") || !is_set(range, "step") || quantity(at(range, "min")).exceeds(asked) {
+        return None;
+    }
+    if asked.exceeds(Quantity::from_units(i64::MAX)) {
+        return Some(format!("request {text} exceeds MaxInt64"));
+    }
+    let (min, step) = (i128::from(quantity(at(range, "min")).value()), i128::from(quantity(at(range, "step")).value()));
+    let above = i128::from(asked.value()) - min;
+    let steps = if step == 0 { return None } else { above / step + i128::from(above % step != 0) };
+    let is_beyond = min >= 0 && steps > (i128::from(i64::MAX) - min) / step;
+    is_beyond.then(|| format!("rounding request {text} up to the next step passes MaxInt64"))
+}
+
 fn quantity(value: &Value) -> Quantity {
     Quantity::read(value).unwrap_or(Quantity::ZERO)
 }

@@ -1,8 +1,8 @@
-//! DynamicResources of kube-scheduler 1.36.2: which nodes can give a pod the devices of its claims, and which devices.
+//! DynamicResources of kube-scheduler: which nodes can give a pod the devices of its claims, and which devices.
 //!
 //! Plain objects in, verdicts and allocations out: slow and obvious, with one list of picks as the only state of a search. The
-//! answers are those of the *incubating* allocator with the default gates, with the known faults of that version corrected as
-//! later versions do; `tests/claims.rs` compares both with the real plugin.
+//! answers are those of the allocator that the gates of a version select; its differences from others are switches. `tests/claims.rs`
+//! and `tests/versions.rs` compare it with the real plugins.
 //!
 //! | module | what |
 //! |---|---|
@@ -39,6 +39,7 @@ use std::fmt;
 use nodesift_fixtures::{Cluster, json};
 use serde_json::{Value, json};
 
+use crate::kubernetes::Switches;
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::node_selector_matches;
 pub use selectors::Selectors;
@@ -61,6 +62,8 @@ pub struct World<'a> {
     pub in_flight: &'a [Value],
     /// The time, in seconds since 1970.
     pub now_s: i64,
+    /// Which version's plugin answers.
+    pub switches: &'a Switches,
 }
 
 /// A device: driver, pool, name.
@@ -110,8 +113,8 @@ pub fn judge(world: &World<'_>, selectors: &Selectors, pod: &Value) -> Decision 
 /// Why they cannot be gathered.
 pub fn seen_by(world: &World<'_>, node: &Value) -> Result<Vec<Value>, String> {
     let held = state::Held::gather(world);
-    let pools = pools::gather(world.cluster, &held, node)?;
-    Ok(pools.iter().map(|pool| pool.seen(&held, node)).collect())
+    let pools = pools::gather(world, &held, node)?;
+    Ok(pools.iter().map(|pool| pool.seen(world, &held, node)).collect())
 }
 
 /// The claims of a pod, or why they cannot be used on any node; `Null` where it has none. `named` are those that it names, in its
@@ -163,7 +166,7 @@ fn judge_node(
                 claims.push(special.map_or(claim, |special| &special.claim));
             }
         }
-        let search = allocator::Search { cluster: world.cluster, selectors, held, node, claims: &claims };
+        let search = allocator::Search { world, selectors, held, node, claims: &claims };
         let mut found = match search.allocate() {
             Ok(found) => found,
             Err(allocator::Fault::OnNode(text)) => return Err(unresolvable(&text)),
@@ -189,5 +192,13 @@ fn is_available(world: &World<'_>, claim: &Value, node: &Value) -> bool {
     }
     let selector = json::at(claim, "status.allocation.nodeSelector");
     let reaches = selector.is_null() || node_selector_matches(selector, json::labels(node), json::name(node));
-    reaches && !binding::has_failed(claim, world.now_s)
+    reaches && has_operations(world, claim, node) && !binding::has_failed(claim, world.now_s)
+}
+
+/// Whether a node can skip the operations that devices of a claim skip.
+fn has_operations(world: &World<'_>, claim: &Value, node: &Value) -> bool {
+    let mut results = json::list(claim, "status.allocation.devices.results").iter();
+    !world.switches.has("SkipNodeOperations")
+        || !results.any(|result| !json::list(result, "skipNodeOperations").is_empty())
+        || json::texts(node, "status.declaredFeatures").iter().any(|feature| feature == "DRAOptionalNodeOperations")
 }

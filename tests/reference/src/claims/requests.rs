@@ -68,6 +68,10 @@ impl<'a> Request<'a> {
         list(self.fields, "selectors")
     }
 
+    pub(super) fn derived_attributes(&self) -> &'a [Value] {
+        list(self.fields, "derivedAttributes")
+    }
+
     pub(super) fn tolerations(&self) -> &'a [Value] {
         list(self.fields, "tolerations")
     }

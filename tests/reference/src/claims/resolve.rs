@@ -101,7 +101,11 @@ fn named_claims(world: &World<'_>, pod: &Value) -> Result<Vec<Value>, String> {
             return Err(format!("resourceclaim {} is being deleted", quoted(claim_name)));
         }
         if must_own && !is_controlled_by(claim, pod) {
-            return Err(format!("ResourceClaim {claim_key} was not created for Pod {} (Pod is not owner)", key(pod)));
+            let kind = if world.switches.has("ClaimOwnerInLowerCase") { "pod" } else { "Pod" };
+            return Err(format!(
+                "ResourceClaim {claim_key} was not created for {kind} {} ({kind} is not owner)",
+                key(pod)
+            ));
         }
         claims.push(claim.clone());
     }
@@ -122,7 +126,7 @@ pub(super) fn is_in_memory(claim: &Value) -> bool {
 
 /// The claim for the pod's extended resources: one from an earlier cycle, else a new one without requests.
 fn special_claim(world: &World<'_>, pod: &Value) -> Option<Value> {
-    if extended::served(world.cluster, pod).is_empty() {
+    if !world.switches.has("DRAExtendedResource") || extended::served(world.cluster, pod).is_empty() {
         return None;
     }
     let annotation = "resource.kubernetes.io/extended-resource-claim";

@@ -18,6 +18,8 @@ pub(super) struct Held {
     pub(super) exclusive: BTreeSet<DeviceId>,
     /// Devices of which claims have shares, with the capacity of all shares.
     pub(super) shared: BTreeMap<DeviceId, Amounts>,
+    /// Of these, those with a share that says what it consumes.
+    pub(super) consumed: BTreeSet<DeviceId>,
 }
 
 impl Held {
@@ -30,7 +32,10 @@ impl Held {
                 continue;
             }
             let device = device_of(result);
-            if is_set(result, "shareID") {
+            if is_set(result, "shareID") && world.switches.has("DRAConsumableCapacity") {
+                if is_set(result, "consumedCapacity") {
+                    held.consumed.insert(device.clone());
+                }
                 add(held.shared.entry(device).or_default(), &amounts(result, "consumedCapacity"));
             } else {
                 held.exclusive.insert(device);

@@ -10,6 +10,7 @@ use flate2::read::GzDecoder;
 use nodesift_dynamic_resources::limits;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_reference::claims::{Selectors, World};
+use nodesift_reference::kubernetes::Switches;
 use serde_json::Value;
 
 use crate::found::{Verdicts, ask, differences, up_to_cel};
@@ -79,7 +80,9 @@ fn compare(name: &str, kind: &str, counts: &mut Counts, work: &mut Work) -> Vec<
     };
     let expected = lines(kind);
     let allocations = lines(if kind == "expected" { "allocations" } else { "documented-allocations" });
-    let world = World { cluster: &cluster, in_flight: &in_flight, now_s: NOW_S };
+    // These vectors are of 1.36.2, which checks the limit of devices by claim.
+    let switches = Switches::documented().with("DeviceLimitByRequest", false);
+    let world = World { cluster: &cluster, in_flight: &in_flight, now_s: NOW_S, switches: &switches };
     let selectors = Selectors::default();
     let nodes = Nodes::new(&world, &selectors);
     counts.documents += 1;
@@ -110,7 +113,7 @@ fn compare(name: &str, kind: &str, counts: &mut Counts, work: &mut Work) -> Vec<
     all
 }
 
-fn verdicts_of(line: &Value) -> Verdicts {
+pub fn verdicts_of(line: &Value) -> Verdicts {
     let mut verdicts = Verdicts::new();
     for failure in json::list(line, "failures") {
         let reasons: Vec<String> = json::texts(failure, "reasons").iter().map(|reason| up_to_cel(reason)).collect();
@@ -134,7 +137,7 @@ fn documents() -> Vec<String> {
     names
 }
 
-fn read_gzip(path: &Path) -> Option<String> {
+pub fn read_gzip(path: &Path) -> Option<String> {
     let file = std::fs::File::open(path).ok()?;
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

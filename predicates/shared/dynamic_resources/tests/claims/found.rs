@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use nodesift_dynamic_resources::facts::NanoUnits;
 use nodesift_dynamic_resources::quantity::Quantity as Exact;
+use nodesift_dynamic_resources::switches::Switches;
 use nodesift_dynamic_resources::verdict::{Failure, Verdict};
 use nodesift_dynamic_resources::{Allocation, Effort, Picked, allocate, filter};
 use nodesift_fixtures::json::{self, at, flag, is_set, list, name, text};
-use nodesift_reference::claims::{claims_of, seen_by};
+use nodesift_reference::Failure as Failed;
+use nodesift_reference::claims::{Decision, claims_of, seen_by};
 use nodesift_reference::quantity::Quantity;
 use serde_json::{Value, json};
 
@@ -28,11 +30,17 @@ pub struct Found {
     pub asked_for_names: bool,
 }
 
+/// The switches of the reference for the predicate.
+fn of_version(switches: &nodesift_reference::kubernetes::Switches) -> Switches {
+    Switches::from_values(Switches::DEFAULTS.map(|(name, _)| switches.has(name)))
+}
+
 /// Asks for one pod on all nodes.
 pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
     let facts = Projected::new(nodes, pod);
     let rows = nodes.nodes.len();
-    let filtered = filter(&facts, rows).expect("the facts are sound");
+    let switches = of_version(nodes.world.switches);
+    let filtered = filter(&facts, rows, &switches).expect("the facts are sound");
     let mut found = Found {
         verdicts: Verdicts::new(),
         allocations: BTreeMap::new(),
@@ -48,7 +56,7 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
                 code => Some(&failures[code as usize - 1]),
             },
         };
-        let allocation = allocate(&facts, rows, row).expect("the facts are sound");
+        let allocation = allocate(&facts, rows, row, &switches).expect("the facts are sound");
         assert_eq!(allocation.is_some(), failure.is_none(), "both questions have one answer");
         if let Some(failure) = failure {
             let (code, text) = match failure {
@@ -62,6 +70,20 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
         }
     }
     found
+}
+
+/// The answers of the reference.
+pub fn judged(decision: Decision) -> Found {
+    let verdict = |(node, failure): (String, Failed)| {
+        let reasons = failure.reasons.iter().map(|reason| up_to_cel(reason)).collect();
+        (node, (failure.code.name().to_owned(), reasons))
+    };
+    Found {
+        verdicts: decision.outcome.failures.into_iter().map(verdict).collect(),
+        allocations: decision.allocations,
+        effort: Effort::default(),
+        asked_for_names: false,
+    }
 }
 
 /// An allocation as the reference has it; `None` where there was nothing to allocate.

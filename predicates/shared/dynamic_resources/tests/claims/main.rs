@@ -8,6 +8,7 @@
 //! | `random` | random clusters, compared with the reference |
 //! | `broken` | facts that contradict themselves, and limits |
 //! | `made` | facts made by hand |
+//! | `versions` | the answers of the plugins of all versions in `tests/data/versions` |
 //! | `speed` | steps and time on 500 nodes |
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, unreachable_pub, reason = "tests are named as sentences")]
@@ -19,3 +20,4 @@ mod made;
 mod project;
 mod random;
 mod speed;
+mod versions;

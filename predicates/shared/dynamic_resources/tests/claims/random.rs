@@ -8,6 +8,7 @@ use nodesift_fixtures::json::{self, at, list, name};
 use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_fixtures::{Cluster, Rng};
 use nodesift_reference::claims::{Selectors, World, judge};
+use nodesift_reference::kubernetes::{Switches, VERSIONS};
 use serde_json::{Value, json};
 
 use crate::found::{Found, Verdicts, ask, differences, up_to_cel};
@@ -17,7 +18,7 @@ use crate::project::Nodes;
 const CLUSTERS: u64 = 800;
 
 /// Cases that a run has at least, so that the generator cannot degenerate unnoticed.
-const LEAST_ALLOCATIONS: usize = 2_400;
+const LEAST_ALLOCATIONS: usize = 1_900;
 const LEAST_TEXTS: usize = 20;
 
 /// Pods of which a search is long enough to be pruned.
@@ -48,7 +49,10 @@ fn answers_are_those_of_the_reference() {
                 twist_pod(rng, pod);
             }
         });
-        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
+        let version = VERSIONS[rng.below(VERSIONS.len())];
+        let switches = Switches::from_version(version);
+        let switches = if rng.chance(30) { switches.mended() } else { switches };
+        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0, switches: &switches };
         let nodes = Nodes::new(&world, &selectors);
         for pod in &made.pods {
             let mut decision = judge(&world, &selectors, pod);
@@ -68,7 +72,7 @@ fn answers_are_those_of_the_reference() {
                 expected.remove(&node);
                 decision.allocations.remove(&node);
             }
-            let of = format!("seed {seed}, {}", name(pod));
+            let of = format!("seed {seed}, {version}, {}", name(pod));
             let all = differences(&of, &nodes, &found, &expected, &decision.allocations);
             assert!(all.is_empty(), "{}", all.join("\n"));
             verdicts += nodes.nodes.len();

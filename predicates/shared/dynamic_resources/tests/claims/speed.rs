@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use nodesift_dynamic_resources::Filtered;
 use nodesift_dynamic_resources::facts::{Answer, Claim, ConstraintKind, Devices, EXCLUSIVE, Request};
 use nodesift_dynamic_resources::verdict::Verdict;
-use nodesift_dynamic_resources::{Filtered, filter};
 use nodesift_fixtures::Rng;
 
-use crate::made::{Device, Made, claim, kind, request, rows};
+use crate::made::{Device, Made, claim, filter, kind, request, rows};
 
 const NODES: usize = 500;
 const DEVICES: usize = 10;
