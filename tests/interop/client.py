@@ -65,6 +65,8 @@ def every_call(channel, pb, stubs):
 
     assumed = call("Assume", pb.AssumeRequest(pod=pod, node=node, ttl_ms=60_000))
     check(assumed.placed == pb.PLACED_ASSUMED, f"Assume answers {assumed}")
+    room = call("Headroom", pb.HeadroomRequest(pod=pb.Pod(uid=assumed.uid), amounts=[pb.NamedAmount(name="cpu", amount=1)]))
+    check(room.node == node and 0 <= room.resources[0].fits <= 1, f"Headroom answers {room}")
     check(call("Forget", pb.ForgetRequest(pod=pb.Pod(uid=assumed.uid))).was_assumed, "Forget forgot nothing")
 
     fits = call("Predicates", pb.PredicatesRequest(allocation_key=assumed.uid, node_id=node, allocate=True))
@@ -75,6 +77,9 @@ def every_call(channel, pb, stubs):
     check(call("PreemptionPredicates", victims).index == -1, "PreemptionPredicates without victims finds one")
     dry_run = call("Reprieve", pb.ReprieveRequest(pod=pb.Pod(uid=assumed.uid), nodes=[pb.NodeVictims(node=node)]))
     check([one.fits for one in dry_run.nodes] == [True], f"Reprieve answers {dry_run}")
+
+    supported = {known.name for known in call("Capabilities", pb.CapabilitiesRequest()).calls}
+    check(supported > set(made), f"Capabilities does not know {sorted(set(made) - supported)}")
 
     methods = {method.name for method in pb.DESCRIPTOR.services_by_name["Nodesift"].methods}
     check(set(made) == methods, f"calls not made: {sorted(methods - set(made))}")

@@ -319,6 +319,7 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
     use tonic::Code;
     match error {
         engine::Error::UnknownPod { .. }
+        | engine::Error::NotOnNode { .. }
         | engine::Error::UnknownNode { .. }
         | engine::Error::Overlay(OverlayError::UnknownPod { .. } | OverlayError::UnknownNode { .. }) => {
             (Code::NotFound, StatusCode::NOT_FOUND)

@@ -13,6 +13,12 @@ pub enum Error {
         /// The UID or `namespace/name`, as in the query.
         pod: String,
     },
+    /// The pod is on no node of the cache, bound or assumed.
+    #[error("pod {pod} is on no node of the cache: only a pod that is bound or assumed has room there")]
+    NotOnNode {
+        /// The UID or `namespace/name`, as in the query.
+        pod: String,
+    },
     /// The cache does not have a pod in the version that the query asks for.
     #[error("pod {pod}: not in the cache with resourceVersion {wanted:?}: the cache {found}; send the whole pod")]
     OtherVersion {

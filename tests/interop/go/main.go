@@ -170,6 +170,8 @@ func everyCall(ctx context.Context, c *client) time.Duration {
 
 	assumed := c.call(ctx, "Assume", fmt.Sprintf(`{"pod": %s, "node": %q, "ttlMs": 60000}`, named, node))
 	uid := field(assumed, "uid").String()
+	room := c.call(ctx, "Headroom", fmt.Sprintf(`{"pod": {"uid": %q}, "amounts": [{"name": "cpu", "amount": 1}]}`, uid))
+	require(field(room, "node").String() == node, "Headroom is about the node of the pod")
 	forgot := c.call(ctx, "Forget", fmt.Sprintf(`{"pod": {"uid": %q}}`, uid))
 	require(field(forgot, "was_assumed").Bool(), "Forget forgets what Assume has assumed")
 
@@ -181,6 +183,9 @@ func everyCall(ctx context.Context, c *client) time.Duration {
 	require(field(none, "index").Int() == -1, "PreemptionPredicates finds no victim among none")
 	dry := c.call(ctx, "Reprieve", fmt.Sprintf(`{"pod": {"uid": %q}, "nodes": [{"node": %q}]}`, uid, node))
 	require(field(field(dry, "nodes").List().Get(0).Message(), "fits").Bool(), "Reprieve agrees with Filter")
+
+	supported := field(c.call(ctx, "Capabilities", `{}`), "calls").List()
+	require(supported.Len() >= c.service.Methods().Len(), "Capabilities knows every call")
 
 	for at := range c.service.Methods().Len() {
 		name := string(c.service.Methods().Get(at).Name())

@@ -23,7 +23,7 @@ fn status(endpoint: &Endpoint, request: &str) -> u16 {
 }
 
 /// Paths of every class, with a body that their handlers would at least read.
-const POSTS: [&str; 10] = [
+const POSTS: [&str; 12] = [
     "/v1/filter",
     "/v1/explain",
     "/v1/assume",
@@ -32,6 +32,8 @@ const POSTS: [&str; 10] = [
     "/v1/prefilterpredicates",
     "/v1/preemptionpredicates",
     "/v1/reprieve",
+    "/v1/headroom",
+    "/v1/capabilities",
     "/extender/filter",
     "/extender/preempt",
 ];

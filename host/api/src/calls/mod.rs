@@ -5,10 +5,12 @@
 //! filter · explain   which nodes fit, and why the others do not
 //! yunikorn           YuniKorn's three predicate calls, with its error texts
 //! reprieve           which victims preemptions on many nodes need
+//! headroom           how much more a pod may take of its node
 //!   request          fields of requests → pods and nodes of the engine; errors name the field
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
 //! decision           calls that are carried out once: Assume, Forget, Release
+//! capabilities       which calls, phases, contracts and limits there are, and what the policy evaluates
 //! assume             Assume, Forget: decisions of a core → the cache's writer
 //!   plan             the request, checked; what it would do
 //!   check            what an Assume evaluates first: whether the pod fits, which devices its claims get
@@ -21,12 +23,14 @@
 //! Bytes are the business of [`protocols`](crate::protocols). Start with [`driver`].
 
 pub mod assume;
+pub(crate) mod capabilities;
 pub(crate) mod changes;
 mod check;
 pub(crate) mod decision;
 pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;
+pub(crate) mod headroom;
 pub(crate) mod locked_time;
 mod node_index;
 pub(crate) mod node_index_stream;

@@ -99,16 +99,7 @@ impl Service {
 
     /// The UID that the cache has for a pod, or would have.
     pub(super) fn uid(&self, pod: &PodRef) -> Option<Arc<str>> {
-        let by_name =
-            |namespace: &str, name: &str| Some(Arc::clone(&self.reader().pods().by_name(namespace, name)?.uid));
-        match pod {
-            PodRef::Uid(uid) => Some(Arc::from(uid.as_str())),
-            PodRef::Name { namespace, name } => by_name(namespace, name),
-            PodRef::Version { pod, .. } => self.uid(pod),
-            PodRef::Known(pod) => Some(Arc::clone(&pod.uid)),
-            PodRef::Whole(pod) if pod.metadata.uid.is_empty() => by_name(&pod.metadata.namespace, &pod.metadata.name),
-            PodRef::Whole(pod) => Some(Arc::from(pod.metadata.uid.as_str())),
-        }
+        self.engine().uid(pod)
     }
 }
 

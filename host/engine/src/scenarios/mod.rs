@@ -6,11 +6,13 @@
 //! overlay       the cluster with hypothetical changes, as a separate snapshot
 //! preemption    how many victims must be removed until a pod fits; dry_run evaluates one node
 //! reprieve      which victims preemptions on many nodes need; reprieve_run evaluates them together
+//! headroom      how much more a pod may take of the node that it is on
 //! trial         a policy tried on a sample of the cluster before it becomes active
 //! warm_up       the active policy evaluated before anybody asks
 //! ```
 
 mod dry_run;
+pub(crate) mod headroom;
 pub(crate) mod nominated;
 pub(crate) mod overlay;
 mod partial_verdict;

@@ -1,15 +1,15 @@
 // The API that a scheduler core calls. The messages are used over gRPC and, in the protobuf JSON mapping, over HTTP:
 // POST /v1/ followed by the name of the call in lower case.
 //
-// HTTP has two further resources, in plain JSON: GET /v1/state (?node=NAME for one node) returns the content of the
-// cache: per node its resource amounts, `allocations` and `foreignAllocations`, named as in YuniKorn's REST API; their
-// totals as `partitions`; pending, nominated and orphan pods; the version. Where the policy reads devices, a node has
-// `devices`: per pool that only it sees, how many devices there are, how many of them are `allocated`, how many of those
-// `inFlight` (a core has reported them, and no claim's status shows them yet), and how many are `free`;
-// `clusterDevices` has the same of pools that several nodes may see, each once. Where the policy has an accounting
-// component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod or node is its
-// `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET /v1/events streams changes of
-// allocations: one JSON object per line, from the generation that the first line names.
+// HTTP has further resources, in plain JSON. GET /v1/state (?node=NAME for one node) returns the content of the cache: per
+// node its resource amounts, with the number of pods among them, `ownPods` and `foreignPods`; their `totals`; pending,
+// nominated and orphan pods; the version. With ?format=yunikorn it returns nodes and allocations as YuniKorn's REST API has
+// them. Where the policy reads devices, a node has `devices`: per pool that only it sees, how many devices there are, how
+// many of them are `allocated`, how many of those `inFlight` (a core has reported them, and no claim's status shows them
+// yet), and how many are `free`; `clusterDevices` has the same of pools that several nodes may see, each once. Where the
+// policy has an accounting component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod
+// or node is its `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET
+// /v1/events streams changes of allocations: one JSON object per line, from the generation that the first line names.
 //
 // A request has a time, from its first byte to its answer: 2 seconds unless configured otherwise. Clients shorten it by
 // the header `grpc-timeout` (also over HTTP), by `request-timeout` in seconds, or by `timeout_ms`. Past it, the call fails
@@ -46,6 +46,8 @@ const (
 	Nodesift_PreFilterPredicates_FullMethodName  = "/nodesift.v1.Nodesift/PreFilterPredicates"
 	Nodesift_PreemptionPredicates_FullMethodName = "/nodesift.v1.Nodesift/PreemptionPredicates"
 	Nodesift_Reprieve_FullMethodName             = "/nodesift.v1.Nodesift/Reprieve"
+	Nodesift_Headroom_FullMethodName             = "/nodesift.v1.Nodesift/Headroom"
+	Nodesift_Capabilities_FullMethodName         = "/nodesift.v1.Nodesift/Capabilities"
 )
 
 // NodesiftClient is the client API for Nodesift service.
@@ -80,6 +82,12 @@ type NodesiftClient interface {
 	// Which pods a preemption on each node has to evict, as kube-scheduler's dry run of preemption: all victims of a node
 	// are removed, then given back one at a time wherever the pod still fits.
 	Reprieve(ctx context.Context, in *ReprieveRequest, opts ...grpc.CallOption) (*ReprieveResponse, error)
+	// How much more a pod may take of the node that it is on, by the account by which all pods count there: that of the
+	// policy's accounting component, or requests. No predicate is evaluated, and nothing is set aside for the pod.
+	Headroom(ctx context.Context, in *HeadroomRequest, opts ...grpc.CallOption) (*HeadroomResponse, error)
+	// Which calls, phases and contracts the sidecar supports, within which limits, and what its policy evaluates. It is
+	// answered before the sidecar is ready, too. A sidecar that does not know this call answers UNIMPLEMENTED.
+	Capabilities(ctx context.Context, in *CapabilitiesRequest, opts ...grpc.CallOption) (*CapabilitiesResponse, error)
 }
 
 type nodesiftClient struct {
@@ -202,6 +210,26 @@ func (c *nodesiftClient) Reprieve(ctx context.Context, in *ReprieveRequest, opts
 	return out, nil
 }
 
+func (c *nodesiftClient) Headroom(ctx context.Context, in *HeadroomRequest, opts ...grpc.CallOption) (*HeadroomResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HeadroomResponse)
+	err := c.cc.Invoke(ctx, Nodesift_Headroom_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *nodesiftClient) Capabilities(ctx context.Context, in *CapabilitiesRequest, opts ...grpc.CallOption) (*CapabilitiesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CapabilitiesResponse)
+	err := c.cc.Invoke(ctx, Nodesift_Capabilities_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NodesiftServer is the server API for Nodesift service.
 // All implementations must embed UnimplementedNodesiftServer
 // for forward compatibility.
@@ -234,6 +262,12 @@ type NodesiftServer interface {
 	// Which pods a preemption on each node has to evict, as kube-scheduler's dry run of preemption: all victims of a node
 	// are removed, then given back one at a time wherever the pod still fits.
 	Reprieve(context.Context, *ReprieveRequest) (*ReprieveResponse, error)
+	// How much more a pod may take of the node that it is on, by the account by which all pods count there: that of the
+	// policy's accounting component, or requests. No predicate is evaluated, and nothing is set aside for the pod.
+	Headroom(context.Context, *HeadroomRequest) (*HeadroomResponse, error)
+	// Which calls, phases and contracts the sidecar supports, within which limits, and what its policy evaluates. It is
+	// answered before the sidecar is ready, too. A sidecar that does not know this call answers UNIMPLEMENTED.
+	Capabilities(context.Context, *CapabilitiesRequest) (*CapabilitiesResponse, error)
 	mustEmbedUnimplementedNodesiftServer()
 }
 
@@ -273,6 +307,12 @@ func (UnimplementedNodesiftServer) PreemptionPredicates(context.Context, *Preemp
 }
 func (UnimplementedNodesiftServer) Reprieve(context.Context, *ReprieveRequest) (*ReprieveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reprieve not implemented")
+}
+func (UnimplementedNodesiftServer) Headroom(context.Context, *HeadroomRequest) (*HeadroomResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Headroom not implemented")
+}
+func (UnimplementedNodesiftServer) Capabilities(context.Context, *CapabilitiesRequest) (*CapabilitiesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Capabilities not implemented")
 }
 func (UnimplementedNodesiftServer) mustEmbedUnimplementedNodesiftServer() {}
 func (UnimplementedNodesiftServer) testEmbeddedByValue()                  {}
@@ -457,6 +497,42 @@ func _Nodesift_Reprieve_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Nodesift_Headroom_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HeadroomRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodesiftServer).Headroom(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Nodesift_Headroom_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodesiftServer).Headroom(ctx, req.(*HeadroomRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Nodesift_Capabilities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CapabilitiesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NodesiftServer).Capabilities(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Nodesift_Capabilities_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NodesiftServer).Capabilities(ctx, req.(*CapabilitiesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Nodesift_ServiceDesc is the grpc.ServiceDesc for Nodesift service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -495,6 +571,14 @@ var Nodesift_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Reprieve",
 			Handler:    _Nodesift_Reprieve_Handler,
+		},
+		{
+			MethodName: "Headroom",
+			Handler:    _Nodesift_Headroom_Handler,
+		},
+		{
+			MethodName: "Capabilities",
+			Handler:    _Nodesift_Capabilities_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -62,7 +62,8 @@ timeless!(
     v1::PredicatesResponse,
     v1::PreFilterPredicatesResponse,
     v1::PreemptionPredicatesResponse,
-    v1::ReprieveResponse
+    v1::ReprieveResponse,
+    v1::HeadroomResponse
 );
 
 /// A request, which may name versions to wait for, and a time to be answered in.
@@ -87,7 +88,8 @@ waiting!(
     v1::PredicatesRequest,
     v1::PreFilterPredicatesRequest,
     v1::PreemptionPredicatesRequest,
-    v1::ReprieveRequest: timeout_ms
+    v1::ReprieveRequest: timeout_ms,
+    v1::HeadroomRequest: timeout_ms
 );
 
 impl Waiting for v1::AssumeRequest {
@@ -104,7 +106,7 @@ macro_rules! call {
     };
 }
 
-const CALLS: [Call; 8] = [
+const CALLS: [Call; 9] = [
     call!("Filter", "/v1/filter", v1::FilterRequest, v1::FilterResponse),
     call!("Explain", "/v1/explain", v1::ExplainRequest, v1::ExplainResponse),
     call!("Assume", "/v1/assume", v1::AssumeRequest, v1::AssumeResponse),
@@ -123,6 +125,7 @@ const CALLS: [Call; 8] = [
         v1::PreemptionPredicatesResponse
     ),
     call!("Reprieve", "/v1/reprieve", v1::ReprieveRequest, v1::ReprieveResponse),
+    call!("Headroom", "/v1/headroom", v1::HeadroomRequest, v1::HeadroomResponse),
 ];
 
 /// The message of the call.

@@ -18,7 +18,7 @@ use crate::{Behaviour, magnitude};
 const REASON_BYTES: usize = limits::ERROR_BYTES + '…'.len_utf8();
 
 /// The paths that answer from JSON.
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 11] = [
     "/v1/filter",
     "/v1/explain",
     "/v1/assume",
@@ -27,6 +27,7 @@ const PATHS: [&str; 10] = [
     "/v1/prefilterpredicates",
     "/v1/preemptionpredicates",
     "/v1/reprieve",
+    "/v1/headroom",
     "/extender/filter",
     "/extender/preempt",
 ];
