@@ -165,6 +165,13 @@ impl Compiler {
         compiled
     }
 
+    /// Compiles objects, and accounts for them together.
+    pub fn compile_all(&self, objects: &[Object]) -> Vec<Compiled> {
+        let mut compiled: Vec<Compiled> = objects.iter().map(|object| self.compile_unaccounted(object)).collect();
+        self.account(&mut compiled);
+        compiled
+    }
+
     /// Accounts for objects that have been compiled without. Pods of one template are accounted for once.
     pub(crate) fn account(&self, objects: &mut [Compiled]) {
         if let Some(accountant) = self.accountant.get() {

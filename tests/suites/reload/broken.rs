@@ -80,11 +80,6 @@ fn each_kind_of_broken_policy_leaves_the_active_one_and_is_told_within_a_second(
         ("an empty list", policy(&[]).replace("predicates:", "predicates: []"), refused("document", None, &["empty"])),
         ("an empty file", String::new(), refused("document", None, &["empty"])),
         ("a thousand predicates", policy(&many), refused("document", None, &["1000", "128"])),
-        (
-            "other annotations",
-            format!("{good}  facts: {{annotations: [a]}}\n"),
-            refused("follow", None, &["annotations", "restart"]),
-        ),
     ];
     let (mut generation_before, mut refusals) = (1, 0);
     for (what, document, expected) in cases {
