@@ -237,6 +237,22 @@ pub struct Container {
     /// Actions for certain exits of the container, in the order of `restartPolicyRules`.
     #[serde(default, deserialize_with = "null_is_default")]
     pub restart_policy_rules: Vec<RestartPolicyRule>,
+    /// Whether a mount of a volume has `bindMountOptions`.
+    #[serde(default, rename = "volumeMounts", deserialize_with = "have_bind_mount_options")]
+    pub has_bind_mount_options: bool,
+}
+
+/// One entry of `volumeMounts`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VolumeMount {
+    #[serde(default)]
+    bind_mount_options: Option<Vec<serde::de::IgnoredAny>>,
+}
+
+fn have_bind_mount_options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let mounts = Option::<Vec<VolumeMount>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(mounts.iter().filter_map(|mount| mount.bind_mount_options.as_ref()).any(|options| !options.is_empty()))
 }
 
 /// One entry of `restartPolicyRules`.

@@ -394,6 +394,9 @@ pub struct CsiDriverSpec {
     /// Whether it says by CSIStorageCapacity objects how much storage there is.
     #[serde(default, deserialize_with = "null_is_default")]
     pub storage_capacity: bool,
+    /// Whether pods with volumes of the driver stay away from nodes that do not have it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub prevent_pod_scheduling_if_missing: bool,
 }
 
 /// CSIStorageCapacity of `storage.k8s.io`: storage available for one class in one set of nodes.

@@ -376,6 +376,7 @@ interfaces! {
         "claims" => timed claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>;
         "extended" => timed extended() -> Option<Arc<wire::claims::Extended>>;
         "claim-name" => untimed claim_name(claim: number) -> Arc<str>;
+        "deriving" => untimed deriving(claim: number) -> Arc<[u32]>;
     }
     /// Names of the nodes of the batch.
     NodeIdentity = "node-identity", pods_on_nodes: false {
@@ -486,6 +487,7 @@ interfaces! {
         "wanted" => untimed wanted_attachments(registered: flag) -> Result<Vec<wire::Attachment>, wire::Obstacle>;
         "registered" => shared[Attachments] attachment_registered() -> Arc<[u8]>;
         "limited" => shared[Attachments] attachment_limited() -> Arc<[u8]>;
+        "driver-missing" => timed driver_missing(driver: text) -> Arc<[u8]>;
         "limit" => shared[Attachments] attachment_limit(driver: text) -> Arc<[i64]>;
         "used" => shared[Attachments] attachments_used(driver: text) -> Arc<[i64]>;
         "rows-with" => shared[Attachments] rows_with_attachment(volume: attachment) -> Vec<u32>;

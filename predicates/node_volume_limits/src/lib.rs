@@ -2,13 +2,17 @@
 //!
 //! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodevolumelimits. The host knows
 //! which volumes are attached and which ones the pod would attach; this predicate compares their numbers with the
-//! limits.
+//! limits. [`volumes`] says which of the pod's volumes count on which rows, [`missing`] finds nodes without a driver.
+
+mod missing;
+mod volumes;
 
 use std::collections::BTreeMap;
 
-use nodesift_sdk::columns::cluster_attachments::{Attachment, Obstacle};
+use nodesift_sdk::columns::cluster_attachments::Obstacle;
 use nodesift_sdk::columns::{cluster_attachments, pod_volumes};
-use nodesift_sdk::{Code, Failure, NoArgs, Predicate, Verdict, VerdictBuilder};
+use nodesift_sdk::{Code, Failure, Predicate, SwitchArgs, Verdict, VerdictBuilder};
+use volumes::Wanted;
 
 /// Reason: the volumes of the pod exceed an attach limit.
 pub const REASON: &str = "node(s) exceed max volume count";
@@ -18,21 +22,33 @@ const ERROR_PREFIX: &str = "running \"NodeVolumeLimits\" filter plugin: ";
 
 /// Rejects nodes where the pod's volumes would exceed the attach limit of a CSI driver.
 #[derive(Debug)]
-pub struct NodeVolumeLimits;
+pub struct NodeVolumeLimits {
+    /// Whether nodes without a driver are rejected where its CSIDriver asks for that.
+    requires_drivers: bool,
+    /// Whether volumes of Portworx are those of its CSI driver only where the CSINode says so.
+    portworx_by_annotation: bool,
+}
 
 impl Predicate for NodeVolumeLimits {
     const NAME: &'static str = "NodeVolumeLimits";
     const SUMMARY: &'static str = "rejects nodes where a CSI driver may not attach as many volumes";
-    type Args = NoArgs;
+    type Args = SwitchArgs;
 
-    fn new(_: NoArgs) -> Result<Self, String> {
-        Ok(Self)
+    fn new(args: SwitchArgs) -> Result<Self, String> {
+        let switches = [("VolumeLimitScaling", false), ("PortworxMigrationByAnnotation", false)];
+        let [requires_drivers, portworx_by_annotation] = args.read(switches)?;
+        Ok(Self { requires_drivers, portworx_by_annotation })
     }
 
     fn filter(&self, rows: usize) -> Verdict {
         match cluster_attachments::wanted(true) {
-            Ok(wanted) if wanted.is_empty() => Verdict::FitsAll,
-            Ok(wanted) => compare_with_limits(&wanted, rows),
+            Ok(volumes) if volumes.is_empty() => Verdict::FitsAll,
+            Ok(volumes) => {
+                let wanted = Wanted::new(volumes, self.requires_drivers, self.portworx_by_annotation);
+                let missing =
+                    if self.requires_drivers { missing::first_missing(&wanted, rows) } else { BTreeMap::new() };
+                compare_with_limits(&wanted, missing, rows)
+            }
             Err(obstacle) => reject_uncountable(&obstacle, rows),
         }
     }
@@ -40,31 +56,42 @@ impl Predicate for NodeVolumeLimits {
 
 nodesift_sdk::export!(NodeVolumeLimits);
 
-/// The verdict for a pod whose volumes can be counted.
-fn compare_with_limits(wanted: &[Attachment], rows: usize) -> Verdict {
+/// The verdict for a pod whose volumes can be counted. `missing` has the rows without a driver, and which one.
+fn compare_with_limits(wanted: &Wanted, missing: BTreeMap<usize, &str>, rows: usize) -> Verdict {
     let limited = cluster_attachments::limited();
     let mut verdict =
         FirstFailures { builder: VerdictBuilder::new(rows), open: limited.iter().map(|row| *row != 0).collect() };
+    // Before limits are read: also on nodes that limit no driver.
+    for (row, driver) in missing {
+        verdict.builder.reject(row, missing::failure(driver));
+        if let Some(open) = verdict.open.get_mut(row) {
+            *open = false;
+        }
+    }
     if !verdict.open.contains(&true) {
-        return Verdict::FitsAll;
+        return verdict.builder.finish();
     }
     // kube-scheduler counts the pods on a node before it compares, so their errors are reported first.
     for uncounted in cluster_attachments::uncounted() {
+        let row = uncounted.row as usize;
+        // On a node where none of the pod's volumes counts, no pod is counted.
+        if !wanted.has_any(row) || !verdict.open.get(row).is_some_and(|open| *open) {
+            continue;
+        }
         if let Some(reason) = error_text(&uncounted.obstacle, &uncounted.namespace, &uncounted.pod) {
             let code = verdict.builder.code(Failure::error(format!("{ERROR_PREFIX}{reason}")));
-            verdict.reject(uncounted.row as usize, code);
+            verdict.reject(row, code);
         }
     }
-    let mut by_driver: BTreeMap<&str, Vec<&Attachment>> = BTreeMap::new();
-    for volume in wanted {
-        by_driver.entry(&volume.driver).or_default().push(volume);
-    }
     let mut exceeded = None;
-    for (driver, volumes) in by_driver {
-        let mut new = vec![i64::try_from(volumes.len()).unwrap_or(i64::MAX); rows];
-        for row in volumes.into_iter().flat_map(cluster_attachments::rows_with) {
-            if let Some(new) = new.get_mut(row as usize) {
-                *new -= 1;
+    for (driver, volumes) in wanted.by_driver() {
+        let mut new = wanted.numbers(&volumes, rows);
+        for volume in volumes {
+            for row in cluster_attachments::rows_with(&volume.attachment) {
+                let counts = wanted.counts(volume, row as usize);
+                if let Some(new) = new.get_mut(row as usize).filter(|_| counts) {
+                    *new -= 1;
+                }
             }
         }
         let limit = cluster_attachments::limit(driver);
@@ -156,6 +183,10 @@ fn error_text(obstacle: &Obstacle, namespace: &str, pod: &str) -> Option<String>
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::columns::cluster_attachments::Attachment;
+    use nodesift_sdk::configure;
     use nodesift_sdk::native::{Cluster, Node, Pod, Storage};
 
     use super::*;
@@ -171,9 +202,18 @@ mod tests {
             Err(Obstacle::Untranslatable(_)) => Ok(Vec::new()),
             other => other.clone(),
         };
+        failures_by("{}", wanted, wanted_unregistered, nodes)
+    }
+
+    fn failures_by(
+        args: &str,
+        wanted: Result<Vec<Attachment>, Obstacle>,
+        wanted_unregistered: Result<Vec<Attachment>, Obstacle>,
+        nodes: Vec<Node>,
+    ) -> Vec<Option<Failure>> {
         let storage = Storage { wanted, wanted_unregistered, ..Storage::default() };
         let cluster = Cluster::new(Pod::new("ns").identity("p", "uid")).storage(storage);
-        nodes.into_iter().fold(cluster, Cluster::node).failures(&NodeVolumeLimits)
+        nodes.into_iter().fold(cluster, Cluster::node).failures(&configure::<NodeVolumeLimits>(args).unwrap())
     }
 
     fn node(name: &str, limit: i64) -> Node {
@@ -244,5 +284,42 @@ mod tests {
             "running \"NodeVolumeLimits\" filter plugin: converting volume(v) from inline to csi: because",
         );
         assert_eq!(failures(wanted, nodes), [Some(error.clone()), None, Some(error)]);
+    }
+
+    #[test]
+    fn a_node_without_a_driver_that_must_be_there_is_rejected_before_limits_are_read() {
+        let on = r#"{"switches":{"VolumeLimitScaling":true,"PortworxMigrationByAnnotation":false}}"#;
+        let missing = || Some(Failure::unschedulable("csi.example.com CSI driver is not installed on the node"));
+        let nodes = || {
+            vec![
+                node("limited", 0).missing_driver(DRIVER),
+                Node::new("unregistered").unregistered().missing_driver(DRIVER),
+                node("there", 0),
+                Node::new("other").missing_driver("other.example.com"),
+            ]
+        };
+        let wanted = || Ok(vec![volume(DRIVER, "x")]);
+        assert_eq!(failures_by(on, wanted(), wanted(), nodes()), [missing(), missing(), exceeded(), None]);
+        assert_eq!(failures(wanted(), nodes()), [exceeded(), None, exceeded(), None], "the gate is off");
+        // An in-tree volume is not migrated where there is no CSINode.
+        let in_tree = failures_by(on, wanted(), Ok(Vec::new()), nodes());
+        assert_eq!(in_tree, [missing(), None, exceeded(), None]);
+    }
+
+    #[test]
+    fn volumes_of_portworx_may_count_only_where_the_csi_node_lists_the_plugin() {
+        const PORTWORX: &str = "pxd.portworx.com";
+        let by_annotation = r#"{"switches":{"VolumeLimitScaling":false,"PortworxMigrationByAnnotation":true}}"#;
+        let nodes = || {
+            vec![
+                Node::new("listed").attach_limit(PORTWORX, 0).migrated("kubernetes.io/portworx-volume"),
+                Node::new("not-listed").attach_limit(PORTWORX, 0),
+            ]
+        };
+        let wanted = || Ok(vec![volume(PORTWORX, "x")]);
+        assert_eq!(failures_by(by_annotation, wanted(), Ok(Vec::new()), nodes()), [exceeded(), None]);
+        assert_eq!(failures_by("{}", wanted(), Ok(Vec::new()), nodes()), [exceeded(), exceeded()]);
+        // One that is written for the driver always counts.
+        assert_eq!(failures_by(by_annotation, wanted(), wanted(), nodes()), [exceeded(), exceeded()]);
     }
 }

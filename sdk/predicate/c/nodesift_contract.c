@@ -260,6 +260,15 @@ ns_text ns_pod_claims_claim_name(uint32_t claim) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("deriving")))
+extern void import_pod_claims_deriving(uint32_t, ns_list_u32 *);
+
+ns_list_u32 ns_pod_claims_deriving(uint32_t claim) {
+    ns_list_u32 result;
+    import_pod_claims_deriving(claim, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/node-identity@0.2.0"), import_name("names")))
 extern void import_node_identity_names(ns_list_text *);
 
@@ -708,6 +717,15 @@ ns_list_u8 ns_cluster_attachments_limited(void) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/cluster-attachments@0.2.0"), import_name("driver-missing")))
+extern void import_cluster_attachments_driver_missing(const char *, size_t, ns_list_u8 *);
+
+ns_list_u8 ns_cluster_attachments_driver_missing(ns_text driver) {
+    ns_list_u8 result;
+    import_cluster_attachments_driver_missing(driver.data, driver.length, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/cluster-attachments@0.2.0"), import_name("limit")))
 extern void import_cluster_attachments_limit(const char *, size_t, ns_list_s64 *);
 
@@ -890,157 +908,166 @@ void ns_log_write(ns_log_level level, ns_text text) {
 
 #else
 
-// In `nodesift_test.c`: ends the test, with what it has to define.
+// In `nodesift_test.c`: memory of zeros, the rows of the running evaluation, a maximum for each of them, and the end of a test with
+// what it has to define.
+void *ns_alloc(size_t bytes);
+size_t ns_test_rows(void);
+const int64_t *ns_test_maxima(void);
 _Noreturn void ns_missing(const char *interface, const char *function);
 
 __attribute__((weak)) ns_text ns_pod_labels_namespace(void) {
-    ns_missing("pod-labels", "namespace");
+    return (ns_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_labels_label(ns_text key) {
     (void)key;
-    ns_missing("pod-labels", "label");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_annotations_annotation(ns_text key) {
     (void)key;
-    ns_missing("pod-annotations", "annotation");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_placement_node_name(void) {
-    ns_missing("pod-placement", "node-name");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_list_tuple_text_text ns_pod_placement_node_selector(void) {
-    ns_missing("pod-placement", "node-selector");
+    return (ns_list_tuple_text_text){0};
 }
 
 __attribute__((weak)) ns_option_list_pod_placement_term ns_pod_placement_required_terms(void) {
-    ns_missing("pod-placement", "required-terms");
+    return (ns_option_list_pod_placement_term){0};
 }
 
 __attribute__((weak)) ns_list_pod_tolerations_toleration ns_pod_tolerations_tolerations(void) {
-    ns_missing("pod-tolerations", "tolerations");
+    return (ns_list_pod_tolerations_toleration){0};
 }
 
 __attribute__((weak)) ns_list_pod_resources_request ns_pod_resources_requests(void) {
-    ns_missing("pod-resources", "requests");
+    return (ns_list_pod_resources_request){0};
 }
 
 __attribute__((weak)) ns_list_pod_spread_constraint ns_pod_spread_constraints(void) {
-    ns_missing("pod-spread", "constraints");
+    return (ns_list_pod_spread_constraint){0};
 }
 
 __attribute__((weak)) ns_option_selectors_label_selector ns_pod_spread_default_selector(void) {
-    ns_missing("pod-spread", "default-selector");
+    return (ns_option_selectors_label_selector){0};
 }
 
 __attribute__((weak)) ns_list_pod_affinity_term ns_pod_affinity_affinity(void) {
-    ns_missing("pod-affinity", "affinity");
+    return (ns_list_pod_affinity_term){0};
 }
 
 __attribute__((weak)) ns_list_pod_affinity_term ns_pod_affinity_anti_affinity(void) {
-    ns_missing("pod-affinity", "anti-affinity");
+    return (ns_list_pod_affinity_term){0};
 }
 
 __attribute__((weak)) ns_tuple_list_pod_affinity_term_list_pod_affinity_term ns_pod_affinity_invalid_preferred(void) {
-    ns_missing("pod-affinity", "invalid-preferred");
+    return (ns_tuple_list_pod_affinity_term_list_pod_affinity_term){0};
 }
 
 __attribute__((weak)) ns_list_text ns_pod_features_required(void) {
-    ns_missing("pod-features", "required");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_pod_volumes_volume ns_pod_volumes_volumes(void) {
-    ns_missing("pod-volumes", "volumes");
+    return (ns_list_pod_volumes_volume){0};
 }
 
 __attribute__((weak)) ns_tuple_text_text_text ns_pod_volumes_owner(void) {
-    ns_missing("pod-volumes", "owner");
+    return (ns_tuple_text_text_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_namespace_labels_label(ns_text key) {
     (void)key;
-    ns_missing("namespace-labels", "label");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) int32_t ns_pod_spec_priority(void) {
-    ns_missing("pod-spec", "priority");
+    return 0;
 }
 
 __attribute__((weak)) ns_option_text ns_pod_spec_priority_class(void) {
-    ns_missing("pod-spec", "priority-class");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_spec_service_account(void) {
-    ns_missing("pod-spec", "service-account");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_spec_runtime_class(void) {
-    ns_missing("pod-spec", "runtime-class");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) bool ns_pod_spec_host_network(void) {
-    ns_missing("pod-spec", "host-network");
+    return false;
 }
 
 __attribute__((weak)) ns_list_text ns_pod_spec_images(void) {
-    ns_missing("pod-spec", "images");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_text ns_pod_spec_scheduler_name(void) {
-    ns_missing("pod-spec", "scheduler-name");
+    return (ns_text){0};
 }
 
 __attribute__((weak)) ns_option_pod_owner_owner ns_pod_owner_controller(void) {
-    ns_missing("pod-owner", "controller");
+    return (ns_option_pod_owner_owner){0};
 }
 
 __attribute__((weak)) ns_option_text ns_pod_owner_controller_uid(void) {
-    ns_missing("pod-owner", "controller-uid");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) ns_result_list_pod_claims_claim_pod_claims_obstacle ns_pod_claims_claims(void) {
-    ns_missing("pod-claims", "claims");
+    return (ns_result_list_pod_claims_claim_pod_claims_obstacle){0};
 }
 
 __attribute__((weak)) ns_option_pod_claims_extended_resources ns_pod_claims_extended(void) {
-    ns_missing("pod-claims", "extended");
+    return (ns_option_pod_claims_extended_resources){0};
 }
 
 __attribute__((weak)) ns_text ns_pod_claims_claim_name(uint32_t claim) {
     (void)claim;
-    ns_missing("pod-claims", "claim-name");
+    return (ns_text){0};
+}
+
+__attribute__((weak)) ns_list_u32 ns_pod_claims_deriving(uint32_t claim) {
+    (void)claim;
+    return (ns_list_u32){0};
 }
 
 __attribute__((weak)) ns_list_text ns_node_identity_names(void) {
-    ns_missing("node-identity", "names");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_identity_row(ns_text name) {
     (void)name;
-    ns_missing("node-identity", "row");
+    return (ns_option_u32){0};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_labels_column(ns_text key) {
     (void)key;
-    ns_missing("node-labels", "column");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_labels_code(ns_text key, ns_text text) {
     (void)key;
     (void)text;
-    ns_missing("node-labels", "code");
+    return (ns_option_u32){0};
 }
 
 __attribute__((weak)) ns_list_text ns_node_labels_dictionary(ns_text key) {
     (void)key;
-    ns_missing("node-labels", "dictionary");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_labels_integers(ns_text key) {
     (void)key;
-    ns_missing("node-labels", "integers");
+    return (ns_list_s64){0};
 }
 
 __attribute__((weak)) uint32_t ns_node_labels_rows_in(ns_text key, ns_list_text values) {
@@ -1056,23 +1083,23 @@ __attribute__((weak)) uint32_t ns_node_labels_rows_with(ns_text key) {
 
 __attribute__((weak)) ns_list_u32 ns_node_annotations_column(ns_text key) {
     (void)key;
-    ns_missing("node-annotations", "column");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_annotations_code(ns_text key, ns_text text) {
     (void)key;
     (void)text;
-    ns_missing("node-annotations", "code");
+    return (ns_option_u32){0};
 }
 
 __attribute__((weak)) ns_list_text ns_node_annotations_dictionary(ns_text key) {
     (void)key;
-    ns_missing("node-annotations", "dictionary");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_annotations_integers(ns_text key) {
     (void)key;
-    ns_missing("node-annotations", "integers");
+    return (ns_list_s64){0};
 }
 
 __attribute__((weak)) uint32_t ns_node_annotations_rows_in(ns_text key, ns_list_text values) {
@@ -1087,15 +1114,15 @@ __attribute__((weak)) uint32_t ns_node_annotations_rows_with(ns_text key) {
 }
 
 __attribute__((weak)) ns_list_u8 ns_node_taints_unschedulable(void) {
-    ns_missing("node-taints", "unschedulable");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_list_node_taints_taint ns_node_taints_sets(void) {
-    ns_missing("node-taints", "sets");
+    return (ns_list_list_node_taints_taint){ns_alloc(sizeof(ns_list_node_taints_taint)), 1};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_taints_column(void) {
-    ns_missing("node-taints", "column");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) uint32_t ns_node_taints_rows_unschedulable(void) {
@@ -1108,43 +1135,43 @@ __attribute__((weak)) uint32_t ns_node_taints_rows_untolerated(void) {
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_allocatable(ns_text resource) {
     (void)resource;
-    ns_missing("node-resources", "allocatable");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_requested(ns_text resource) {
     (void)resource;
-    ns_missing("node-resources", "requested");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_foreign(ns_text resource) {
     (void)resource;
-    ns_missing("node-resources", "foreign");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_free(ns_text resource) {
     (void)resource;
-    ns_missing("node-resources", "free");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pods(void) {
-    ns_missing("node-resources", "pods");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_foreign_pods(void) {
-    ns_missing("node-resources", "foreign-pods");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pod_limit(void) {
-    ns_missing("node-resources", "pod-limit");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pod_room(void) {
-    ns_missing("node-resources", "pod-room");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_node_resources_device_class_serves(ns_text resource) {
     (void)resource;
-    ns_missing("node-resources", "device-class-serves");
+    return false;
 }
 
 __attribute__((weak)) uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount) {
@@ -1155,188 +1182,193 @@ __attribute__((weak)) uint32_t ns_node_resources_rows_with_free(ns_text resource
 
 __attribute__((weak)) ns_list_s64 ns_node_sums_column(ns_text name) {
     (void)name;
-    ns_missing("node-sums", "column");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_list_u8 ns_node_ports_conflicts(void) {
-    ns_missing("node-ports", "conflicts");
+    return (ns_option_list_u8){0};
 }
 
 __attribute__((weak)) ns_list_list_text ns_node_features_sets(void) {
-    ns_missing("node-features", "sets");
+    return (ns_list_list_text){ns_alloc(sizeof(ns_list_text)), 1};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_features_column(void) {
-    ns_missing("node-features", "column");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u8 ns_node_conditions_column(ns_text type) {
     (void)type;
-    ns_missing("node-conditions", "column");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_info_column(ns_node_info_field field) {
     (void)field;
-    ns_missing("node-info", "column");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_info_code(ns_node_info_field field, ns_text text) {
     (void)field;
     (void)text;
-    ns_missing("node-info", "code");
+    return (ns_option_u32){0};
 }
 
 __attribute__((weak)) ns_list_text ns_node_info_dictionary(ns_node_info_field field) {
     (void)field;
-    ns_missing("node-info", "dictionary");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_u8 ns_node_images_present(ns_text image) {
     (void)image;
-    ns_missing("node-images", "present");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_age_created(void) {
-    ns_missing("node-age", "created");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query) {
     (void)query;
-    ns_missing("node-devices", "devices");
+    return (ns_node_devices_device_columns){.codes = {ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()}, .situations = {ns_alloc(sizeof(ns_node_devices_situation)), 1}};
 }
 
 __attribute__((weak)) ns_list_node_parties_party_column ns_node_parties_unsuitable(void) {
-    ns_missing("node-parties", "unsuitable");
+    return (ns_list_node_parties_party_column){0};
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_pods_matching(ns_list_cluster_pods_pod_selector selectors, bool terminating) {
     (void)selectors;
     (void)terminating;
-    ns_missing("cluster-pods", "matching");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_cluster_pods_matches_this_pod(ns_list_cluster_pods_pod_selector selectors) {
     (void)selectors;
-    ns_missing("cluster-pods", "matches-this-pod");
+    return false;
 }
 
 __attribute__((weak)) ns_list_s64 ns_cluster_pods_requested(ns_list_cluster_pods_pod_selector selectors, ns_text resource, bool terminating) {
     (void)selectors;
     (void)resource;
     (void)terminating;
-    ns_missing("cluster-pods", "requested");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating) {
     (void)terminating;
-    ns_missing("cluster-controllers", "same-controller");
+    return (ns_option_list_u32){0};
 }
 
 __attribute__((weak)) ns_list_text ns_cluster_affinity_topology_keys(void) {
-    ns_missing("cluster-affinity", "topology-keys");
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key) {
     (void)topology_key;
-    ns_missing("cluster-affinity", "anti-affinity-terms");
+    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_cluster_volume_use_disk_user ns_cluster_volume_use_disk_users(ns_pod_volumes_disk_kind kind, ns_text id) {
     (void)kind;
     (void)id;
-    ns_missing("cluster-volume-use", "disk-users");
+    return (ns_list_cluster_volume_use_disk_user){0};
 }
 
 __attribute__((weak)) uint32_t ns_cluster_volume_use_claim_users(ns_text claim) {
     (void)claim;
-    ns_missing("cluster-volume-use", "claim-users");
+    return 0;
 }
 
 __attribute__((weak)) ns_result_list_cluster_attachments_attachment_cluster_attachments_obstacle ns_cluster_attachments_wanted(bool registered) {
     (void)registered;
-    ns_missing("cluster-attachments", "wanted");
+    return (ns_result_list_cluster_attachments_attachment_cluster_attachments_obstacle){0};
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_attachments_registered(void) {
-    ns_missing("cluster-attachments", "registered");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_attachments_limited(void) {
-    ns_missing("cluster-attachments", "limited");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+}
+
+__attribute__((weak)) ns_list_u8 ns_cluster_attachments_driver_missing(ns_text driver) {
+    (void)driver;
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_cluster_attachments_limit(ns_text driver) {
     (void)driver;
-    ns_missing("cluster-attachments", "limit");
+    return (ns_list_s64){ns_test_maxima(), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_cluster_attachments_used(ns_text driver) {
     (void)driver;
-    ns_missing("cluster-attachments", "used");
+    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_attachments_rows_with(ns_cluster_attachments_attachment volume) {
     (void)volume;
-    ns_missing("cluster-attachments", "rows-with");
+    return (ns_list_u32){0};
 }
 
 __attribute__((weak)) ns_list_cluster_attachments_uncounted_pod ns_cluster_attachments_uncounted(void) {
-    ns_missing("cluster-attachments", "uncounted");
+    return (ns_list_cluster_attachments_uncounted_pod){0};
 }
 
 __attribute__((weak)) ns_option_cluster_storage_claim ns_cluster_storage_claim_named(ns_text name) {
     (void)name;
-    ns_missing("cluster-storage", "claim-named");
+    return (ns_option_cluster_storage_claim){0};
 }
 
 __attribute__((weak)) ns_option_cluster_storage_volume ns_cluster_storage_volume_named(ns_text name) {
     (void)name;
-    ns_missing("cluster-storage", "volume-named");
+    return (ns_option_cluster_storage_volume){0};
 }
 
 __attribute__((weak)) ns_list_cluster_storage_volume ns_cluster_storage_volumes_for(ns_text claim) {
     (void)claim;
-    ns_missing("cluster-storage", "volumes-for");
+    return (ns_list_cluster_storage_volume){0};
 }
 
 __attribute__((weak)) ns_option_cluster_storage_exact_sizes ns_cluster_storage_exact_sizes_for(ns_text claim) {
     (void)claim;
-    ns_missing("cluster-storage", "exact-sizes-for");
+    return (ns_option_cluster_storage_exact_sizes){0};
 }
 
 __attribute__((weak)) ns_option_cluster_storage_class ns_cluster_storage_class_named(ns_text name) {
     (void)name;
-    ns_missing("cluster-storage", "class-named");
+    return (ns_option_cluster_storage_class){0};
 }
 
 __attribute__((weak)) ns_option_text ns_cluster_storage_default_class(void) {
-    ns_missing("cluster-storage", "default-class");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) bool ns_cluster_storage_driver_reports_capacity(ns_text driver) {
     (void)driver;
-    ns_missing("cluster-storage", "driver-reports-capacity");
+    return false;
 }
 
 __attribute__((weak)) ns_list_cluster_storage_capacity ns_cluster_storage_capacities(ns_text class_name) {
     (void)class_name;
-    ns_missing("cluster-storage", "capacities");
+    return (ns_list_cluster_storage_capacity){0};
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_storage_migrated(ns_text plugin) {
     (void)plugin;
-    ns_missing("cluster-storage", "migrated");
+    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_time_passed(int64_t at) {
     (void)at;
-    ns_missing("time", "passed");
+    return false;
 }
 
 __attribute__((weak)) ns_option_text ns_config_maps_entry(ns_text config_map, ns_text key) {
     (void)config_map;
     (void)key;
-    ns_missing("config-maps", "entry");
+    return (ns_option_text){0};
 }
 
 __attribute__((weak)) uint32_t ns_row_sets_all(void) {

@@ -724,6 +724,15 @@ ns_option_pod_claims_extended_resources ns_pod_claims_extended(void);
 // Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
 ns_text ns_pod_claims_claim_name(uint32_t claim);
 
+typedef struct ns_list_u32 {
+    const uint32_t *items;
+    size_t length;
+} ns_list_u32;
+
+// Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+// alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+ns_list_u32 ns_pod_claims_deriving(uint32_t claim);
+
 // node-identity
 // Names of the nodes of the batch.
 
@@ -743,11 +752,6 @@ ns_option_u32 ns_node_identity_row(ns_text name);
 // of the dictionary. Code 0 means that the node does not have the label. Codes are valid during the running `filter`
 // call only. A verdict must depend only on the entries of a dictionary that rows of the batch have; whether any node of the
 // cluster has a value is what `code` says.
-
-typedef struct ns_list_u32 {
-    const uint32_t *items;
-    size_t length;
-} ns_list_u32;
 
 // The code of the label `key`; one entry per row of the batch. All entries are 0 for a key that no node has.
 ns_list_u32 ns_node_labels_column(ns_text key);
@@ -1113,7 +1117,8 @@ typedef struct ns_node_devices_kind {
     // The capacities of each of them, sorted by name.
     ns_list_node_devices_capacity capacities;
     // The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
-    // counter can appear twice.
+    // counter can appear twice. Where `DRAPartitionableDevices` is off, pools have no counters, and a device that draws
+    // from some has the index 4294967295 with the amount 0: it cannot be allocated.
     ns_list_tuple_u32_pod_claims_nano_units consumes;
 } ns_node_devices_kind;
 
@@ -1210,8 +1215,8 @@ typedef struct ns_node_parties_party_column {
     ns_list_u32 reasons;
     // The dictionary of reasons: one text per code, not per row. Entry 0 is the empty text.
     ns_list_text texts;
-    // Whether a node fits of which the party says nothing. False where the policy rejects on its silence, unless the nodes are
-    // candidates about which it is to be asked.
+    // Whether a node fits of which the party says nothing. True where the policy says so, and for whoever is to ask the party before
+    // the pod is bound; otherwise the pod waits for it.
     bool unknown_fits;
 } ns_node_parties_party_column;
 
@@ -1380,6 +1385,10 @@ ns_list_u8 ns_cluster_attachments_registered(void);
 
 // A flag: the CSINode limits at least one driver. One entry per row of the cluster.
 ns_list_u8 ns_cluster_attachments_limited(void);
+
+// A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+// not list the driver. One entry per row of the cluster. Since 0.2.
+ns_list_u8 ns_cluster_attachments_driver_missing(ns_text driver);
 
 // How many volumes the driver can attach to the node; the maximum s64 where there is no limit. One entry per row
 // of the cluster.

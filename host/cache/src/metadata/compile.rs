@@ -10,7 +10,7 @@ use super::facts::{
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;
 use super::pod_claims;
-use super::requests::{self, Requests};
+use super::requests::{self, Requests, ResizeRules};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
@@ -69,7 +69,8 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         is_pinned: false,
         tolerations: spec.tolerations.clone(),
         requests: amounts(&requests::incoming(pod)),
-        usage: amounts(&requests::existing(pod)),
+        usage: amounts(&requests::existing(pod, ResizeRules::default())),
+        usages: usages(pod).map(Arc::new),
         host_ports: host_ports(pod),
         volumes: volumes::compile(pod),
         controller: controller(pod).map(|(kind, name)| (kind, Arc::from(name))),
@@ -88,6 +89,16 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         claims: if selection.pod_claims { pod_claims::compile(pod).map(Arc::new) } else { None },
         object: object(pod, selection),
     }
+}
+
+/// Compiles the usage of a pod by all rules of resizes; none where they agree, as they do about nearly every pod.
+fn usages(pod: &Pod) -> Option<[Amounts; ResizeRules::COUNT]> {
+    if !requests::has_resource_status(pod) {
+        return None;
+    }
+    let usages = ResizeRules::all().map(|rules| amounts(&requests::existing(pod, rules)));
+    let [first, others @ ..] = &usages;
+    others.iter().any(|other| other != first).then_some(usages)
 }
 
 /// Compiles the facts of a pod that predicates do not read; none where none is selected, or there is nothing.
@@ -251,15 +262,18 @@ fn host_ports(pod: &Pod) -> Vec<HostPort> {
 }
 
 /// Features that a node must declare for the pod to be placed on it, sorted. Source: `InferForScheduling` of the features
-/// in component-helpers/nodedeclaredfeatures at 1.36; the others matter when a pod is changed.
+/// in component-helpers/nodedeclaredfeatures at 1.37; the others matter when a pod is changed. The predicate leaves out one that its
+/// version does not know.
 fn required_features(pod: &Pod) -> Vec<Arc<str>> {
     const RESTART_ALL: &str = "RestartAllContainersOnContainerExits";
     const USER_NAMESPACES: &str = "UserNamespacesHostNetworkSupport";
+    const BIND_MOUNT_OPTIONS: &str = "VolumeBindMountOptions";
     let spec = &pod.spec;
     let mut rules = spec.containers.iter().chain(&spec.init_containers).flat_map(|each| &each.restart_policy_rules);
     let restarts_all = rules.any(|rule| rule.action == RestartAction::RestartAllContainers);
     let maps_users = spec.host_network && spec.host_users == Some(false);
-    let required = [(restarts_all, RESTART_ALL), (maps_users, USER_NAMESPACES)];
+    let has_options = spec.containers.iter().chain(&spec.init_containers).any(|each| each.has_bind_mount_options);
+    let required = [(restarts_all, RESTART_ALL), (maps_users, USER_NAMESPACES), (has_options, BIND_MOUNT_OPTIONS)];
     required.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| Arc::from(feature)).collect()
 }
 

@@ -9,6 +9,7 @@ use super::account::{Account, Sums};
 use super::labels::{Amounts, Labels, value_of};
 use super::moments::Moments;
 use super::pod_claims::PodClaims;
+use super::requests::ResizeRules;
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
 use crate::limits::{POD_BYTES, POD_PART_BYTES};
@@ -185,6 +186,12 @@ impl PodRecord {
         Self { account, ..self.clone() }
     }
 
+    /// Returns the pod with the usage that a resize in place has by these rules; `None` where it is the same. An account stays.
+    pub fn resized_by(&self, rules: ResizeRules) -> Option<Self> {
+        let facts = Arc::new(self.facts.resized_by(rules)?);
+        Some(Self { facts, ..self.clone() })
+    }
+
     /// Returns the pod under another ownership.
     pub(crate) fn owned(&self, ownership: Ownership) -> Self {
         Self { ownership, ..self.clone() }
@@ -244,6 +251,8 @@ pub struct PodFacts {
     pub requests: Amounts,
     /// Usage of the pod on its node, in-place resizes included; units as in [`Amounts`].
     pub usage: Amounts,
+    /// Usage by each of [`ResizeRules::all`], of which [`Self::usage`] is one; none where they all give the same.
+    pub usages: Option<Arc<[Amounts; ResizeRules::COUNT]>>,
     /// Kind and name of the controller that made the pod, where it is one that selects pods.
     pub controller: Option<(Kind, Arc<str>)>,
     /// Spread constraints in the order of `spec.topologySpreadConstraints`.
@@ -357,6 +366,12 @@ pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
 }
 
 impl PodFacts {
+    /// Returns the facts with the usage by other rules; `None` where that is the same.
+    pub(crate) fn resized_by(&self, rules: ResizeRules) -> Option<Self> {
+        let usage = self.usages.as_ref().and_then(|usages| usages.get(rules.index()))?;
+        (self.usage != *usage).then(|| Self { usage: usage.clone(), ..self.clone() })
+    }
+
     /// Returns the facts with the requests and usage of an account.
     #[must_use]
     pub fn accounted_as(self, account: &Account) -> Self {

@@ -154,7 +154,9 @@ impl Kept {
         facts.labels = self.labels(&facts.labels);
         facts.annotations = self.labels(&facts.annotations);
         facts.node_selector = self.labels(&facts.node_selector);
-        for (resource, _) in facts.requests.iter_mut().chain(&mut facts.usage) {
+        let usages = facts.usages.as_mut().map(|usages| Arc::make_mut(usages).iter_mut().flatten());
+        let amounts = facts.requests.iter_mut().chain(&mut facts.usage);
+        for (resource, _) in amounts.chain(usages.into_iter().flatten()) {
             *resource = self.texts.keep(Arc::clone(resource));
         }
         self.facts.keep(Arc::new(facts))

@@ -1,7 +1,7 @@
 //! Requests of pods, their usage of nodes, and the amounts that nodes offer, in whole numbers per resource.
 //!
-//! The rules are kube-scheduler's at 1.36 with feature gates at their defaults (`PodLevelResources`, `InPlacePodVerticalScaling` and
-//! `InPlacePodLevelResourcesVerticalScaling` on, `DRANodeAllocatableResources` off):
+//! The rules are kube-scheduler's with the gates `PodLevelResources` and `InPlacePodVerticalScaling` on and `DRANodeAllocatableResources`
+//! off. How pods count whose requests are changed in place differs between versions, as [`ResizeRules`] say:
 //! staging/src/k8s.io/component-helpers/resource/helpers.go for the sums, pkg/scheduler/framework/types.go for names and rounding,
 //! noderesources/fit.go for pods to be placed. Quantities are summed exactly and rounded up once per pod. Start at [`incoming`],
 //! [`existing`] and [`allocatable`].
@@ -24,6 +24,39 @@ pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 pub const PODS: &str = "pods";
 /// Prefix of the extended resource that a DeviceClass serves whatever its `extendedResourceName` is; its name follows.
 pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
+
+/// Rules by which kube-scheduler counts a pod whose requests are changed in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ResizeRules {
+    /// Whether the amounts in the status of the pod as a whole count (`InPlacePodLevelResourcesVerticalScaling`).
+    pub pod_level: bool,
+    /// Whether totals of the pod are compared: what is specified, what the kubelet has admitted, what is in force. Otherwise these are
+    /// compared for each container.
+    pub by_totals: bool,
+}
+
+impl ResizeRules {
+    /// Number of different rules.
+    pub const COUNT: usize = 4;
+
+    /// All rules, each at its [`Self::index`].
+    pub fn all() -> [Self; Self::COUNT] {
+        let rules = |by_totals, pod_level| Self { pod_level, by_totals };
+        [rules(false, false), rules(false, true), rules(true, false), rules(true, true)]
+    }
+
+    /// Place of the rules among [`Self::all`].
+    pub fn index(self) -> usize {
+        usize::from(self.pod_level) | usize::from(self.by_totals) << 1
+    }
+}
+
+impl Default for ResizeRules {
+    /// The rules of Kubernetes 1.36 with feature gates at their defaults.
+    fn default() -> Self {
+        Self { pod_level: true, by_totals: false }
+    }
+}
 
 /// Amounts by resource name, in the order of names: `cpu` in millicores, everything else in whole units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -78,11 +111,22 @@ pub fn incoming(pod: &Pod) -> Requests {
 }
 
 /// Returns the usage of a pod on the node it is bound to, which it adds to `NodeInfo.Requested`. While a resize in place is under way that
-/// is the greatest of what is specified, admitted and in force. Resources at zero are not listed; amounts below zero count as they are.
-pub fn existing(pod: &Pod) -> Requests {
-    Requests::round(&effective::from_spec_and_status(pod), |name, amount| {
+/// is the greatest of what is specified, admitted and in force, as the rules say. Resources at zero are not listed; amounts below zero
+/// count as they are.
+pub fn existing(pod: &Pod, rules: ResizeRules) -> Requests {
+    Requests::round(&effective::from_spec_and_status(pod, rules), |name, amount| {
         (name != PODS && amount != 0).then_some(amount)
     })
+}
+
+/// Whether the status of a pod says anything about resources, without which all [`ResizeRules`] give the same.
+pub(super) fn has_resource_status(pod: &Pod) -> bool {
+    let status = &pod.status;
+    let mut containers = status.container_statuses.iter().chain(&status.init_container_statuses);
+    resize_is_infeasible(pod)
+        || status.resources.is_some()
+        || !status.allocated_resources.is_empty()
+        || containers.any(|status| status.resources.is_some() || !status.allocated_resources.is_empty())
 }
 
 /// The sums of `resources.requests` over `spec.containers` alone, of the resources that the scheduler counts; an amount below zero

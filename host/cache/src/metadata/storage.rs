@@ -138,6 +138,20 @@ pub struct CsiNode {
     pub limits: Vec<(Arc<str>, i64)>,
     /// In-tree plugins that CSI drivers replace on this node.
     pub migrated: Vec<Arc<str>>,
+    /// Names of the drivers that are registered on the node, sorted.
+    pub drivers: Vec<Arc<str>>,
+}
+
+impl CsiNode {
+    /// Whether a CSI driver replaces this in-tree plugin on the node.
+    pub fn migrates(&self, plugin: &str) -> bool {
+        self.migrated.iter().any(|migrated| **migrated == *plugin)
+    }
+
+    /// Whether a driver is registered on the node.
+    pub fn has_driver(&self, driver: &str) -> bool {
+        self.drivers.binary_search_by(|known| (**known).cmp(driver)).is_ok()
+    }
 }
 
 /// Compiled facts of a CSIDriver.
@@ -147,6 +161,8 @@ pub struct CsiDriver {
     pub name: Arc<str>,
     /// Whether it reports storage capacity.
     pub reports_capacity: bool,
+    /// Whether pods with volumes of the driver stay away from nodes that do not have it.
+    pub keeps_pods_away: bool,
 }
 
 /// Compiled facts of a CSIStorageCapacity.

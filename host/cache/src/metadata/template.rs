@@ -144,9 +144,16 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
 }
 
 fn write_container(container: &Container, content: &mut Content) {
-    let Container { name, image: _, resources: Resources { requests }, ports, restart_policy, restart_policy_rules } =
-        container;
-    (name, ports, restart_policy, restart_policy_rules).hash(content);
+    let Container {
+        name,
+        image: _,
+        resources: Resources { requests },
+        ports,
+        restart_policy,
+        restart_policy_rules,
+        has_bind_mount_options,
+    } = container;
+    (name, ports, restart_policy, restart_policy_rules, has_bind_mount_options).hash(content);
     write_amounts(requests, content);
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::migrated::MigratedPlugins;
 use super::storage::StorageTable;
 use super::volume_use::VolumePods;
 use crate::columns::{Column, Row};
@@ -73,7 +74,7 @@ pub enum Binding {
     Pending,
 }
 
-/// The volumes that a pod attaches, each once. In-tree kinds count only where the node has a CSINode (`registered`).
+/// The volumes that a pod attaches, each once. In-tree kinds count only where a CSI driver has replaced their plugin (`migrated`).
 /// Claims of which neither volume nor class names a driver are left out.
 ///
 /// # Errors
@@ -83,18 +84,18 @@ pub fn resolve(
     storage: &StorageTable,
     owner: Owner<'_>,
     volumes: &[PodVolume],
-    registered: bool,
+    migrated: MigratedPlugins,
     binding: Binding,
 ) -> Result<Vec<CsiVolume>, Obstacle> {
     let mut found = Distinct::for_at_most(volumes.len());
     for volume in volumes {
         let wanted = match volume.claim_name(owner.name) {
             Some(name) => match claim(storage, owner, volume, &name, binding)? {
-                Some(claim) => driver_of(storage, claim, registered),
+                Some(claim) => driver_of(storage, claim, migrated),
                 None => None,
             },
             None => match &volume.in_tree {
-                Some(in_tree) if registered => match &in_tree.handle {
+                Some(in_tree) if migrated.has(in_tree.plugin) => match &in_tree.handle {
                     Ok(handle) => Some((Arc::from(in_tree.plugin.driver()), Arc::clone(handle))),
                     Err(reason) => {
                         return Err(Obstacle::Untranslatable(Arc::clone(&volume.name), Arc::clone(reason)));
@@ -157,12 +158,12 @@ fn claim<'a>(
 }
 
 /// The driver of a claim, by its volume or else by its class.
-fn driver_of(storage: &StorageTable, claim: &Claim, registered: bool) -> Option<CsiVolume> {
+fn driver_of(storage: &StorageTable, claim: &Claim, migrated: MigratedPlugins) -> Option<CsiVolume> {
     let volume = Some(&claim.volume_name).filter(|name| !name.is_empty()).and_then(|name| storage.volume(name));
     let (driver, handle) = match volume.map(|volume| &volume.source) {
-        None => return driver_of_class(storage, claim, registered),
+        None => return driver_of_class(storage, claim, migrated),
         Some(VolumeSource::Csi { driver, handle }) => (Arc::clone(driver), Arc::clone(handle)),
-        Some(VolumeSource::InTree(volume)) if registered => {
+        Some(VolumeSource::InTree(volume)) if migrated.has(volume.plugin) => {
             (Arc::from(volume.plugin.driver()), volume.handle.clone().ok()?)
         }
         Some(VolumeSource::InTree(_) | VolumeSource::Other) => return None,
@@ -172,10 +173,10 @@ fn driver_of(storage: &StorageTable, claim: &Claim, registered: bool) -> Option<
 
 /// The driver that will provision a claim's volume. The stand-in for its handle is the same for all pods that use the
 /// claim, and equals no handle of a driver.
-fn driver_of_class(storage: &StorageTable, claim: &Claim, registered: bool) -> Option<CsiVolume> {
+fn driver_of_class(storage: &StorageTable, claim: &Claim, migrated: MigratedPlugins) -> Option<CsiVolume> {
     let class = storage.class(claim.class_name.as_deref().filter(|name| !name.is_empty())?)?;
     let driver: Arc<str> = if in_tree::is_migratable(&class.provisioner) {
-        let plugin = Plugin::from_name(&class.provisioner).filter(|_| registered)?;
+        let plugin = Plugin::from_name(&class.provisioner).filter(|plugin| migrated.has(*plugin))?;
         Arc::from(plugin.driver())
     } else {
         Arc::clone(&class.provisioner)
@@ -261,7 +262,7 @@ impl Attachments {
         for (driver, limit) in node.iter().flat_map(|node| &node.limits) {
             self.limits.entry(Arc::clone(driver)).or_default().push((row, *limit));
         }
-        self.add_row(row, pods, storage, node.is_some(), attached.get(name).map_or(&[], Vec::as_slice));
+        self.add_row(row, pods, storage, storage.migrated(name), attached.get(name).map_or(&[], Vec::as_slice));
     }
 
     fn add_row(
@@ -269,13 +270,13 @@ impl Attachments {
         row: Row,
         pods: &VolumePods,
         storage: &StorageTable,
-        registered: bool,
+        migrated: MigratedPlugins,
         attached: &[CsiVolume],
     ) {
         let mut distinct: FxHashSet<CsiVolume> = FxHashSet::default();
         let mut uncounted: Vec<Uncounted> = Vec::new();
         for pod in pods.iter() {
-            match resolve(storage, (&**pod).into(), &pod.facts.volumes, registered, Binding::Bound) {
+            match resolve(storage, (&**pod).into(), &pod.facts.volumes, migrated, Binding::Bound) {
                 Ok(volumes) => distinct.extend(volumes),
                 Err(obstacle) => uncounted.push(Uncounted {
                     row,
@@ -412,7 +413,9 @@ mod tests {
     fn each_disk_counts_once_also_where_there_are_many() {
         let owner = Owner { namespace: "ns", name: "p", uid: "u" };
         for disks in [FEW_VOLUMES / 4, 16_000] {
-            let found = resolve(&StorageTable::default(), owner, &volumes(disks), true, Binding::Pending).unwrap();
+            let found =
+                resolve(&StorageTable::default(), owner, &volumes(disks), MigratedPlugins::All, Binding::Pending)
+                    .unwrap();
             assert_eq!(found.len(), disks);
         }
     }

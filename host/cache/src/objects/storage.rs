@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::migrated::MigratedPlugins;
+use crate::metadata::volumes::in_tree::Plugin;
 use crate::metadata::{Attachment, Capacity, Claim, Class, CsiDriver, CsiNode, StorageRecord, Volume};
 use nodesift_object::Kind;
 
@@ -64,6 +66,8 @@ pub struct StorageTable {
     /// All capacities by `namespace/name`.
     capacities: ByKey<Capacity>,
     attachments: ByKey<Attachment>,
+    /// Whether in-tree volumes of Portworx count as those of its CSI driver only where the CSINode says so.
+    pub(super) portworx_by_annotation: bool,
 }
 
 impl StorageTable {
@@ -100,6 +104,17 @@ impl StorageTable {
     /// The CSINode of the node of this name.
     pub fn node(&self, name: &str) -> Option<&Arc<CsiNode>> {
         self.nodes.get(name)
+    }
+
+    /// Which in-tree plugins CSI drivers have replaced on the node of this name.
+    pub(super) fn migrated(&self, name: &str) -> MigratedPlugins {
+        match self.node(name) {
+            None => MigratedPlugins::None,
+            Some(node) if self.portworx_by_annotation && !node.migrates(Plugin::Portworx.name()) => {
+                MigratedPlugins::AllButPortworx
+            }
+            Some(_) => MigratedPlugins::All,
+        }
     }
 
     /// The driver of this name.

@@ -78,7 +78,8 @@ const VOLUME: [&str; 10] = [
 ];
 
 /// Fields of a container that can be read.
-const CONTAINER: [&str; 6] = ["name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules"];
+const CONTAINER: [&str; 7] =
+    ["name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules", "volumeMounts"];
 
 /// Fields of a pod's status that can be read.
 const POD_STATUS: [&str; 8] = [

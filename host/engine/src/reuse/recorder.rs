@@ -319,6 +319,7 @@ impl Facts for Recorder {
         controller() -> Option<wire::Controller>, |this| this.read(FactKey::Controller);
         controller_uid() -> Option<Arc<str>>, |this| this.read(FactKey::ControllerUid);
         claim_name(claim: u32) -> Arc<str>, |this| this.read(FactKey::ClaimName(claim));
+        deriving(claim: u32) -> Arc<[u32]>, |this| this.read(FactKey::Deriving(claim));
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
         row(name: &str) -> Option<u32>,
             |this| this.dictionary(NodeInterface::Identity, name, FactKey::RowOf, FactKey::NodeExists);
@@ -367,6 +368,7 @@ impl Facts for Recorder {
         claim_users(claim: &str) -> u32, |this| this.claim_by(claim, FactKey::ClaimUsers);
         attachment_registered() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentRegistered);
         attachment_limited() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentLimited);
+        driver_missing(driver: &str) -> Arc<[u8]>, |this| this.read_by(driver, FactKey::DriverMissing);
         attachment_limit(driver: &str) -> Arc<[i64]>, |this| this.read_by(driver, FactKey::AttachmentLimit);
         attachments_used(driver: &str) -> Arc<[i64]>, |this| this.read_by(driver, FactKey::AttachmentsUsed);
         uncounted_pods() -> Vec<wire::UncountedPod>, |this| this.read(FactKey::UncountedPods);

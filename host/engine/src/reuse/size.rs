@@ -101,6 +101,12 @@ impl<T: Size> Size for [T] {
     }
 }
 
+impl<T: Size, const N: usize> Size for [T; N] {
+    fn heap(&self) -> usize {
+        self.as_slice().heap()
+    }
+}
+
 impl<T: Size> Size for Vec<T> {
     fn heap(&self) -> usize {
         self.capacity() * size_of::<T>() + self.as_slice().heap()
@@ -284,8 +290,8 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, controller, spread,
-        affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
+        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, usages,
+        controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
         volumes, spec, owner, claims, object,
     }
     ObjectFacts { owners, containers }

@@ -156,6 +156,7 @@ impl Engine {
 
 /// A record with what it takes by a policy.
 pub fn accounted(record: PodRecord, policy: &ActivePolicy) -> PodRecord {
+    let record = record.resized_by(policy.settings.kubernetes.semantics.resize).unwrap_or(record);
     match &policy.accounting {
         Some(accounting) => {
             let account = accounting.ask(&record.facts, None).account;

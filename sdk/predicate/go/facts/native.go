@@ -64,6 +64,8 @@ type Host struct {
 	PodClaimsExtended func() (PodClaimsExtendedResources, bool)
 	// PodClaimsClaimName: `claim-name` of pod-claims.
 	PodClaimsClaimName func(claim uint32) string
+	// PodClaimsDeriving: `deriving` of pod-claims.
+	PodClaimsDeriving func(claim uint32) []uint32
 	// NodeIdentityNames: `names` of node-identity.
 	NodeIdentityNames func() []string
 	// NodeIdentityRow: `row` of node-identity.
@@ -168,6 +170,8 @@ type Host struct {
 	ClusterAttachmentsRegistered func() []uint8
 	// ClusterAttachmentsLimited: `limited` of cluster-attachments.
 	ClusterAttachmentsLimited func() []uint8
+	// ClusterAttachmentsDriverMissing: `driver-missing` of cluster-attachments.
+	ClusterAttachmentsDriverMissing func(driver string) []uint8
 	// ClusterAttachmentsLimit: `limit` of cluster-attachments.
 	ClusterAttachmentsLimit func(driver string) []int64
 	// ClusterAttachmentsUsed: `used` of cluster-attachments.
@@ -485,6 +489,16 @@ func PodClaimsClaimName(claim uint32) string {
 		panic(missing("pod-claims", "claim-name"))
 	}
 	return host.PodClaimsClaimName(claim)
+}
+
+// PodClaimsDeriving: `deriving` of pod-claims.
+// Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+// alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+func PodClaimsDeriving(claim uint32) []uint32 {
+	if host.PodClaimsDeriving == nil {
+		panic(missing("pod-claims", "deriving"))
+	}
+	return host.PodClaimsDeriving(claim)
 }
 
 // NodeIdentityNames: `names` of node-identity.
@@ -979,6 +993,16 @@ func ClusterAttachmentsLimited() []uint8 {
 		panic(missing("cluster-attachments", "limited"))
 	}
 	return host.ClusterAttachmentsLimited()
+}
+
+// ClusterAttachmentsDriverMissing: `driver-missing` of cluster-attachments.
+// A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+// not list the driver. One entry per row of the cluster. Since 0.2.
+func ClusterAttachmentsDriverMissing(driver string) []uint8 {
+	if host.ClusterAttachmentsDriverMissing == nil {
+		panic(missing("cluster-attachments", "driver-missing"))
+	}
+	return host.ClusterAttachmentsDriverMissing(driver)
 }
 
 // ClusterAttachmentsLimit: `limit` of cluster-attachments.

@@ -443,6 +443,20 @@ func PodClaimsClaimName(claim uint32) string {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/pod-claims@0.2.0 deriving
+func importPodClaimsDeriving(a0 uint32, result unsafe.Pointer)
+
+// PodClaimsDeriving: `deriving` of pod-claims.
+// Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+// alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+func PodClaimsDeriving(claim uint32) []uint32 {
+	importPodClaimsDeriving(claim, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint32](p, 0)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/node-identity@0.2.0 names
 func importNodeIdentityNames(result unsafe.Pointer)
 
@@ -1180,6 +1194,21 @@ func ClusterAttachmentsLimited() []uint8 {
 	importClusterAttachmentsLimited(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
 	result := loadColumn[uint8](p, 0)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/cluster-attachments@0.2.0 driver-missing
+func importClusterAttachmentsDriverMissing(a0 string, result unsafe.Pointer)
+
+// ClusterAttachmentsDriverMissing: `driver-missing` of cluster-attachments.
+// A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+// not list the driver. One entry per row of the cluster. Since 0.2.
+func ClusterAttachmentsDriverMissing(driver string) []uint8 {
+	importClusterAttachmentsDriverMissing(driver, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint8](p, 0)
+	runtime.KeepAlive(driver)
 	unpin()
 	return result
 }

@@ -439,7 +439,8 @@ export interface NodeDevicesKind {
   readonly capacities: readonly NodeDevicesCapacity[];
   /**
    * The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
-   * counter can appear twice.
+   * counter can appear twice. Where `DRAPartitionableDevices` is off, pools have no counters, and a device that draws
+   * from some has the index 4294967295 with the amount 0: it cannot be allocated.
    */
   readonly consumes: readonly (readonly [number, PodClaimsNanoUnits])[];
 }
@@ -502,8 +503,8 @@ export interface NodePartiesPartyColumn {
   /** The dictionary of reasons: one text per code, not per row. Entry 0 is the empty text. */
   readonly texts: readonly string[];
   /**
-   * Whether a node fits of which the party says nothing. False where the policy rejects on its silence, unless the nodes are
-   * candidates about which it is to be asked.
+   * Whether a node fits of which the party says nothing. True where the policy says so, and for whoever is to ask the party before
+   * the pod is bound; otherwise the pod waits for it.
    */
   readonly unknownFits: boolean;
 }
@@ -841,6 +842,11 @@ export interface Contract {
      * Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
      */
     claimName(claim: number): string;
+    /**
+     * Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+     * alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+     */
+    deriving(claim: number): readonly number[];
   };
   /** Names of the nodes of the batch. */
   'node-identity': {
@@ -1104,6 +1110,11 @@ export interface Contract {
     registered(): Uint8Array;
     /** A flag: the CSINode limits at least one driver. One entry per row of the cluster. */
     limited(): Uint8Array;
+    /**
+     * A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+     * not list the driver. One entry per row of the cluster. Since 0.2.
+     */
+    driverMissing(driver: string): Uint8Array;
     /**
      * How many volumes the driver can attach to the node; the maximum s64 where there is no limit. One entry per row
      * of the cluster.

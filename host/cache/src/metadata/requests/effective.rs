@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::names::HUGE_PAGES_PREFIX;
-use super::{CPU, MEMORY};
+use super::{CPU, MEMORY, ResizeRules};
 use nodesift_object::pod::{Container, RestartPolicy};
 use nodesift_object::status::ContainerStatus;
 use nodesift_object::{Pod, ResourceList};
@@ -18,18 +18,41 @@ const INFEASIBLE: &str = "Infeasible";
 
 /// Requests by the spec: the sum over containers, or the requests of the pod as a whole, and the overhead.
 pub(super) fn from_spec(pod: &Pod) -> ResourceList {
-    let mut sums = aggregate(pod, |container| Cow::Borrowed(&container.resources.requests));
+    let mut sums = aggregate(pod, |container, _| Cow::Borrowed(&container.resources.requests));
     replace_pod_level(&mut sums, pod, None);
     add(&mut sums, &pod.spec.overhead);
     sums
 }
 
-/// Requests by spec and status: per container, and for the pod as a whole, the greatest of what is specified, what the
-/// kubelet has admitted and what is in force.
-pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
+/// Requests by spec and status: the greatest of what is specified, what the kubelet has admitted and what is in force, for the pod as a
+/// whole or for each container.
+pub(super) fn from_spec_and_status(pod: &Pod, rules: ResizeRules) -> ResourceList {
     let infeasible = resize_is_infeasible(pod);
-    let mut sums = aggregate(pod, |container| {
-        let status = status_of(pod, container);
+    let mut sums =
+        if rules.by_totals { greatest_total(pod, infeasible, rules) } else { sum_of_greatest(pod, infeasible) };
+    let reported = pod.status.resources.as_ref().filter(|_| rules.pod_level).map(|actuated| {
+        let specified = (!infeasible).then_some(&pod.spec.resources.requests);
+        greatest(specified, &actuated.requests, &pod.status.allocated_resources)
+    });
+    if rules.by_totals && reported.is_some() {
+        let is_set = pod.spec.resources.requests.iter().any(|(name, _)| is_pod_level(name));
+        for (name, amount) in
+            reported.iter().flat_map(ResourceList::iter).filter(|(name, _)| is_set && is_pod_level(name))
+        {
+            sums.update(name, |_| *amount);
+        }
+    } else {
+        replace_pod_level(&mut sums, pod, reported.as_ref());
+    }
+    add(&mut sums, &pod.spec.overhead);
+    sums
+}
+
+/// Sums over containers of the greatest amounts of each. Ordinary init containers count by the spec, and so does a container without
+/// resources in force.
+fn sum_of_greatest(pod: &Pod, infeasible: bool) -> ResourceList {
+    aggregate(pod, |container, is_long_running| {
+        let status = status_of(pod, container).filter(|_| is_long_running);
         match status.and_then(|status| Some((status, status.resources.as_ref()?))) {
             Some((status, actuated)) => Cow::Owned(greatest(
                 (!infeasible).then_some(&container.resources.requests),
@@ -38,14 +61,36 @@ pub(super) fn from_spec_and_status(pod: &Pod) -> ResourceList {
             )),
             None => Cow::Borrowed(&container.resources.requests),
         }
+    })
+}
+
+/// The greatest of three totals of the pod: by the spec, by what the kubelet has admitted, by what is in force. A container of which the
+/// status does not say counts by what comes before; if the resize is infeasible, not by the spec. What the status of the pod as a whole
+/// says replaces the sums over containers.
+fn greatest_total(pod: &Pod, infeasible: bool, rules: ResizeRules) -> ResourceList {
+    let specified = |container: &Container| -> ResourceList {
+        if infeasible { ResourceList::default() } else { container.resources.requests.clone() }
+    };
+    let listed = |list: &ResourceList| (!list.is_empty()).then(|| list.clone());
+    let admitted = |container: &Container| {
+        let status = status_of(pod, container);
+        status.and_then(|status| listed(&status.allocated_resources)).unwrap_or_else(|| specified(container))
+    };
+    let actuated = |container: &Container| {
+        let resources = status_of(pod, container).and_then(|status| status.resources.as_ref());
+        resources.and_then(|resources| listed(&resources.requests)).unwrap_or_else(|| admitted(container))
+    };
+    let of_pod = (listed(&pod.status.allocated_resources)).zip(pod.status.resources.as_ref());
+    let of_pod = of_pod.and_then(|(admitted, resources)| Some((admitted, listed(&resources.requests)?)));
+    let (admitted, actuated) = of_pod.filter(|_| rules.pod_level).unwrap_or_else(|| {
+        let admitted = aggregate(pod, |container, _| Cow::Owned(admitted(container)));
+        (admitted, aggregate(pod, |container, _| Cow::Owned(actuated(container))))
     });
-    let reported = pod.status.resources.as_ref().map(|actuated| {
-        let specified = (!infeasible).then_some(&pod.spec.resources.requests);
-        greatest(specified, &actuated.requests, &pod.status.allocated_resources)
-    });
-    replace_pod_level(&mut sums, pod, reported.as_ref());
-    add(&mut sums, &pod.spec.overhead);
-    sums
+    let by_spec = aggregate(pod, |container, _| Cow::Borrowed(&container.resources.requests));
+    let mut total = if infeasible { ResourceList::default() } else { by_spec };
+    raise(&mut total, &admitted);
+    raise(&mut total, &actuated);
+    total
 }
 
 /// Requests of `spec.containers` alone.
@@ -56,22 +101,23 @@ pub(super) fn container_requests(pod: &Pod) -> ResourceList {
 }
 
 /// Sums over the containers, each by `requests`: those that run together, sidecars included, or the most that is needed at
-/// any moment of the start, whichever is greater, resource by resource.
-fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container) -> Cow<'a, ResourceList>) -> ResourceList {
+/// any moment of the start, whichever is greater, resource by resource. The flag says that a container runs as long as the pod, which
+/// ordinary init containers do not.
+fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container, bool) -> Cow<'a, ResourceList>) -> ResourceList {
     let mut together = ResourceList::default();
     for container in &pod.spec.containers {
-        add(&mut together, &requests(container));
+        add(&mut together, &requests(container, true));
     }
     let mut sidecars = ResourceList::default();
     let mut starting = ResourceList::default();
     for container in &pod.spec.init_containers {
         if container.restart_policy == RestartPolicy::Always {
-            let own = requests(container);
+            let own = requests(container, true);
             add(&mut together, &own);
             add(&mut sidecars, &own);
             raise(&mut starting, &sidecars);
         } else {
-            let mut moment = container.resources.requests.clone();
+            let mut moment = requests(container, false).into_owned();
             add(&mut moment, &sidecars);
             raise(&mut starting, &moment);
         }

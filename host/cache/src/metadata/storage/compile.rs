@@ -26,6 +26,7 @@ pub fn storage(object: &StorageObject) -> StorageRecord {
         StorageObject::Driver(driver) => StorageRecord::Driver(CsiDriver {
             name: text(&driver.metadata.name),
             reports_capacity: driver.spec.storage_capacity,
+            keeps_pods_away: driver.spec.prevent_pod_scheduling_if_missing,
         }),
         StorageObject::Capacity(capacity) => StorageRecord::Capacity(self::capacity(capacity)),
         StorageObject::Attachment(attachment) => StorageRecord::Attachment(Attachment {
@@ -114,7 +115,10 @@ fn node(node: &object::CsiNode) -> CsiNode {
         limits.push((text(&driver.name), i64::from(count)));
     }
     let migrated = node.metadata.annotations.get(MIGRATED_PLUGINS_ANNOTATION).map_or("", String::as_str);
-    CsiNode { name: text(&node.metadata.name), limits, migrated: migrated.split(',').map(Arc::from).collect() }
+    let mut drivers: Vec<Arc<str>> = node.spec.drivers.iter().map(|driver| text(&driver.name)).collect();
+    drivers.sort_unstable();
+    drivers.dedup();
+    CsiNode { name: text(&node.metadata.name), limits, migrated: migrated.split(',').map(Arc::from).collect(), drivers }
 }
 
 fn capacity(capacity: &object::CsiStorageCapacity) -> Capacity {

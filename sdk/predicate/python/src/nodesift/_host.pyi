@@ -673,6 +673,11 @@ class PodClaims(Protocol):
         Empty for any other number. Pods with other claims share no cached verdict of a predicate that has read it.
         """
         ...
+    def deriving(self, claim: int, /) -> list[int]:
+        """Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+        alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+        """
+        ...
 
 class NodeIdentity(Protocol):
     """Names of the nodes of the batch."""
@@ -958,6 +963,11 @@ class ClusterAttachments(Protocol):
         ...
     def limited(self) -> bytes:
         """A flag: the CSINode limits at least one driver. One entry per row of the cluster."""
+        ...
+    def driver_missing(self, driver: str, /) -> bytes:
+        """A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+        not list the driver. One entry per row of the cluster. Since 0.2.
+        """
         ...
     def limit(self, driver: str, /) -> list[int]:
         """How many volumes the driver can attach to the node; the maximum s64 where there is no limit. One entry per row

@@ -102,6 +102,13 @@ pub mod cluster_attachments {
         ask!(cluster_attachments::limited() or cluster_attachments_limited)
     }
 
+    /// A flag: the CSIDriver of this name sets `spec.preventPodSchedulingIfMissing`, and the node has no CSINode, or one that does
+    /// not list the driver. One entry per row of the cluster. Since 0.2.
+    #[must_use]
+    pub fn driver_missing(driver: &str) -> Vec<u8> {
+        ask!(cluster_attachments::driver_missing(driver) or cluster_attachments_driver_missing)
+    }
+
     /// How many volumes the driver can attach to the node; the maximum s64 where there is no limit. One entry per row
     /// of the cluster.
     #[must_use]

@@ -124,6 +124,10 @@ pub trait Facts {
         missing("pod-claims", "claim-name")
     }
 
+    fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
+        missing("pod-claims", "deriving")
+    }
+
     fn node_identity_names(&self) -> Vec<String> {
         missing("node-identity", "names")
     }
@@ -314,6 +318,10 @@ pub trait Facts {
 
     fn cluster_attachments_limited(&self) -> Vec<u8> {
         missing("cluster-attachments", "limited")
+    }
+
+    fn cluster_attachments_driver_missing(&self, driver: &str) -> Vec<u8> {
+        missing("cluster-attachments", "driver-missing")
     }
 
     fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {

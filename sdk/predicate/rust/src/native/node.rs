@@ -37,6 +37,7 @@ pub struct Node {
     pub(super) attached_unused: BTreeSet<Attachment>,
     pub(super) uncounted: Option<(String, String, Obstacle)>,
     pub(super) unregistered: bool,
+    pub(super) missing_drivers: BTreeSet<String>,
     pub(super) migrated: BTreeSet<String>,
 }
 
@@ -212,6 +213,13 @@ impl Node {
     pub fn unregistered(mut self) -> Self {
         self.unregistered = true;
         self.limits.clear();
+        self
+    }
+
+    /// Marks a driver as one that pods with its volumes need on the node, and that is not there.
+    #[must_use]
+    pub fn missing_driver(mut self, driver: &str) -> Self {
+        self.missing_drivers.insert(driver.into());
         self
     }
 
