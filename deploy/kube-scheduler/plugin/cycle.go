@@ -33,8 +33,8 @@ type cycle struct {
 	standing *standing
 	// Whether PreFilter has rejected the pod because parties are asked.
 	waits bool
-	// Whether the answer is of a policy that is not known yet, so that nobody knows whether any decides.
-	unsure bool
+	// Whether parties are negotiated with, so that nodes fit of which they have said nothing.
+	negotiates bool
 }
 
 // cycleState is a cycle, and what has hypothetically changed since.

@@ -375,17 +375,6 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	if status, _, _ := w.cycle(ours, licensed("another")); status.Code() != fwk.Error {
 		t.Errorf("%v", status)
 	}
-	var known parties
-	of := policyVersion{1, 1}
-	for at := range 2*maxLabelled + 1 {
-		known.put(of, fmt.Sprint(at), nil)
-		if len(known.byLabels) > maxLabelled {
-			t.Fatalf("%d sets of labels", len(known.byLabels))
-		}
-	}
-	if _, ok := known.get(policyVersion{1, 2}, "0"); ok {
-		t.Error("of another policy")
-	}
 }
 
 func TestWhatIsUnderWayAboutAPodThatWasNeverThereEnds(t *testing.T) {
@@ -419,7 +408,7 @@ func TestAPodThatIsPlacedWithoutItsPartiesIsNotNegotiatedAnyMore(t *testing.T) {
 	fake := startFake(t, "a")
 	fake.predicates = []string{"NodeName", partiesPredicate}
 	w := newWorld(t, full, patient(fake.address(), inTreeDecides), node("a"))
-	until(t, "the policy is known", func() bool { has, _ := w.plugin().policy.has(partiesPredicate); return has })
+	until(t, "the policy is known", func() bool { return w.plugin().policy.has(partiesPredicate) })
 	web := licensed("web")
 	w.agree(web)
 	fake.set(func(f *fakeSidecar) {

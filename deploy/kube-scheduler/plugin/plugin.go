@@ -43,8 +43,7 @@ type Plugin struct {
 	policy      policy
 	inTree      *inTree
 	preemption  *preemptionPlugin
-	// Who decides about pods outside of the cluster, and what is under way with them.
-	parties      parties
+	// What is under way with those who decide about pods outside of the cluster.
 	negotiations *negotiations
 	// What the profile has enabled beside this plugin.
 	profile func() profile

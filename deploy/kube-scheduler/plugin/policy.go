@@ -103,19 +103,6 @@ func explain(ctx context.Context, client *nodesift.Client, schedulerName string)
 	return client.Policy(ctx, string(pod))
 }
 
-// has tells whether the sidecar evaluates a predicate, as far as is known, and by which policy.
-func (p *policy) has(predicate string) (bool, policyVersion) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return slices.Contains(p.predicates, predicate), p.known
-}
-
-// lacks tells whether a policy is known not to have a predicate.
-func (p *policy) lacks(of policyVersion, predicate string) bool {
-	has, known := p.has(predicate)
-	return known == of && !has
-}
-
 // evaluates tells which predicates the sidecar evaluates, and whether that is known.
 func (p *policy) evaluates() ([]string, bool) {
 	p.mutex.Lock()

@@ -28,11 +28,7 @@ var (
 // PreFilter asks the sidecar about all nodes.
 func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	cycle := &cycle{plugin: p, pod: pod}
-	// What is learned meanwhile makes no difference to this cycle.
-	mayNegotiate := p.mayNegotiate()
-	hasParties, known := p.policy.has(partiesPredicate)
-	negotiates := mayNegotiate && hasParties
-	if negotiates {
+	if cycle.negotiates = p.mayNegotiate(); cycle.negotiates {
 		cycle.standing = p.negotiations.standing(pod.UID)
 	}
 	err := cycle.ask(ctx)
@@ -52,7 +48,6 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	}
 	p.sidecar.judgePlaced(klog.FromContext(ctx))
 	state.Write(Name, &cycleState{cycle: cycle})
-	cycle.unsure = mayNegotiate && known != versionOf(cycle.set)
 	failures, named := cycle.set.Failures(), false
 	p.rejections.note(pod.UID, failures, false)
 	switch cycle.set.Cycle() {
@@ -66,7 +61,7 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	case nodesift.CycleNamedNodes:
 		named = true
 	}
-	if negotiates {
+	if cycle.negotiates {
 		if status := cycle.negotiate(ctx, nodes); !status.IsSuccess() {
 			return nil, status
 		}
@@ -253,6 +248,9 @@ func (c *cycle) skip() []string {
 // situation are the options of all requests of a cycle.
 func (c *cycle) situation() []nodesift.SituationOption {
 	var options []nodesift.SituationOption
+	if c.negotiates {
+		options = append(options, nodesift.Negotiates())
+	}
 	if skip := c.skip(); len(skip) > 0 {
 		options = append(options, nodesift.Skip(skip...))
 	}

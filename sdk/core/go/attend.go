@@ -17,10 +17,18 @@ type Party interface {
 	// Allocate for one of the nodes at least. Answer with [Attendance.Allocated] or [Attendance.Failed]. It may come again with the same
 	// id.
 	Allocate(*Attendance, *nodesiftv1.Allocate)
-	// Deallocate what this call has allocated, also where nothing is held any more. Answer with [Attendance.Deallocated].
+	// Deallocate what this call has allocated, also where nothing is held any more: the pod is given up, or has ended. Answer with
+	// [Attendance.Deallocated].
 	Deallocate(*Attendance, *nodesiftv1.Deallocate)
 	// Withdraw: nobody waits for the answer to this call any more. Stop, and allocate nothing.
 	Withdraw(*Attendance, uint64)
+}
+
+// BoundParty is a [Party] that wants to hear of pods that are bound, and so of everything that it holds whenever it attends again.
+type BoundParty interface {
+	Party
+	// Bound: the pod of an Allocate is bound to a node. Keep what is allocated until Deallocate. It may come again with the same id.
+	Bound(*Attendance, *nodesiftv1.PartyBound)
 }
 
 // Attendance is the stream of a party. Its methods can be called from many goroutines.
@@ -55,6 +63,10 @@ func (c *Client) Attend(ctx context.Context, name string, party Party) error {
 			party.Ask(attendance, call.Ask)
 		case *nodesiftv1.PartyCall_Allocate:
 			party.Allocate(attendance, call.Allocate)
+		case *nodesiftv1.PartyCall_Bound:
+			if party, ok := party.(BoundParty); ok {
+				party.Bound(attendance, call.Bound)
+			}
 		case *nodesiftv1.PartyCall_Deallocate:
 			party.Deallocate(attendance, call.Deallocate)
 		case *nodesiftv1.PartyCall_Withdraw:

@@ -76,6 +76,9 @@ func (c *Client) read(of *feasible, response *nodesiftv1.FilterResponse) (Set, e
 	result.nextStart = about.GetNextStart()
 	result.named = about.GetNamedNodes()
 	result.release = about.GetClaimsToRelease()
+	for _, needed := range about.GetParties() {
+		result.parties = append(result.parties, needed.GetParty())
+	}
 	var err error
 	if of.inBitmaps {
 		// The answer has the difference from the table that its request has named, not from what the index is by now.

@@ -176,12 +176,16 @@ func TestACoreFollowsTheEventsOfANegotiation(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), scaled(time.Minute))
 	defer cancel()
 	pod := nodesift.PodUID("u-p")
-	if parties, _, err := client.Parties(ctx, pod); err != nil || !slices.Equal(parties, []string{"licences"}) {
-		t.Errorf("%v decide: %v", parties, err)
+	set, err := client.Feasible(ctx, pod)
+	if err != nil || !slices.Equal(set.Parties(), []string{"licences"}) || set.Len() != 0 {
+		t.Errorf("%v decide, %d nodes fit: %v", set.Parties(), set.Len(), err)
+	}
+	if set, err = client.Feasible(ctx, pod, nodesift.Negotiates()); err != nil || set.Len() != 2 {
+		t.Errorf("%d nodes fit whoever negotiates: %v", set.Len(), err)
 	}
 	plain := nodesift.PodJSON([]byte(`{"metadata":{"name":"q","namespace":"ns","uid":"u-q"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c"}]}}`))
-	if parties, _, err := client.Parties(ctx, plain); err != nil || len(parties) != 0 {
-		t.Errorf("%v decide: %v", parties, err)
+	if set, err = client.Feasible(ctx, plain); err != nil || len(set.Parties()) != 0 || set.Len() != 2 {
+		t.Errorf("%v decide, %d nodes fit: %v", set.Parties(), set.Len(), err)
 	}
 	party := &licences{deallocated: make(chan uint64, 1)}
 	go func() { _ = client.Attend(ctx, "licences", party) }()
@@ -209,7 +213,7 @@ func TestACoreFollowsTheEventsOfANegotiation(t *testing.T) {
 	if asked != 1 || viable != 1 || agreed != 1 {
 		t.Errorf("asked %d times, viable %d times, agreed %d times", asked, viable, agreed)
 	}
-	_, err := client.Negotiate(ctx, pod)
+	_, err = client.Negotiate(ctx, pod)
 	if other := nodesift.Negotiating(err); other != id {
 		t.Errorf("negotiation %d, not %d: %v", other, id, err)
 	}

@@ -23,6 +23,7 @@ type SituationOption interface {
 type ConsistencyOption interface {
 	SituationOption
 	NegotiateOption
+	HeadroomOption
 	require(*nodesiftv1.Consistency)
 }
 
@@ -106,8 +107,9 @@ func WithOverlay(overlay Overlay) FeasibleOption {
 }
 
 type situation struct {
-	skip      []string
-	nominated []PlacedPod
+	skip       []string
+	nominated  []PlacedPod
+	negotiates bool
 }
 
 func (s situation) encode() ([]*nodesiftv1.PlacedPod, error) {
@@ -126,6 +128,7 @@ func (s situation) feasible(to *feasible) {
 	encoded, err := s.encode()
 	to.request.Skip = append(to.request.Skip, s.skip...)
 	to.request.NominatedPods = append(to.request.NominatedPods, encoded...)
+	to.request.Negotiates = to.request.Negotiates || s.negotiates
 	to.err = errors.Join(to.err, err)
 }
 
@@ -133,6 +136,7 @@ func (s situation) reprieve(to *reprieve) {
 	encoded, err := s.encode()
 	to.request.Skip = append(to.request.Skip, s.skip...)
 	to.request.NominatedPods = append(to.request.NominatedPods, encoded...)
+	to.request.Negotiates = to.request.Negotiates || s.negotiates
 	to.err = errors.Join(to.err, err)
 }
 
@@ -143,6 +147,11 @@ func Skip(predicates ...string) SituationOption { return situation{skip: predica
 // Nominated are pods that count as nominated to nodes, in place of what the cache says of the same pods. One with an empty node
 // is not nominated.
 func Nominated(pods ...PlacedPod) SituationOption { return situation{nominated: pods} }
+
+// Negotiates says that the core has external parties agree and allocate before it binds a pod, by [Client.Negotiation] and
+// [Client.Selection]. Nodes of which a party has said nothing fit then; for other cores the pod waits for the party. [Set.Parties] names
+// those that decide.
+func Negotiates() SituationOption { return situation{negotiates: true} }
 
 // AssumeFirst assumes a pod on a node before the evaluation, in one step with it. [Set.Assumed] tells what became of it.
 func AssumeFirst(pod Pod, node string, options ...AssumeOption) ChangeOption {

@@ -2,7 +2,6 @@ package nodesift
 
 import (
 	"context"
-	"slices"
 
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
@@ -44,27 +43,6 @@ func (c *Client) Policy(ctx context.Context, pod string) (Policy, error) {
 		}
 	}
 	return policy, nil
-}
-
-// Parties returns the external parties that decide about a pod, by their names in the policy and in its order, and the generation of
-// that policy. Answers about pods do not name them, so this asks for an explanation of the pod on one node.
-func (c *Client) Parties(ctx context.Context, pod Pod) (parties []string, generation uint64, err error) {
-	encoded, err := pod.encode()
-	if err != nil {
-		return nil, 0, err
-	}
-	_, response, err := c.explainOnOneNode(ctx, encoded)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, explanation := range response.GetPods() {
-		for _, stance := range explanation.GetParties() {
-			if !slices.Contains(parties, stance.GetParty()) {
-				parties = append(parties, stance.GetParty())
-			}
-		}
-	}
-	return parties, response.GetVersion().GetPolicyGeneration(), nil
 }
 
 // explainOnOneNode asks for the explanation of a pod on the first node that there is, and has the index by which it was named.

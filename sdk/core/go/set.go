@@ -98,6 +98,7 @@ type answer struct {
 	cycle     Cycle
 	named     []string
 	release   []string
+	parties   []string
 	nextStart uint32
 	assumed   []AssumeOutcome
 	forgotten []ForgetOutcome
@@ -176,6 +177,10 @@ func (s Set) NamedNodes() []string { return s.get().named }
 // ClaimsToRelease are the allocated claims, as namespace/name, that keep the pod from some node and that nobody else uses; only where no
 // node fits. As in kube-scheduler's PostFilter, the pod may fit once the status.allocation of one is cleared. Shared: not to be changed.
 func (s Set) ClaimsToRelease() []string { return s.get().release }
+
+// Parties are the external parties that decide about the pod, by their names in the policy and in its order: all of them have to
+// allocate before it is bound.
+func (s Set) Parties() []string { return s.get().parties }
 
 // Epoch identifies the process of the sidecar that has answered: generations of different epochs cannot be compared, and what
 // was assumed in one is unknown in another. 0 after [WithOverlay] with nodes.
