@@ -194,6 +194,28 @@ mod tests {
         assert_eq!(wit, contract::WIT);
     }
 
+    /// Lines that whoever opens a project reads.
+    const README_LINES: usize = 20;
+
+    #[test]
+    fn what_a_project_takes_of_others_has_one_version() {
+        for (language, file, name) in [
+            (Language::TypeScript, "package.json", "\"typescript\""),
+            (Language::JavaScript, "package.json", "\"esbuild\""),
+            (Language::Python, "requirements.txt", "pytest=="),
+            (Language::C, ".github/workflows/predicate.yaml", "actions/checkout@v"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path().join("demo");
+            new(&folder, Kind::Predicate, language, &Sdk::Carried).unwrap();
+            let text = std::fs::read_to_string(folder.join(file)).unwrap();
+            let line = text.lines().find(|line| line.contains(name)).unwrap();
+            let version: String = line.chars().skip_while(|c| !c.is_ascii_digit()).collect();
+            assert!(!line.contains('^') && !line.contains("latest"), "{language}: {line}");
+            assert!(version.matches('.').count() >= 2, "{language}: {line}");
+        }
+    }
+
     #[test]
     fn a_project_in_every_language_is_whole_and_recognised() {
         for language in Language::ALL {
@@ -203,6 +225,22 @@ mod tests {
             assert_eq!(Language::detect(&folder).unwrap(), language);
             assert!(folder.join(language.support().source()).is_file(), "{language}");
             assert!(folder.join("sdk").join(language.support().sdk().1).is_dir(), "{language}");
+            for file in [".gitignore", ".editorconfig", ".vscode/settings.json", ".github/workflows/predicate.yaml"] {
+                assert!(
+                    created.files.iter().any(|name| name == file),
+                    "{language}: {file} is not in {:?}",
+                    created.files
+                );
+            }
+            let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+            let lines = read("README.md").lines().count();
+            assert!(lines <= README_LINES, "{language}: {lines} lines");
+            let workflow = read(".github/workflows/predicate.yaml");
+            let steps =
+                ["module build", "module test", "module check predicate.wasm", "module push predicate.wasm", "--sign"];
+            for step in steps.iter().chain(language.test_commands()) {
+                assert!(workflow.contains(step), "{language}: {step:?} is not in {workflow}");
+            }
             for file in &created.files {
                 let text = std::fs::read_to_string(folder.join(file)).unwrap();
                 let mut braces = text.match_indices("{{");
