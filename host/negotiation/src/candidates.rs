@@ -104,6 +104,11 @@ impl Candidates {
         self.live().filter(move |it| it.suits & seat == 0).map(|it| &it.node)
     }
 
+    /// Whether a seat has said something of a candidate.
+    pub(crate) fn is_heard(&self, node: &Node, seat: Seats) -> bool {
+        self.get(node).is_some_and(|it| it.word(seat) != Word::default())
+    }
+
     /// Adds nodes that are none yet, `most` of them. `order` is the part of the core's order in which they may be, from `start`.
     /// Returns their number.
     pub(crate) fn add(&mut self, nodes: Vec<Node>, most: usize, order: &[Node], start: usize) -> usize {

@@ -11,13 +11,15 @@ use crate::subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// Call to a party. The end of its stream withdraws everything but deallocations.
+/// Call to a party. The end of its stream withdraws everything but what is bound and deallocations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// Say which nodes do not suit.
     Ask(Ask),
     /// Allocate for one of the nodes at least. It may come again with the same id, on a new stream.
     Allocate(Allocate),
+    /// The pod of a call is bound: keep what is allocated until it is to be given back. It may come again with the same id, on a new stream.
+    Bound(Bound),
     /// Give back what a call has allocated. It may come again with the same id, on a new stream.
     Deallocate(Deallocate),
     /// Nobody waits for the answer to this call any more: stop, and allocate nothing.
@@ -37,12 +39,25 @@ pub struct Ask {
     pub pod: Arc<str>,
     /// All claims of the pod about which the party decides.
     pub claims: Vec<ClaimUid>,
+    /// The other claims of the pod.
+    pub others: Vec<OtherClaim>,
     /// Candidates about which the party is asked.
     pub nodes: Vec<Node>,
     /// Nodes that did not suit before, and may now.
     pub recheck: Vec<Node>,
     /// Time until the party counts as silent.
     pub deadline: Duration,
+}
+
+/// A claim of a pod about which a party does not decide that is asked about the pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherClaim {
+    /// UID of the claim.
+    pub claim: ClaimUid,
+    /// Whether it is allocated: predicates see where it can be used, and no candidate is elsewhere.
+    pub is_allocated: bool,
+    /// The parties that are to allocate it; none where it is allocated, or devices of the cluster are.
+    pub parties: Vec<Arc<str>>,
 }
 
 /// A call to allocate.
@@ -58,6 +73,17 @@ pub struct Allocate {
     pub claims: Vec<ClaimUid>,
     /// The nodes, the preferred one first.
     pub nodes: Vec<Node>,
+}
+
+/// The word that a pod is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// The id of the [`Allocate`].
+    pub id: CallId,
+    /// UID of the pod.
+    pub pod: Arc<str>,
+    /// The claims that are held; none for a party that decides about pods only.
+    pub claims: Vec<ClaimUid>,
 }
 
 /// A call to deallocate.
@@ -149,6 +175,9 @@ pub enum MalformedAnswer {
     /// Its selector is larger than [`SELECTOR_BYTES`].
     #[error("the selector has {0} bytes, more than {SELECTOR_BYTES}")]
     Selector(usize),
+    /// Its selector of alternatives is no label selector; the rest of the answer counts.
+    #[error("{0:?} is no label selector")]
+    NoSelector(Arc<str>),
     /// There is no room for so many of its alternatives; the rest of the answer counts.
     #[error("there is no room for {0} of the alternatives")]
     Excess(usize),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashSet;
 
 use crate::candidates::{Candidates, Seats};
+use crate::decision::{Held, Stage};
 use crate::kept::Key;
 use crate::limits::{
     CANDIDATE_BYTES, CLAIM_BYTES, DEADLINE, NAME_BYTES, NEGOTIATION_BYTES, ROUND, SEAT_BYTES, TEXT_BYTES,
@@ -75,6 +76,8 @@ pub(crate) struct Seat {
     /// Whether the round does not wait for it.
     pub(crate) is_given_up: bool,
     pub(crate) call: Option<Allocation>,
+    /// Whether it allocates nothing, since the policy ignores its silence and it has said nothing of what is selected.
+    pub(crate) is_ignored: bool,
     /// How often something had changed of parties when it was last compared.
     pub(crate) seen: u64,
 }
@@ -142,6 +145,8 @@ pub(crate) struct Negotiation {
     pub(crate) rechecks: bool,
     /// A selection that waits for a claim.
     pub(crate) selection: Option<Selection>,
+    /// Ids of the calls to allocate, one per seat, from the moment at which they are decided on until the pod is bound or it is undone.
+    pub(crate) planned: Vec<CallId>,
     /// Whether the pod is assumed, or about to be.
     pub(crate) is_assumed: bool,
     /// When it has to be looked at.
@@ -195,6 +200,7 @@ impl Negotiation {
             named: Vec::new(),
             rechecks: false,
             selection: None,
+            planned: Vec::new(),
             is_assumed: false,
             wake: None,
         }
@@ -276,6 +282,7 @@ impl Negotiation {
                 said_bytes: 0,
                 is_given_up: false,
                 call: None,
+                is_ignored: false,
                 seen,
             });
         }
@@ -284,9 +291,8 @@ impl Negotiation {
     /// The first claim that does not wait for this pod, by what the pod says.
     pub(crate) fn obstacle(&self) -> Option<ClaimUid> {
         let is_in_progress = |claim: &&Claim| match claim.state {
-            ClaimState::Unallocated => claim.immediate && !claim.ephemeral,
             ClaimState::InFlight | ClaimState::Deallocating => true,
-            ClaimState::Allocated => false,
+            ClaimState::Unallocated | ClaimState::Allocated => false,
         };
         self.pod.claims.iter().find(is_in_progress).map(|claim| claim.uid.clone())
     }
@@ -311,6 +317,23 @@ impl Negotiation {
     /// Whether it is selected: parties may allocate.
     pub(crate) fn is_selected(&self) -> bool {
         matches!(self.phase, Phase::Assuming { .. } | Phase::Allocating { .. } | Phase::Allocated { .. })
+    }
+
+    /// Allocations that its parties hold for the pod, or may hold; `None` before they are told to allocate, and once the pod is bound.
+    pub(crate) fn held(&self) -> Option<(Stage, Vec<Held>)> {
+        let stage = match self.phase {
+            Phase::Assuming { .. } | Phase::Allocating { .. } => Stage::Allocating,
+            Phase::Allocated { is_bound: false, .. } => Stage::Allocated,
+            _ => return None,
+        };
+        let called = self.seats.iter().zip(&self.planned).filter(|(seat, _)| !seat.is_ignored);
+        let held = called.map(|(seat, call)| Held {
+            party: seat.party.clone(),
+            call: *call,
+            claims: seat.claims.clone(),
+            gives_back: false,
+        });
+        Some((stage, held.collect()))
     }
 
     /// When it has to be looked at, if nothing else happens before.

@@ -1,5 +1,5 @@
-//! Label selectors as text, such as `zone in (a, b), !cordoned`: the form of kubectl, of `labels.Parse` in apimachinery, without
-//! `<` and `>`. Start at [`LabelSelector::parse`].
+//! Label selectors as text, such as `zone in (a, b), !cordoned, cores > 8`: the form of kubectl, of `labels.Parse` in apimachinery.
+//! Start at [`LabelSelector::parse`].
 
 use nodesift_cache::metadata::Labels;
 
@@ -19,6 +19,8 @@ enum Test {
     NotIn(Vec<String>),
     Exists,
     DoesNotExist,
+    GreaterThan(i64),
+    LessThan(i64),
 }
 
 impl LabelSelector {
@@ -42,12 +44,16 @@ impl LabelSelector {
         self.0.iter().all(|Requirement { key, test }| {
             let at = labels.binary_search_by(|(known, _)| (**known).cmp(key));
             let value = at.ok().and_then(|at| labels.get(at)).map(|(_, value)| &**value);
+            // A value that is no number is neither more nor less.
+            let number = || value.and_then(|value| value.parse::<i64>().ok());
             let is_in = |values: &Vec<String>| value.is_some_and(|value| values.iter().any(|each| each == value));
             match test {
                 Test::In(values) => is_in(values),
                 Test::NotIn(values) => !is_in(values),
                 Test::Exists => value.is_some(),
                 Test::DoesNotExist => value.is_none(),
+                Test::GreaterThan(than) => number().is_some_and(|number| number > *than),
+                Test::LessThan(than) => number().is_some_and(|number| number < *than),
             }
         })
     }
@@ -84,6 +90,14 @@ fn requirement(text: &str) -> Option<(Requirement, &str)> {
             return made(if is_equal { Test::In(values) } else { Test::NotIn(values) }, rest);
         }
     }
+    type Comparison = (&'static str, fn(i64) -> Test);
+    let comparisons: [Comparison; 2] = [(">", Test::GreaterThan), ("<", Test::LessThan)];
+    for (sign, test) in comparisons {
+        if let Some(rest) = rest.strip_prefix(sign) {
+            let (value, rest) = word(rest.trim_start());
+            return made(test(value.parse().ok()?), rest);
+        }
+    }
     let (operator, rest) = word(rest);
     let (values, rest) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
     let values = values.split(',').map(|value| match word(value.trim()) {
@@ -114,7 +128,7 @@ mod tests {
 
     #[test]
     fn selectors_match_as_kubectl_has_them() {
-        let node = labels(&[("zone", "a"), ("example.com/pool", "gpu"), ("empty", "")]);
+        let node = labels(&[("zone", "a"), ("example.com/pool", "gpu"), ("empty", ""), ("cores", "16")]);
         for (text, matches) in [
             ("", true),
             ("zone=a", true),
@@ -131,6 +145,12 @@ mod tests {
             ("empty in ()", true),
             ("zone", true),
             ("zone=a,rack", false),
+            ("cores>15", true),
+            ("cores > 16", false),
+            ("cores < 17, zone", true),
+            ("cores<-1", false),
+            ("zone>0", false),
+            ("rack<9", false),
         ] {
             assert_eq!(LabelSelector::parse(text).unwrap().matches(&node), matches, "{text:?}");
         }
@@ -138,8 +158,19 @@ mod tests {
 
     #[test]
     fn what_is_no_selector_is_refused() {
-        for text in [",", "zone=a,", "=a", "zone in a", "zone in (a", "zone near (a)", "zone=a b", "zone>1", "!", "é=a"]
-        {
+        for text in [
+            ",",
+            "zone=a,",
+            "=a",
+            "zone in a",
+            "zone in (a",
+            "zone near (a)",
+            "zone=a b",
+            "zone>a",
+            "zone>",
+            "!",
+            "é=a",
+        ] {
             assert_eq!(LabelSelector::parse(text), None, "{text:?}");
         }
     }

@@ -10,7 +10,7 @@ use super::convert;
 use crate::limits::STORAGE_STRIDE;
 use nodesift_cache::metadata::volumes::{Disk, DiskKind};
 use nodesift_cache::metadata::{self, BindingMode, Exact, VolumeSource};
-use nodesift_cache::{Binding, Obstacle, Owner, Row, resolve};
+use nodesift_cache::{Binding, MigratedPlugins, Obstacle, Owner, Row, resolve};
 use nodesift_sandbox::{Meter, NoValue, wire};
 
 impl Context {
@@ -23,6 +23,19 @@ impl Context {
             volumes.extend(claim.map(wire::PodVolume::Claim));
         }
         volumes
+    }
+
+    /// Number of the pod's volumes that are bound or provisioned once its node is known, or of which that is not known.
+    pub(super) fn pending_volumes(&self) -> usize {
+        let storage = self.snapshot.storage();
+        let is_pending = |name: &Arc<str>| {
+            storage.claim(&self.pod.namespace, name).is_none_or(|claim| {
+                let class = claim.class_name.as_deref().and_then(|name| storage.class(name));
+                let mode = class.and_then(|class| class.binding_mode);
+                claim.volume_name.is_empty() && mode != Some(BindingMode::Immediate)
+            })
+        };
+        self.pod.volumes.iter().filter_map(|volume| volume.claim_name(&self.owner.0)).filter(is_pending).count()
     }
 
     pub(super) fn owner_of_claims(&self) -> (Arc<str>, Arc<str>, Arc<str>) {
@@ -46,7 +59,8 @@ impl Context {
     pub(super) fn attachments_wanted(&self, registered: bool) -> Result<Vec<wire::Attachment>, wire::Obstacle> {
         let owner = Owner { namespace: &self.pod.namespace, name: &self.owner.0, uid: &self.owner.1 };
         let storage = self.snapshot.storage();
-        let wanted = resolve(storage, owner, &self.pod.volumes, registered, Binding::Pending).map_err(obstacle)?;
+        let migrated = if registered { MigratedPlugins::All } else { MigratedPlugins::None };
+        let wanted = resolve(storage, owner, &self.pod.volumes, migrated, Binding::Pending).map_err(obstacle)?;
         let attachment = |(driver, handle): (Arc<str>, Arc<str>)| wire::Attachment {
             driver: driver.to_string(),
             handle: handle.to_string(),
@@ -135,11 +149,17 @@ impl Context {
         within(meter, capacities).map(|found| found.map(capacity)).collect()
     }
 
+    pub(super) fn rows_without_driver(&self, driver: &str) -> Arc<[u8]> {
+        let storage = self.snapshot.storage();
+        let is_required = storage.driver(driver).is_some_and(|driver| driver.keeps_pods_away);
+        let is_missing =
+            |name: &Arc<str>| is_required && storage.node(name).is_none_or(|node| !node.has_driver(driver));
+        self.snapshot.names().iter().map(|name| u8::from(is_missing(name))).collect()
+    }
+
     pub(super) fn rows_migrated(&self, plugin: &str) -> Arc<[u8]> {
         let storage = self.snapshot.storage();
-        let is_migrated = |name: &Arc<str>| {
-            storage.node(name).is_some_and(|node| node.migrated.iter().any(|known| **known == *plugin))
-        };
+        let is_migrated = |name: &Arc<str>| storage.node(name).is_some_and(|node| node.migrates(plugin));
         self.snapshot.names().iter().map(|name| u8::from(is_migrated(name))).collect()
     }
 

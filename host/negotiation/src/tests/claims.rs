@@ -34,19 +34,46 @@ fn r2_a_pod_without_parties_may_go_where_predicates_allow_it_1_5_1_6() {
 }
 
 #[test]
-fn r3_what_is_in_progress_or_immediate_is_not_negotiated_1_2_1_7_1_8() {
+fn r3_what_is_in_progress_is_not_negotiated_1_2_1_7() {
     let state = |state| Claim { state, ..claim("c", "a") };
-    let immediate = Claim { immediate: true, ..claim("c", "a") };
-    for claim in [state(ClaimState::InFlight), state(ClaimState::Deallocating), immediate.clone()] {
+    for claim in [state(ClaimState::InFlight), state(ClaimState::Deallocating)] {
         let mut world = World::new(vec![party("a", Wait)]);
         let id = world.negotiate(request("p", vec![claim], 0..3));
         assert_eq!(world.end(id), Some(End::InProgress(text("c"))));
         assert_eq!(world.calls("a"), []);
         assert_eq!(world.core.usage().negotiations, 0);
     }
-    let mut world = World::new(vec![party("a", Wait)]);
-    world.negotiate(request("p", vec![Claim { ephemeral: true, ..immediate }], 0..3));
-    assert_eq!(world.ask("a").claims, [text("c")]);
+}
+
+#[test]
+fn n9_a_party_sees_what_others_allocate_for_the_pod_and_its_reasons_name_claims() {
+    let mut world = World::new(vec![party("a", Wait), party("b", Wait)]);
+    let there = Claim { state: ClaimState::Allocated, ..claim("c4", "a") };
+    let claims = vec![claim("c1", "a"), claim("c2", "a"), claim("c3", "b"), there];
+    let id = world.negotiate(request("p", claims, 0..2));
+    let (a, b) = (world.ask("a"), world.ask("b"));
+    let other = |claim: &str, is_allocated, parties: &[&str]| OtherClaim {
+        claim: text(claim),
+        is_allocated,
+        parties: parties.iter().map(|party| text(party)).collect(),
+    };
+    assert_eq!(a.others, [other("c3", false, &["b"]), other("c4", true, &[])]);
+    assert_eq!(b.others, [other("c1", false, &["a"]), other("c2", false, &["a"]), other("c4", true, &[])]);
+    let unsuitable = |node_number, claim: Option<&str>, reason: &str| Unsuitable {
+        node: node(node_number),
+        claim: claim.map(text),
+        reason: text(reason),
+    };
+    let said = [("c1", "full"), ("c2", "broken")].map(|(claim, reason)| unsuitable(0, Some(claim), reason));
+    let said = said.into_iter().chain([unsuitable(1, None, "far")]).collect();
+    world.answer_with("a", Answer { id: Some(a.id), nodes: said, valid: ms(1_000), ..Answer::default() });
+    world.answer(&b, "b", []);
+    let reasons = world.column.values().filter_map(|said| match said {
+        Suitability::Unsuitable(reason) => Some(reason.to_string()),
+        _ => None,
+    });
+    assert_eq!(reasons.collect::<Vec<_>>(), ["claim name-of-c1: full; claim name-of-c2: broken", "far"]);
+    assert_eq!(world.viable(id), None);
 }
 
 #[test]

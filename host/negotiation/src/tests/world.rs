@@ -33,10 +33,9 @@ pub(super) fn party(name: &str, on_silence: OnSilence) -> Party {
 pub(super) fn claim(uid: &str, driver: &str) -> Claim {
     Claim {
         uid: text(uid),
+        name: text(&format!("name-of-{uid}")),
         drivers: vec![text(driver)],
         classes: Vec::new(),
-        immediate: false,
-        ephemeral: false,
         state: ClaimState::Unallocated,
         shared: false,
     }
@@ -44,7 +43,7 @@ pub(super) fn claim(uid: &str, driver: &str) -> Claim {
 
 pub(super) fn request(pod: &str, claims: Vec<Claim>, order: impl IntoIterator<Item = usize>) -> Request {
     Request {
-        pod: Pod { uid: text(pod), template: text("t"), claims },
+        pod: Pod { uid: text(pod), template: text("t"), claims, pending_volumes: 0 },
         selected_by: Vec::new(),
         order: nodes(order).into(),
         is_order_shared: false,
@@ -81,6 +80,8 @@ pub(super) struct World {
     /// Effects since they were taken, without those that the world has answered itself.
     pub(super) effects: Vec<Effect>,
     pub(super) column: BTreeMap<(Arc<str>, Subject, Node), Suitability>,
+    /// The decision about each pod, as a record has it.
+    pub(super) decided: BTreeMap<Arc<str>, Decision>,
 }
 
 impl World {
@@ -95,6 +96,7 @@ impl World {
             late: None,
             effects: Vec::new(),
             column: BTreeMap::new(),
+            decided: BTreeMap::new(),
         };
         let names: Vec<_> = parties.iter().map(|party| party.name.clone()).collect();
         world.core.set_parties(parties, world.now).unwrap();
@@ -252,7 +254,8 @@ impl World {
                         self.step(Event::Evaluated(evaluated));
                     }
                 },
-                Effect::Assume { negotiation, .. } => {
+                Effect::Assume { negotiation, ref decision, .. } => {
+                    decision.iter().for_each(|decision| self.decide(decision.clone()));
                     self.effects.push(effect);
                     let outcome = if self.assumes { Ok(()) } else { Err(text("Insufficient cpu")) };
                     self.step(Event::Assumed(negotiation, outcome));
@@ -266,10 +269,25 @@ impl World {
                         };
                     }
                 }
+                Effect::Decide(decision) => self.decide(decision),
                 Effect::Over(_) => {}
                 effect => self.effects.push(effect),
             }
         }
+    }
+
+    /// Records a decision; one that holds nothing is none.
+    fn decide(&mut self, decision: Decision) {
+        match decision.held.is_empty() {
+            true => drop(self.decided.remove(&decision.pod)),
+            false => drop(self.decided.insert(decision.pod.clone(), decision)),
+        }
+    }
+
+    /// The stage of the decision about a pod, and the calls of it, each with whether it is given back.
+    pub(super) fn decision(&self, pod: &str) -> Option<(Stage, Vec<(CallId, bool)>)> {
+        let decision = self.decided.get(pod)?;
+        Some((decision.stage, decision.held.iter().map(|held| (held.call, held.gives_back)).collect()))
     }
 
     /// Evaluates as a predicate that reads the column would.
