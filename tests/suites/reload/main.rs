@@ -7,6 +7,7 @@
 mod accounts;
 mod broken;
 mod commands;
+mod files;
 mod flap;
 mod folder;
 mod followed;
@@ -22,3 +23,4 @@ mod schedulers;
 mod shadow;
 mod torn;
 mod trial;
+mod unnamed;
