@@ -21,7 +21,6 @@ use crate::limits::{AWAY_LEAST, HEALTH_KINDS_NAMED, OUTAGE_FAILURES, RESTORED_AF
 #[derive(Debug, Clone, Default)]
 pub struct Health {
     state: Arc<Mutex<State>>,
-    over: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +32,8 @@ struct State {
     outages: BTreeMap<Outage, Instant>,
     /// When it was last logged that the cluster was restored.
     restored: Option<Instant>,
+    /// Notified at the end of outages; each has one waiter.
+    over: Vec<Arc<Notify>>,
     /// Whether the server was away since it was last followed as a whole: it may come back with another history.
     was_away: bool,
 }
@@ -107,9 +108,12 @@ impl fmt::Display for Cause {
 }
 
 impl Health {
-    /// Notified when the server was away, and is followed as a whole again: it may have come back with another history.
+    /// Notified when the server was away, and is followed as a whole again: it may have come back with another history, or as another
+    /// release. Each call makes one for one waiter.
     pub fn over(&self) -> Arc<Notify> {
-        Arc::clone(&self.over)
+        let over = Arc::<Notify>::default();
+        self.locked().over.push(Arc::clone(&over));
+        over
     }
 
     /// A request about a kind has failed.
@@ -163,7 +167,7 @@ impl Health {
         }
         let is_followed = state.failing.values().all(|failing| failing.cause.concerns_one_kind());
         if is_followed && std::mem::take(&mut state.was_away) {
-            self.over.notify_one();
+            state.over.iter().for_each(|over| over.notify_one());
         }
     }
 
