@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs kube-scheduler with the plugin beside the stock one: `make e2e-scheduler`. With numbers of nodes, such as 1000,5000, it
-# measures both on clusters of these sizes instead; that wants a quiet machine.
+# measures both on clusters of these sizes instead; that wants a quiet machine. With `negotiation`, pods with external parties are
+# placed by the programs alone: `make e2e-negotiation`.
 #
 # NODESIFT_BINARY names another sidecar, NODESIFT_DEV_BINARY another nodesift-dev than that beside it, NODESIFT_E2E another folder with etcd and kube-apiserver.
 set -euo pipefail
@@ -18,7 +19,7 @@ export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -mod=readonly"
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || fail "not as gofmt has it: $unformatted"
-if [ -n "${1:-}" ]; then
+if [ -n "${1:-}" ] && [ "$1" != negotiation ]; then
     NODESIFT_SPEED=$1 exec go test -trimpath -vet off -count 1 -timeout 1h -v -run Speed ./e2e
 fi
 mkdir -p "$products/e2e"
@@ -26,5 +27,8 @@ export NODESIFT_SCHEDULER=$products/e2e/kube-scheduler
 [ -x "$NODESIFT_SCHEDULER" ] || echo 'building kube-scheduler; the first time this takes some minutes'
 go vet -trimpath ./...
 go build -trimpath -buildvcs=false -o "$NODESIFT_SCHEDULER" ./cmd/kube-scheduler
+if [ "${1:-}" = negotiation ]; then
+    NODESIFT_SEATS=1 exec go test -trimpath -vet off -count 1 -timeout 1h -v -run Seats ./e2e
+fi
 # A package at a time: both run programs that want the processors.
 go test -trimpath -vet off -count 1 -timeout 30m -p 1 -v ./plugin ./e2e | sed '/^=== RUN/d'
