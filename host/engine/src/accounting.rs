@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{
-    Account, Accountant, Accounted, AccountedNode, PodFacts, PodRecord, Pool, Selection, Sums,
+    Account, Accountant, Accounted, AccountedNode, PodFacts, PodRecord, Pool, Selection, Sums, Watermark,
 };
 use nodesift_sandbox::accounting::{AccountedObject, Accounting, ObjectInterface, Ruling};
 use nodesift_sandbox::fault::Fault;
@@ -68,6 +68,8 @@ pub struct AccountingSettings {
     pub ignored_namespaces: Vec<String>,
     /// The sums that are shown as gauges, by node.
     pub gauges: Vec<String>,
+    /// Watermarks of sums, in the order of the policy.
+    pub watermarks: Vec<Watermark>,
 }
 
 /// Account of a pod that is being scheduled, and the refusal where the account is unknown.
@@ -298,6 +300,10 @@ impl ActiveAccounting {
 impl Accountant for ActiveAccounting {
     fn sums(&self) -> &[Arc<str>] {
         &self.component.needs().sums
+    }
+
+    fn watermarks(&self) -> &[Watermark] {
+        &self.settings.watermarks
     }
 
     fn keeps_last(&self) -> bool {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::breaker::Breaker;
+use nodesift_cache::metadata::Watermark;
 use nodesift_engine::{ActiveAccounting, OnAccountError};
 
 /// Accounting component as JSON.
@@ -21,9 +22,26 @@ pub(super) struct AccountingStatus<'a> {
     sums: Vec<&'a str>,
     ignored_namespaces: &'a [String],
     gauges: &'a [String],
+    watermarks: Vec<WatermarkStatus<'a>>,
     /// Pods and nodes about which it was called.
     calls: u64,
     breaker: Breaker,
+}
+
+/// Watermark of a sum as JSON, in the words of the policy.
+#[derive(Debug, Serialize)]
+pub(super) struct WatermarkStatus<'a> {
+    sum: &'a str,
+    of: &'a str,
+    above: u32,
+    below: u32,
+}
+
+impl<'a> WatermarkStatus<'a> {
+    /// Describes a watermark of a policy.
+    pub(super) fn new(mark: &'a Watermark) -> Self {
+        Self { sum: &mark.sum, of: &mark.whole, above: mark.above, below: mark.below }
+    }
 }
 
 impl<'a> AccountingStatus<'a> {
@@ -44,6 +62,7 @@ impl<'a> AccountingStatus<'a> {
             sums: component.needs().sums.iter().map(|name| &**name).collect(),
             ignored_namespaces: &settings.ignored_namespaces,
             gauges: &settings.gauges,
+            watermarks: settings.watermarks.iter().map(WatermarkStatus::new).collect(),
             calls: accounting.calls(),
             breaker: Breaker::new(accounting.breaker()),
         }

@@ -1,36 +1,41 @@
-//! GET /v1/state: nodes, allocations, devices and pending pods as the cache has them, in the names of YuniKorn's REST API; and which pods
-//! predicates are not called about for now.
+//! GET /v1/state: nodes, the pods on them, devices and pending pods as the cache has them; and which pods predicates are not called
+//! about for now. With `format=yunikorn`, nodes and pods as YuniKorn's REST API has them. GET /v1/nodes/NAME: one node, and the last
+//! changes of the allocations on it.
 //!
 //! The cache's lock is held only while references are collected. The document is encoded afterwards and sent in chunks, so
 //! memory does not grow with the cluster. Resources of amount zero are left out. Start at [`state`].
 
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use nodesift_proto::v1::Version;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
-use tokio::sync::mpsc;
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::amounts::{Amount, ByName, NodeAmounts, Resources, named_sums};
 use super::breaker::{SetAsideBy, Throttled};
+use super::chunks::{self, Chunks};
 use super::devices::{DeviceCounts, PoolCounts};
-use super::partition::{Partition, named_sums};
+use super::event_lines::EventLine;
+use super::lazy::Lazy;
+use super::pods::{PendingPod, PodOnNode};
+use super::query::{Format, parameters};
+use super::totals::Totals;
+use super::yunikorn::NodesInfo;
 use crate::admission::scope::RequestScope;
 use crate::calls::response;
 use crate::protocols::json::JSON;
-use crate::{Error, Service, limits};
-use nodesift_cache::metadata::requests::PODS;
-use nodesift_cache::metadata::{Amounts, Labels, Ownership, PodRecord};
-use nodesift_cache::{self as cache, Row, Snapshot};
+use crate::{Error, Service};
+use nodesift_cache::metadata::{Labels, PodRecord};
+use nodesift_cache::{self as cache, Row};
 use nodesift_engine as engine;
 
-/// Answers GET /v1/state, and GET /v1/state?node=NAME.
+/// Answers GET /v1/state, with the parameters `node=NAME`, for one node, and `format=yunikorn`.
 pub(crate) async fn state(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
@@ -38,90 +43,68 @@ pub(crate) async fn state(
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     let permit = service.dump_permit(scope.class)?;
-    let node = query.as_deref().map(queried_node).transpose()?;
-    let (version, dump) = service
+    let [node, format] = parameters(query.as_deref(), ["node", "format"])?;
+    let (node, format) = (node.map(str::to_owned), Format::try_new(format)?);
+    let (version, dump) = service.read_locked(move |service| collect(service, node.as_deref())).await?;
+    Ok(send(&service, permit, move |chunks| match format {
+        Format::Native => serde_json::to_writer(chunks, &Document { version: &version, dump: &dump }),
+        Format::YuniKorn => serde_json::to_writer(chunks, &NodesInfo::new(&dump.state.snapshot, &dump.nodes)),
+    }))
+}
+
+/// Answers GET /v1/nodes/NAME: the node and its history.
+pub(crate) async fn node(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+    Path(name): Path<String>,
+) -> Result<Response, Error> {
+    service.readiness().check()?;
+    let permit = service.dump_permit(scope.class)?;
+    let (version, dump, history) = service
         .read_locked(move |service| {
-            let state = match &node {
-                None => service.writer().lock().state(),
-                Some(name) => {
-                    let state = service.writer().lock().state_of(name);
-                    state.ok_or_else(|| engine::Error::UnknownNode { node: name.clone() })?
-                }
-            };
-            let policy = service.engine().policy();
-            let version = response::version(&state.snapshot, policy.generation, service.staleness().age());
-            // Nothing is known of devices where no predicate reads them.
-            let has_devices = policy.selectors.is_some();
-            let set_aside = node.is_none().then(|| SetAsideBy::all(&policy));
-            let throttled = node.is_none().then(|| Throttled::all(&policy));
-            Ok((version, Dump { set_aside, throttled, ..Dump::new(state, node.as_deref(), has_devices) }))
+            let (version, dump) = collect(service, Some(&name))?;
+            let history = service.writer().lock().history_on(&name);
+            Ok((version, dump, history))
         })
         .await?;
-    let (sender, receiver) = mpsc::channel(limits::STATE_CHUNKS);
+    Ok(send(&service, permit, move |chunks| {
+        let history = || history.iter().map(|event| EventLine::new(event));
+        serde_json::to_writer(chunks, &NodeDocument { version: &version, dump: &dump, history: Lazy(history) })
+    }))
+}
+
+/// Collects what a dump is made of, of all nodes or of one.
+fn collect(service: &Service, node: Option<&str>) -> Result<(Version, Dump), Error> {
+    let state = match node {
+        None => service.writer().lock().state(),
+        Some(name) => {
+            let state = service.writer().lock().state_of(name);
+            state.ok_or_else(|| engine::Error::UnknownNode { node: name.to_owned() })?
+        }
+    };
+    let policy = service.engine().policy();
+    let version = response::version(&state.snapshot, policy.generation, service.staleness().age());
+    // Nothing is known of devices where no predicate reads them.
+    let has_devices = policy.selectors.is_some();
+    let set_aside = node.is_none().then(|| SetAsideBy::all(&policy));
+    let throttled = node.is_none().then(|| Throttled::all(&policy));
+    Ok((version, Dump { set_aside, throttled, ..Dump::new(state, node, has_devices) }))
+}
+
+/// Sends a document while `write` encodes it.
+fn send(
+    service: &Service,
+    permit: OwnedSemaphorePermit,
+    write: impl FnOnce(&mut Chunks) -> serde_json::Result<()> + Send + 'static,
+) -> Response {
+    let (mut chunks, body) = chunks::channel();
     service.background().spawn_blocking(move || {
         let _held_while_working = permit;
-        let mut chunks = Chunks { buffer: Vec::with_capacity(limits::STREAM_CHUNK), sender };
-        let written = serde_json::to_writer(&mut chunks, &Document { version: &version, dump: &dump });
-        if let Err(error) = written.map_err(io::Error::from).and_then(|()| chunks.end()) {
+        if let Err(error) = write(&mut chunks).map_err(io::Error::from).and_then(|()| chunks.end()) {
             tracing::debug!(%error, "the reader has left a state dump before its end");
         }
     });
-    let chunks = stream::unfold(Some(receiver), |receiver| async move {
-        let mut receiver = receiver?;
-        match receiver.recv().await {
-            Some(Chunk::Text(text)) => Some((Ok(text), Some(receiver))),
-            Some(Chunk::End) => None,
-            None => Some((Err(io::Error::other("the dump ended early")), None)),
-        }
-    });
-    Ok(([(header::CONTENT_TYPE, JSON)], Body::from_stream(chunks)).into_response())
-}
-
-/// The node of a query string. Names of nodes need no escapes in a URL.
-fn queried_node(query: &str) -> Result<String, Error> {
-    match query.split_once('=') {
-        Some(("node", name)) if !name.contains('&') => Ok(name.to_owned()),
-        _ => Err(Error::invalid("query", "only ?node=NAME is known")),
-    }
-}
-
-/// A part of the document.
-enum Chunk {
-    Text(Bytes),
-    /// Its absence means that the document is truncated.
-    End,
-}
-
-/// Sends in chunks what is written to it, at the pace of the reader (backpressure).
-struct Chunks {
-    buffer: Vec<u8>,
-    sender: mpsc::Sender<Chunk>,
-}
-
-impl Chunks {
-    fn end(mut self) -> io::Result<()> {
-        self.flush()?;
-        self.send(Chunk::End)
-    }
-
-    fn send(&self, chunk: Chunk) -> io::Result<()> {
-        self.sender.blocking_send(chunk).map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
-}
-
-impl Write for Chunks {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= limits::STREAM_CHUNK {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let text = std::mem::replace(&mut self.buffer, Vec::with_capacity(limits::STREAM_CHUNK));
-        if text.is_empty() { Ok(()) } else { self.send(Chunk::Text(text.into())) }
-    }
+    ([(header::CONTENT_TYPE, JSON)], body).into_response()
 }
 
 /// The content of a dump, sorted by name.
@@ -173,16 +156,26 @@ impl Dump {
 /// Document of `GET /v1/state`.
 #[derive(Serialize)]
 struct Document<'a> {
-    version: &'a nodesift_proto::v1::Version,
+    version: &'a Version,
     #[serde(flatten)]
     dump: &'a Dump,
+}
+
+/// Document of `GET /v1/nodes/NAME`: that of the state with the one node, and its history.
+#[derive(Serialize)]
+struct NodeDocument<'a, H> {
+    version: &'a Version,
+    #[serde(flatten)]
+    dump: &'a Dump,
+    /// The last changes of the allocations on the node, the oldest first.
+    history: H,
 }
 
 impl Serialize for Dump {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if self.is_whole {
-            map.serialize_entry("partitions", &[Partition::new(&self.state.snapshot, &self.nodes)])?;
+            map.serialize_entry("totals", &Totals::new(&self.state.snapshot, &self.nodes))?;
         }
         let devices = self.has_devices.then(|| DeviceCounts::new(&self.state.snapshot));
         let devices = devices.as_ref();
@@ -198,7 +191,7 @@ impl Serialize for Dump {
         let nominated = || self.pending.iter().filter(|pod| pod.nominated_node.is_some());
         map.serialize_entry("pending", &Lazy(|| self.pending.iter().map(|pod| PendingPod::new(pod))))?;
         map.serialize_entry("nominated", &Lazy(|| nominated().map(|pod| PendingPod::new(pod))))?;
-        let orphan = |pod| Allocation::new(pod, self.is_assumed(pod));
+        let orphan = |pod| PodOnNode::new(pod, self.is_assumed(pod));
         map.serialize_entry("orphans", &Lazy(|| self.orphans.iter().map(|pod| orphan(pod))))?;
         if let Some(set_aside) = &self.set_aside {
             map.serialize_entry("setAside", set_aside)?;
@@ -213,244 +206,70 @@ impl Serialize for Dump {
 impl Dump {
     fn node<'a>(&'a self, row: Row, pods: &'a [Arc<PodRecord>], devices: Option<&'a DeviceCounts<'a>>) -> Node<'a> {
         let snapshot = &*self.state.snapshot;
-        let count = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
         let of = |foreign: bool| {
             let pods = pods.iter().filter(move |pod| pod.ownership.is_foreign() == foreign);
-            pods.map(|pod| Allocation::new(pod, self.is_assumed(pod))).collect()
+            pods.map(|pod| PodOnNode::new(pod, self.is_assumed(pod))).collect()
         };
-        let sums = sums(snapshot, row, pods);
-        let amounts = |of: fn(&Sums) -> i64| {
-            let amounts = sums.iter().map(|(name, sums)| (*name, of(sums)));
-            amounts.filter(|(_, amount)| *amount != 0).collect::<BTreeMap<&str, i64>>()
-        };
-        let mut allocatable = amounts(|sums| sums.allocatable);
-        let pod_limit = count(snapshot.pod_limit());
-        if pod_limit != 0 {
-            allocatable.insert(PODS, pod_limit);
-        }
+        let amounts = NodeAmounts::new(snapshot, row, pods);
         let (devices, devices_error) = match devices.map(|devices| devices.own(row)) {
             None => (None, None),
             Some(Ok(pools)) => (Some(pools), None),
             Some(Err(error)) => (None, Some(error.to_string())),
         };
         Node {
-            node_id: snapshot.node_name(row),
-            attributes: LabelMap(snapshot.labels().get(row)),
-            schedulable: count_flag(snapshot.unschedulable(), row) == 0,
+            name: snapshot.node_name(row),
+            labels: LabelMap(snapshot.labels().get(row)),
+            schedulable: snapshot.unschedulable().get(row).copied().unwrap_or(0) == 0,
             capacity: snapshot.capacity(row).map(|amounts| Resources(amounts)),
-            allocatable,
-            requested: amounts(|sums| sums.allocatable.wrapping_sub(sums.free)),
-            foreign: amounts(|sums| sums.foreign),
-            allocated: amounts(|sums| sums.allocatable.wrapping_sub(sums.free).wrapping_sub(sums.foreign)),
-            occupied: amounts(|sums| sums.foreign),
-            available: amounts(|sums| sums.free),
-            sums: named_sums(snapshot, count),
+            allocatable: amounts.each(|amount| amount.allocatable),
+            requested: amounts.each(Amount::requested),
+            own: amounts.each(Amount::own),
+            foreign: amounts.each(|amount| amount.foreign),
+            free: amounts.each(|amount| amount.free),
+            sums: named_sums(snapshot, |column| column.get(row).copied().unwrap_or(0)),
             account_error: self.state.unknown_sums.get(snapshot.node_name(row)).map(|text| &**text),
-            pod_count: count(snapshot.pods()),
-            foreign_pod_count: count(snapshot.foreign_pods()),
             devices,
             devices_error,
-            allocations: of(false),
-            foreign_allocations: of(true),
+            own_pods: of(false),
+            foreign_pods: of(true),
         }
     }
 }
 
-fn count_flag(column: &cache::Column<u8>, row: Row) -> u8 {
-    column.get(row).copied().unwrap_or(0)
-}
-
-/// One resource of one node.
-#[derive(Default)]
-struct Sums {
-    allocatable: i64,
-    free: i64,
-    foreign: i64,
-}
-
-fn sums<'a>(snapshot: &'a Snapshot, row: Row, pods: &'a [Arc<PodRecord>]) -> BTreeMap<&'a str, Sums> {
-    let at = |column: &cache::Column<i64>| column.get(row).copied().unwrap_or(0);
-    let named = snapshot.resource_names().filter_map(|name| Some((name, snapshot.resource(name)?)));
-    let mut sums: BTreeMap<&str, Sums> = named
-        .map(|(name, resource)| {
-            let (allocatable, free) = (at(&resource.allocatable), at(&resource.free));
-            (&**name, Sums { allocatable, free, foreign: at(&resource.foreign) })
-        })
-        .collect();
-    // Resources that no node advertises have no columns.
-    for pod in pods {
-        for (name, amount) in pod.usage().iter().filter(|(name, _)| !snapshot.is_advertised(name)) {
-            let sums = sums.entry(name).or_default();
-            sums.free = sums.free.wrapping_sub(*amount);
-            sums.foreign = sums.foreign.wrapping_add(if pod.ownership.is_foreign() { *amount } else { 0 });
-        }
-    }
-    sums
-}
-
-/// Node in the document, in YuniKorn's field names.
+/// Node in the document. Amounts are by resource: `cpu` in millicores, every other resource in whole units; `pods` is the number of pods.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Node<'a> {
-    #[serde(rename = "nodeID")]
-    node_id: &'a str,
-    /// Labels of the node.
-    attributes: LabelMap<'a>,
+    name: &'a str,
+    labels: LabelMap<'a>,
+    /// Whether it is not cordoned.
     schedulable: bool,
+    /// Amounts in the node's `status.capacity`.
     capacity: Option<Resources<'a>>,
-    allocatable: BTreeMap<&'a str, i64>,
-    /// Requests of all pods.
-    requested: BTreeMap<&'a str, i64>,
-    /// Requests of pods of other schedulers; `occupied` is YuniKorn's name for it.
-    foreign: BTreeMap<&'a str, i64>,
-    /// Requests of pods of the policy's schedulers.
-    allocated: BTreeMap<&'a str, i64>,
-    occupied: BTreeMap<&'a str, i64>,
-    /// Allocatable resources minus requested ones.
-    available: BTreeMap<&'a str, i64>,
+    /// Amounts in the node's `status.allocatable`.
+    allocatable: ByName<'a>,
+    /// Amounts that all pods take.
+    requested: ByName<'a>,
+    /// Amounts that pods of the policy's schedulers take.
+    own: ByName<'a>,
+    /// Amounts that pods of other schedulers take, static pods among them.
+    foreign: ByName<'a>,
+    /// Allocatable amounts less requested ones.
+    free: ByName<'a>,
     /// Named sums: what the node and the pods on it add; absent without an accounting component.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sums: Option<BTreeMap<&'a str, i64>>,
+    sums: Option<ByName<'a>>,
     /// Why it is not known what the node adds.
     #[serde(skip_serializing_if = "Option::is_none")]
     account_error: Option<&'a str>,
-    pod_count: i64,
-    foreign_pod_count: i64,
     /// Pools of devices that no other node sees; absent where the policy reads no devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     devices: Option<Vec<PoolCounts<'a>>>,
     /// Why it cannot be told which devices are for the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     devices_error: Option<String>,
-    allocations: Vec<Allocation<'a>>,
-    foreign_allocations: Vec<Allocation<'a>>,
-}
-
-/// A pod on a node.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Allocation<'a> {
-    allocation_key: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-    /// `nodeId` here and `nodeID` in a node, as in YuniKorn's REST API.
-    node_id: &'a str,
-    resource: Resources<'a>,
-    /// Absent where the pod takes what the API says.
-    #[serde(flatten)]
-    account: Option<AccountOf<'a>>,
-    priority: String,
-    /// Whether a core has reported it, and no event has confirmed it.
-    assumed: bool,
-    /// Whether the pod is being deleted.
-    terminating: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allocation_tags: Option<ForeignTag>,
-    /// Of foreign pods only: whether the pod is not static, so that its scheduler may preempt it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    preemptable: Option<bool>,
-}
-
-/// The owner of a foreign pod, by YuniKorn's tag.
-#[derive(Debug, Serialize)]
-struct ForeignTag {
-    foreign: &'static str,
-}
-
-impl<'a> Allocation<'a> {
-    /// The allocation of a pod on a node.
-    pub(super) fn new(pod: &'a PodRecord, assumed: bool) -> Self {
-        let foreign = match pod.ownership {
-            Ownership::Own => None,
-            Ownership::Foreign => Some("default"),
-            Ownership::ForeignStatic => Some("static"),
-        };
-        Self {
-            allocation_key: &pod.uid,
-            namespace: &pod.namespace,
-            name: &pod.name,
-            node_id: pod.node_name.as_deref().unwrap_or_default(),
-            resource: Resources(pod.usage()),
-            account: AccountOf::new(pod),
-            priority: pod.priority.to_string(),
-            assumed,
-            terminating: pod.terminating,
-            allocation_tags: foreign.map(|foreign| ForeignTag { foreign }),
-            preemptable: foreign.map(|_| pod.ownership == Ownership::Foreign),
-        }
-    }
-}
-
-/// A pod that is bound to no node.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PendingPod<'a> {
-    allocation_key: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-    /// Resources that the pod requests.
-    resource: Resources<'a>,
-    #[serde(flatten)]
-    account: Option<AccountOf<'a>>,
-    priority: String,
-    /// Node that preemption has nominated for the pod, from `status.nominatedNodeName`.
-    #[serde(rename = "nominatedNodeID", skip_serializing_if = "Option::is_none")]
-    nominated_node_id: Option<&'a str>,
-}
-
-impl<'a> PendingPod<'a> {
-    fn new(pod: &'a PodRecord) -> Self {
-        Self {
-            allocation_key: &pod.uid,
-            namespace: &pod.namespace,
-            name: &pod.name,
-            resource: Resources(pod.requests()),
-            account: AccountOf::new(pod),
-            priority: pod.priority.to_string(),
-            nominated_node_id: pod.nominated_node.as_deref(),
-        }
-    }
-}
-
-/// Account of a pod by the accounting component, without the amounts.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AccountOf<'a> {
-    /// Amounts that the pod adds to the named sums of its node.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    sums: BTreeMap<&'a str, i64>,
-    /// Flags that the component has set.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    flags: Vec<&'a str>,
-    /// Why its account is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    account_error: Option<&'a str>,
-    /// Replacement for an unknown account: the `last` account, or the `standard` amounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    account_is: Option<&'static str>,
-}
-
-impl<'a> AccountOf<'a> {
-    fn new(pod: &'a PodRecord) -> Option<Self> {
-        let account = pod.account.as_deref()?;
-        let fault = account.fault.as_ref();
-        Some(Self {
-            sums: account.sums.iter().map(|(name, amount)| (&**name, *amount)).collect(),
-            flags: account.flags.iter().map(|flag| &**flag).collect(),
-            account_error: fault.map(|fault| &*fault.text),
-            account_is: fault.map(|fault| if fault.is_last { "last" } else { "standard" }),
-        })
-    }
-}
-
-/// Amounts by resource as a JSON object.
-#[derive(Debug)]
-struct Resources<'a>(&'a Amounts);
-
-impl Serialize for Resources<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().filter(|(_, amount)| *amount != 0).map(|(name, amount)| (&**name, amount)))
-    }
+    own_pods: Vec<PodOnNode<'a>>,
+    foreign_pods: Vec<PodOnNode<'a>>,
 }
 
 /// Labels as a JSON object.
@@ -460,14 +279,5 @@ impl Serialize for LabelMap<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer
             .collect_map(self.0.into_iter().flat_map(|labels| labels.iter()).map(|(key, value)| (&**key, &**value)))
-    }
-}
-
-/// A list whose items are made while it is encoded.
-struct Lazy<F>(F);
-
-impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Lazy<F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq((self.0)())
     }
 }

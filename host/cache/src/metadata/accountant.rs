@@ -26,6 +26,19 @@ impl AccountedNode {
     }
 }
 
+/// Watermark of a named sum. Nodes cross it by the share that the sum has of something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watermark {
+    /// Name of the sum.
+    pub sum: Arc<str>,
+    /// Name of another sum, or else of the resource whose allocatable amount is the whole.
+    pub whole: Arc<str>,
+    /// Percent of the whole: a node with more is above.
+    pub above: u32,
+    /// Percent of the whole, less than `above`: a node that was above and has at most this is below again.
+    pub below: u32,
+}
+
 /// Source of the accounts of pods and of the sums of nodes, by their compiled facts. Answers about the same facts are repeated until they
 /// are forgotten, so that a repeated question is answered at once.
 pub trait Accountant: fmt::Debug + Send + Sync {
@@ -34,6 +47,11 @@ pub trait Accountant: fmt::Debug + Send + Sync {
 
     /// Whether a pod or node of which no account is known keeps the last one.
     fn keeps_last(&self) -> bool;
+
+    /// Returns the watermarks of sums.
+    fn watermarks(&self) -> &[Watermark] {
+        &[]
+    }
 
     /// Returns the accounts of pods with these facts, in their order.
     fn pods(&self, pods: &[&Arc<PodFacts>]) -> Vec<Accounted>;

@@ -14,6 +14,8 @@ use super::Writer;
 use crate::columns::Row;
 use crate::columns::change_log::NodeInterface;
 use crate::metadata::{Account, Accountant, Accounted, AccountedNode, NodeFacts, PodFacts, PodRecord, Sums};
+use crate::pods::PodIndex;
+use crate::semantics::Semantics;
 use nodesift_object::Kind;
 
 /// The accountant of the policy, shared by the writer and those who compile objects for it. Clones are the same.
@@ -109,6 +111,20 @@ impl Accounts {
     }
 }
 
+/// Returns a pod as it counts by the accountant and the rules for resizes.
+fn count_pod<'a>(
+    accounts: &Accounts,
+    semantics: Semantics,
+    pods: &PodIndex,
+    pod: &'a Arc<PodRecord>,
+) -> Cow<'a, Arc<PodRecord>> {
+    let earlier = || pods.by_uid(&pod.uid);
+    match pod.resized_by(semantics.resize) {
+        Some(resized) => Cow::Owned(accounts.attach_account(&Arc::new(resized), earlier).into_owned()),
+        None => accounts.attach_account(pod, earlier),
+    }
+}
+
 /// Returns the account that counts for a pod, by the answer of the accountant. `last` is its last account.
 fn account_of(
     accountant: &dyn Accountant,
@@ -128,6 +144,7 @@ impl Writer {
     pub fn set_accountant(&mut self, accountant: Option<Arc<dyn Accountant>>) {
         if let Some(accountant) = accountant {
             self.declare_sums(accountant.sums());
+            self.watermarks.replace(accountant.watermarks(), self.nodes.len());
             self.accounts.current.set(Some(accountant));
             self.accounts.is_decided = true;
         }
@@ -141,16 +158,16 @@ impl Writer {
 
 /// Accounts of single pods.
 impl Writer {
-    /// Returns a pod as it counts: with what the accountant says that it takes.
+    /// Returns a pod as it counts: with the usage by the rules for resizes, or with what the accountant says that it takes.
     pub(super) fn as_counted<'a>(&self, pod: &'a Arc<PodRecord>) -> Cow<'a, Arc<PodRecord>> {
-        self.accounts.attach_account(pod, || self.pods.by_uid(&pod.uid))
+        count_pod(&self.accounts, self.semantics, &self.pods, pod)
     }
 
     /// Accounts for assumed pods as the watch shows them, for one or all.
     pub(super) fn account_for_shown(&mut self, uid: Option<&str>) {
-        let (accounts, pods) = (&self.accounts, &self.pods);
+        let (accounts, semantics, pods) = (&self.accounts, self.semantics, &self.pods);
         self.assumed.recount_shown(|shown| match uid.is_none_or(|uid| *shown.uid == *uid) {
-            true => Some(accounts.attach_account(shown, || pods.by_uid(&shown.uid)).into_owned()),
+            true => Some(count_pod(accounts, semantics, pods, shown).into_owned()),
             false => None,
         });
     }

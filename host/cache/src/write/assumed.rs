@@ -14,7 +14,6 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::Writer;
-use super::allocations::AllocationChange;
 use super::metrics::{Ended, Metrics, Reason};
 use crate::limits::{ASSUMED_BYTES, ASSUMED_PODS, OVERDUE_NAMED};
 use crate::metadata::PodRecord;
@@ -211,6 +210,7 @@ impl Assumed {
 impl Writer {
     /// Sets the metrics that assumptions are counted in from now on.
     pub fn set_metrics(&mut self, metrics: Metrics) {
+        self.watermarks.count_in(metrics.above_watermark.clone());
         self.assumed.metrics = metrics;
         self.assumed.gauge();
     }
@@ -379,7 +379,7 @@ impl Writer {
         // The columns stay as they are, but a dump of the state does not.
         self.advance_generation();
         if let Some(known) = self.pods.by_uid(&pod.uid) {
-            self.allocations.record(AllocationChange::Updated, &known, false);
+            self.note_confirmed(&known);
         }
         pod
     }

@@ -11,12 +11,15 @@
 //! | `claims` | ResourceClaims, DeviceClasses, allocations in flight |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
-//! | `allocations` | changes of pods on nodes as a stream |
+//! | `events` | changes of pods on nodes, as they are kept and sent |
+//! | `event_log`, `history` | the last events of all nodes, and those of each node |
+//! | `allocations` | events recorded and published |
 //! | `ownership` | which pods are foreign, under another policy |
 //! | `accounts` | what pods and nodes take, by the accountant of a policy |
 //! | `recount` | accounts by the accountant of another policy |
 //! | `parties` | what external parties say of nodes |
 //! | `sums` | which named sums there are |
+//! | `watermarks` | which nodes are above watermarks of named sums |
 //! | `repair` | nodes recounted after drift or an interrupted change |
 //! | `held` | nodes and pods in the cache, compared with a source |
 //! | `metrics` | counters of assumptions |
@@ -29,9 +32,12 @@ mod claims;
 #[cfg(debug_assertions)]
 mod defect;
 mod devices;
+mod event_log;
+mod events;
 pub(crate) mod failpoint;
 mod gone;
 mod held;
+mod history;
 mod metrics;
 mod namespaces;
 mod nodes;
@@ -42,14 +48,17 @@ mod record;
 mod recount;
 mod repair;
 mod sums;
+mod watermarks;
 mod writer;
 
 #[cfg(test)]
 pub(crate) mod model;
 
 pub use accounts::{CurrentAccountant, UnknownAccounts};
-pub use allocations::{AllocationChange, AllocationEvent};
+pub use allocations::Following;
 pub use assumed::{AssumeError, Assumption, Overdue, Placed, Plan};
+pub use event_log::{EventReader, LostEvents};
+pub use events::{AllocationChange, AllocationEvent, Event, EventPod, FreeChange, WatermarkEvent, WeighingPod};
 pub use metrics::Metrics;
 pub use record::{Identity, Record};
 pub use writer::{SharedWriter, Writer, new};

@@ -11,12 +11,13 @@ use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use super::accounts::Accounts;
-use super::allocations::{AllocationChange, Allocations};
+use super::allocations::Allocations;
 use super::assumed::Assumed;
 use super::failpoint::step;
 use super::gone::Gone;
 use super::ownership::OwnSchedulers;
 use super::placement::Placement;
+use super::watermarks::Watermarks;
 use crate::claims::ClaimTable;
 use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::sets::Sets;
@@ -33,6 +34,7 @@ use crate::pods::amounts_change::AmountsChange;
 use crate::pods::counts::Counts;
 use crate::read::snapshot::Publication;
 use crate::read::{Reader, Snapshot, State};
+use crate::semantics::Semantics;
 use nodesift_object::Kind;
 use nodesift_object::version::advance;
 
@@ -50,7 +52,7 @@ pub fn new() -> (Writer, Reader) {
 /// Changes the cache. There is one writer; readers see its changes once they are published.
 #[derive(Debug)]
 pub struct Writer {
-    epoch: Epoch,
+    pub(super) epoch: Epoch,
     pub(super) generation: Generation,
     pub(super) nodes: NodeTable,
     pub(super) dictionaries: Dictionaries,
@@ -68,6 +70,8 @@ pub struct Writer {
     pub(super) ownership: OwnSchedulers,
     pub(super) allocations: Allocations,
     pub(super) accounts: Accounts,
+    pub(super) watermarks: Watermarks,
+    pub(super) semantics: Semantics,
     changes: Arc<RwLock<ChangeLog>>,
     nodes_resource_version: Arc<str>,
     pods_resource_version: Arc<str>,
@@ -146,6 +150,8 @@ impl Writer {
             ownership: OwnSchedulers::default(),
             allocations: Allocations::default(),
             accounts: Accounts::default(),
+            watermarks: Watermarks::default(),
+            semantics: Semantics::default(),
             changes: Arc::default(),
             nodes_resource_version: Arc::default(),
             pods_resource_version: Arc::default(),
@@ -180,17 +186,14 @@ impl Writer {
             pods_resource_version: Arc::clone(&self.pods_resource_version),
             changes: Arc::clone(&self.changes),
         })));
+        self.cross_watermarks();
         self.allocations.publish(self.generation);
         self.published.send_replace(self.generation);
     }
 
     /// Adds a pod to the row of its node, or removes it: the one path on which pods change columns, but for [`Self::change_amounts`].
     pub(super) fn apply_to_row(&mut self, delta: Delta, row: Row, pod: &Arc<PodRecord>) {
-        let event = match delta {
-            Delta::Add => AllocationChange::Added,
-            Delta::Remove => AllocationChange::Removed,
-        };
-        self.allocations.record(event, pod, self.assumed.contains(&pod.uid));
+        self.note_placed(delta, row, pod);
         self.nodes.apply(delta, row, pod);
         step();
         self.record(NodeInterface::Resources, row);
@@ -207,9 +210,7 @@ impl Writer {
 
     /// Pods on a row take other amounts: as removing each as it was and adding it as it is, with one change of each column.
     pub(super) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
-        for AmountsChange { pod, .. } in changes {
-            self.allocations.record(AllocationChange::Updated, pod, self.assumed.contains(&pod.uid));
-        }
+        self.note_amounts(row, changes);
         self.nodes.change_amounts(row, changes);
         step();
         self.record(NodeInterface::Resources, row);
@@ -294,6 +295,9 @@ impl Writer {
     /// the log only rise.
     pub(super) fn record(&mut self, interface: NodeInterface, row: Row) {
         self.advance_generation();
+        if interface == NodeInterface::Resources {
+            self.watermarks.touch(row);
+        }
         self.nodes.note_change(interface, self.generation);
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
         changes.record(interface, self.generation, row);
@@ -302,6 +306,7 @@ impl Writer {
     /// Records that all interfaces changed in a row.
     pub(super) fn record_all(&mut self, row: Row) {
         self.advance_generation();
+        self.watermarks.touch(row);
         NodeInterface::ALL.iter().for_each(|interface| self.nodes.note_change(*interface, self.generation));
         self.nodes.note_anti_affinity_change(self.generation);
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);

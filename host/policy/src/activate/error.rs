@@ -134,10 +134,12 @@ pub enum ActivateError {
     /// The sandbox refuses the component that evaluates the selectors of devices: a defect of this program.
     #[error("the selectors of devices cannot be evaluated; please report this: {0}")]
     Selectors(LoadError),
-    /// The policy lists gauges of sums that the accounting component does not make.
-    #[error("{ACCOUNTING}: `gauges` lists {}, which the component does not add up; it adds up {}", .unknown.join(", "), .known.join(", "))]
-    Gauges {
-        /// Names of gauges that the component does not sum up.
+    /// The policy lists gauges or watermarks of sums that the accounting component does not make.
+    #[error("{ACCOUNTING}: `{field}` lists {}, which the component does not add up; it adds up {}", .unknown.join(", "), .known.join(", "))]
+    Sums {
+        /// The field that lists them.
+        field: &'static str,
+        /// Names of sums that the component does not make.
         unknown: Vec<String>,
         /// Names of the sums that the component makes.
         known: Vec<String>,
@@ -166,7 +168,7 @@ impl ActivateError {
             | Self::Oci { name, .. }
             | Self::Pull { name, .. }
             | Self::Load { name, .. } => Some(name),
-            Self::Accounting(_) | Self::Gauges { .. } => Some(ACCOUNTING),
+            Self::Accounting(_) | Self::Sums { .. } => Some(ACCOUNTING),
             Self::Panicked | Self::Selectors(_) => None,
         }
     }
@@ -192,7 +194,7 @@ impl ActivateError {
     /// The step that failed, as [`StepFailure`](nodesift_engine::StepFailure) names it.
     pub fn step(&self) -> &'static str {
         match self {
-            Self::UnknownBuiltin { .. } | Self::Gauges { .. } => "document",
+            Self::UnknownBuiltin { .. } | Self::Sums { .. } => "document",
             Self::Read { .. } | Self::Changed { .. } => "read",
             Self::Digest { .. } => "verify",
             Self::Oci { source, .. } => match **source {

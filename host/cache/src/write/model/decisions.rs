@@ -232,7 +232,7 @@ pub(super) fn unmet(met: &BTreeMap<String, u32>, metrics: &Metrics) -> Vec<Strin
 
 /// Follows the stream of allocations, and keeps what it says.
 pub(super) struct Follower {
-    events: tokio::sync::broadcast::Receiver<AllocationEvent>,
+    events: EventReader,
     generation: Generation,
     allocations: BTreeMap<String, String>,
     /// UIDs of pods that are only assumed.
@@ -241,15 +241,24 @@ pub(super) struct Follower {
 
 impl Follower {
     pub(super) fn new(writer: &mut Writer) -> Self {
-        let (generation, events) = writer.follow_allocations();
-        Self { events, generation, allocations: BTreeMap::new(), assumed: BTreeSet::new() }
+        let Following { start, events, .. } = writer.follow_allocations(None);
+        Self { events, generation: start, allocations: BTreeMap::new(), assumed: BTreeSet::new() }
     }
 
     /// Reads what was published, and compares.
     pub(super) fn check(&mut self, model: &Model, snapshot: &Snapshot) {
-        while let Ok(event) = self.events.try_recv() {
+        let mut events = Vec::new();
+        loop {
+            let read = self.events.read().unwrap();
+            if read.is_empty() {
+                break;
+            }
+            events.extend(read);
+        }
+        for event in events {
+            let Event::Allocation(event) = &*event else { continue };
             assert!(event.generation > self.generation && event.generation <= snapshot.generation());
-            let (uid, node) = (event.pod.uid.to_string(), event.pod.node_name.as_ref().unwrap().to_string());
+            let (uid, node) = (event.pod.uid.to_string(), event.pod.node.to_string());
             let known = self.allocations.get(&uid);
             match event.change {
                 AllocationChange::Added => {

@@ -137,7 +137,7 @@ fn a_recount_by_node_shows_what_a_fresh_count_of_each_pod_does() {
             counts_of(&before, &pods);
             sums_of(&before, &sum);
             writer.publish();
-            let (_, mut events) = writer.follow_allocations();
+            let mut events = writer.follow_allocations(None).events;
             let before = reader.snapshot();
             let held = accounts(&reader);
             let views = views_of(&before);
@@ -172,9 +172,16 @@ fn a_recount_by_node_shows_what_a_fresh_count_of_each_pod_does() {
             let others: Vec<&PodRecord> = now.values().filter(|pod| held[&*pod.uid].account != pod.account).collect();
             assert_eq!(changed, others.len(), "seed {seed} round {round}");
             let mut told = BTreeSet::new();
-            while let Ok(event) = events.try_recv() {
-                assert_eq!(event.change, AllocationChange::Updated);
-                told.insert(event.pod.uid.to_string());
+            loop {
+                let read = events.read().unwrap();
+                if read.is_empty() {
+                    break;
+                }
+                for event in read {
+                    let Event::Allocation(event) = &*event else { continue };
+                    assert_eq!(event.change, AllocationChange::Updated);
+                    told.insert(event.pod.uid.to_string());
+                }
             }
             let on_known =
                 |pod: &&&PodRecord| pod.node_name.as_ref().is_some_and(|node| snapshot.node_row(node).is_some());
