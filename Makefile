@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation scheduler-test mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -114,12 +114,22 @@ e2e-claims: build ## The part of make e2e about pods with claims on devices, pla
 
 # Part of neither `make test` nor CI, for the same reason. In the release profile: a sidecar of the dev profile would often answer too
 # late, and kube-scheduler would decide in its place.
+# Part of neither `make test` nor CI: it compiles Kubernetes three times.
+scheduler-test: ## Vet and test the plugin of kube-scheduler with each version that it builds with; ARGS=1.37 for one
+	@deploy/kube-scheduler/test.sh $(ARGS)
+
 e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock one, beside a real API server; ARGS=1000,5000 measures
 	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
 	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml)
 	@deploy/kube-scheduler/e2e/run.sh $(ARGS)
+
+# Part of neither, for the same reason.
+e2e-negotiation: toolchain ## Place 500 pods with external parties, beside a real API server, while each program is killed
+	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@deploy/kube-scheduler/e2e/run.sh negotiation
 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
 	@exec $(CARGO) run --quiet --bin nodesift-fuzz -- $(addprefix --time ,$(TIME)) $(addprefix --target ,$(TARGET)) $(ARGS)

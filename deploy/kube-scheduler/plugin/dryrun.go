@@ -77,9 +77,13 @@ func (r *dryRun) GetOffsetAndNumCandidates(nodes int32) (int32, int32) {
 // at is the node to which the search comes at a place.
 func (r *dryRun) at(place int) fwk.NodeInfo { return r.nodes[(int(r.offset)+place)%len(r.nodes)] }
 
-// SelectVictimsOnNode takes the answer for a node from its batch.
-func (r *dryRun) SelectVictimsOnNode(
+// inTreeSearch is the search for victims on one node that DefaultPreemption itself makes.
+type inTreeSearch func() ([]*v1.Pod, int, *fwk.Status)
+
+// selectVictims takes the answer for a node from its batch. It is what the hook SelectVictimsOnNode returns.
+func (r *dryRun) selectVictims(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
+	inTree inTreeSearch,
 ) ([]*v1.Pod, int, *fwk.Status) {
 	s, err := stateOf(state)
 	if err != nil {
@@ -87,7 +91,7 @@ func (r *dryRun) SelectVictimsOnNode(
 	}
 	place, known := r.places[node.Node().Name]
 	if s.inTree != nil || !known {
-		return r.DefaultPreemption.SelectVictimsOnNode(ctx, state, pod, node, budgets)
+		return inTree()
 	}
 	batch := &r.batches[place/nodesift.MaxReprieveNodes]
 	batch.once.Do(func() { r.fill(ctx, batch, place/nodesift.MaxReprieveNodes, s, pod, budgets) })
@@ -109,7 +113,7 @@ func (r *dryRun) SelectVictimsOnNode(
 	if agree, status := r.othersAgree(ctx, state, pod, node, victims, answer); !status.IsSuccess() {
 		return nil, 0, status
 	} else if !agree {
-		return r.DefaultPreemption.SelectVictimsOnNode(ctx, state, pod, node, budgets)
+		return inTree()
 	}
 	return r.evicted(victims, answer)
 }
@@ -127,7 +131,7 @@ func (r *dryRun) evicted(victims victims, answer nodesift.Reprieved) ([]*v1.Pod,
 			violations++
 		}
 	}
-	sort.SliceStable(evicted, func(i, j int) bool { return r.MoreImportantPod(evicted[i], evicted[j]) })
+	sort.SliceStable(evicted, func(i, j int) bool { return r.isMoreImportant(evicted[i], evicted[j]) })
 	return evicted, violations, nil
 }
 
@@ -187,11 +191,11 @@ func (r *dryRun) ask(ctx context.Context, s *cycleState, asked []nodesift.NodeVi
 func (r *dryRun) candidates(node fwk.NodeInfo, pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget) victims {
 	var all []fwk.PodInfo
 	for _, candidate := range node.GetPods() {
-		if corev1.PodPriority(candidate.GetPod()) < corev1.PodPriority(pod) && r.IsEligiblePod(node, candidate, pod) {
+		if corev1.PodPriority(candidate.GetPod()) < corev1.PodPriority(pod) && r.isEligible(node, candidate, pod) {
 			all = append(all, candidate)
 		}
 	}
-	sort.Slice(all, func(i, j int) bool { return r.MoreImportantPod(all[i].GetPod(), all[j].GetPod()) })
+	sort.Slice(all, func(i, j int) bool { return r.isMoreImportant(all[i].GetPod(), all[j].GetPod()) })
 	if len(budgets) == 0 {
 		return victims{pods: all}
 	}
@@ -210,7 +214,8 @@ func (r *dryRun) candidates(node fwk.NodeInfo, pod *v1.Pod, budgets []*policyv1.
 	return victims{append(violating, others...), len(violating)}
 }
 
-// violates tells whether the eviction of a pod violates a budget, and takes it from what is left of all that select the pod.
+// violates tells whether the eviction of a pod violates a budget, and takes it from what is left of those that select the pod: of all of
+// them, or of those up to the first that is violated, as the version of kube-scheduler does.
 func violates(pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget, left []int32) bool {
 	if len(pod.Labels) == 0 {
 		return false
@@ -231,6 +236,9 @@ func violates(pod *v1.Pod, budgets []*policyv1.PodDisruptionBudget, left []int32
 		}
 		left[at]--
 		violated = violated || left[at] < 0
+		if violated && stopsAtViolation {
+			return true
+		}
 	}
 	return violated
 }

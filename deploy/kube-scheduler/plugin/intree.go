@@ -17,11 +17,10 @@ import (
 )
 
 // replaceable are the filters of kube-scheduler that a sidecar can answer for, in kube-scheduler's order.
-var replaceable = []string{
-	names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
-	names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.PodTopologySpread,
-	names.InterPodAffinity, names.NodeDeclaredFeatures,
-}
+var replaceable = append(firstFilters,
+	names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit, names.VolumeRestrictions, names.NodeVolumeLimits,
+	names.VolumeBinding, names.VolumeZone, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures,
+)
 
 // inTree are kube-scheduler's own filters, made in this process: they decide while the sidecar does not answer, sign pods, and
 // say which events can make a rejected pod schedulable. Those that are enabled in the profile beside this plugin run there.

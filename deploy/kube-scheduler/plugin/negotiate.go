@@ -2,8 +2,6 @@ package plugin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,14 +22,9 @@ func (c *cycle) negotiate(ctx context.Context, nodes []fwk.NodeInfo) *fwk.Status
 		// None of them is free any more.
 		p.negotiations.again(c.pod.UID)
 	}
-	var parties []string
+	parties := c.set.Parties()
 	if c.standing != nil {
 		parties = c.standing.parties
-	} else {
-		var err error
-		if parties, err = p.partiesOf(ctx, c); err != nil {
-			return fwk.AsStatus(err)
-		}
 	}
 	if len(parties) == 0 {
 		return nil
@@ -106,30 +99,19 @@ func (p *Plugin) Permit(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	return p.negotiations.permit(pod.UID, node)
 }
 
-// PreBindPreFlight tells whether there is anything to confirm.
-func (p *Plugin) PreBindPreFlight(
-	_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string,
-) (*fwk.PreBindPreFlightResult, *fwk.Status) {
-	if p.negotiated(state) == nil && !p.isUnsure(state) {
-		return nil, fwk.NewStatus(fwk.Skip)
+// preFlight tells whether there is anything to confirm in PreBind. It is what the hook PreBindPreFlight returns.
+func (p *Plugin) preFlight(state fwk.CycleState) *fwk.Status {
+	if p.negotiated(state) == nil {
+		return fwk.NewStatus(fwk.Skip)
 	}
-	return nil, nil
-}
-
-// isUnsure tells whether the answer of a cycle was of a policy that was not known yet, so that parties may decide about its pod.
-func (p *Plugin) isUnsure(state fwk.CycleState) bool {
-	s, err := stateOf(state)
-	return err == nil && s.inTree == nil && s.unsure
+	return nil
 }
 
 // PreBind confirms the node of a pod whose parties have taken their time: where it does not fit any more, all is given back, and the pod
 // is tried again.
 func (p *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	cycle := p.negotiated(state)
-	switch {
-	case cycle == nil && p.isUnsure(state):
-		return p.makeSure(ctx, state)
-	case cycle == nil:
+	if cycle == nil {
 		return nil
 	}
 	epoch, isReady := p.negotiations.isReady(pod.UID, node)
@@ -141,34 +123,6 @@ func (p *Plugin) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 		p.negotiations.doubt(pod.UID, status.Message())
 	}
 	return status
-}
-
-// makeSure rejects a pod that parties decide about, and that was placed before that was known, so that it comes back and waits for them.
-func (p *Plugin) makeSure(ctx context.Context, state fwk.CycleState) *fwk.Status {
-	s, err := stateOf(state)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	if p.policy.lacks(versionOf(s.set), partiesPredicate) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, policyTimeout)
-	defer cancel()
-	parties, _, err := p.sidecar.client.Parties(ctx, nodesift.WholePod(s.pod))
-	switch {
-	case errors.Is(err, nodesift.ErrDenied):
-		// Nor does this scheduler ever learn the policy.
-		return nil
-	case err != nil:
-		p.say(ctx, s.pod, err, Fail)
-		return fwk.AsStatus(fmt.Errorf("nodesift does not say which parties decide about the pod: %w", err))
-	case len(parties) > 0:
-		// No event of the cluster brings it back.
-		p.negotiations.activate(s.pod)
-		return fwk.NewStatus(fwk.Unschedulable, "waiting for "+naming(parties))
-	default:
-		return nil
-	}
 }
 
 // PostBind ends what is under way about the pod. Its allocations stay.

@@ -51,7 +51,7 @@ func newWorld(t testing.TB, file string, edit func(*Args), objects ...runtime.Ob
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	t.Cleanup(cancel)
 	client := fake.NewClientset(objects...)
-	w := &world{t: t, ctx: ctx, cancel: cancel, client: client, factory: scheduler.NewInformerFactory(client, 0),
+	w := &world{t: t, ctx: ctx, cancel: cancel, client: client, factory: newInformers(client),
 		recorder: events.NewFakeRecorder(1000)}
 	all := int32(100)
 	made, err := scheduler.New(ctx, client, w.factory, nil,
