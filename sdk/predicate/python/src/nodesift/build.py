@@ -64,11 +64,12 @@ def build(project: Path, output: Path) -> tuple[Predicate, str]:
         sdk = Path(scratch, "sdk")
         shutil.copytree(_HERE, sdk / "nodesift", ignore=shutil.ignore_patterns(*_BUILD_ONLY))
         (sdk / f"{_ENTRY}.py").write_text(
-            "import os.path\n\n"
-            "from nodesift import guest\n\n"
+            "from nodesift import _sandbox, guest\n\n"
+            "_sandbox.enter()\n"
             f"import {module}\n\n"
             f"_ROOT = {module}.__file__.removesuffix({_place(module, files)!r}).rstrip('/')\n"
             f"Predicate = guest.component({module}.{name}, {version!r}, {imports!r}, _ROOT)\n"
+            "_sandbox.close()\n"
         )
         world = Path(scratch, "predicate.wit")
         world.write_text(narrowed(wit, imports))

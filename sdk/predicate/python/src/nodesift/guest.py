@@ -16,6 +16,7 @@ from wit_world.exports import predicate as contract
 from ._host import bind, write
 from ._limits import ERROR_LENGTH, PLACES, SOURCE_LENGTH
 from ._predicate import Predicate
+from ._sandbox import NotInSandbox, finish
 from ._verdict import ByRow, Failure
 from .args import ArgumentError
 
@@ -44,9 +45,15 @@ def component(predicate: Predicate, version: str, imports: Sequence[str], root: 
             try:
                 return _verdict(predicate.run(Component._args, rows))
             except BaseException as raised:
+                finish()
+                if isinstance(raised, SystemExit):
+                    # The runtime would end the process, which says nothing.
+                    raised = NotInSandbox("SystemExit", "exit").with_traceback(raised.__traceback__)
                 write("error", _described(raised, sources))
                 # Ends the call: the runtime has no other answer to an exception.
-                raise
+                raise raised from None
+            finally:
+                finish()
 
     # What is here now lives as long as the instance: no collection has to look at it.
     gc.collect()
