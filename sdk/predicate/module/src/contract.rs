@@ -43,6 +43,24 @@ pub fn narrow(interfaces: &[&str]) -> Result<(Resolve, WorldId), ComponentError>
     parse().map_err(ComponentError::World)
 }
 
+/// The world of the adapter for WASI: it imports the log, and exports nothing of the contract.
+///
+/// # Errors
+///
+/// Never for the contract that this crate carries.
+pub fn output() -> Result<(Resolve, WorldId), ComponentError> {
+    let parse = || {
+        let mut resolve = Resolve::default();
+        resolve.push_str("predicate.wit", WIT)?;
+        let version = version();
+        let text = format!("package nodesift:output;\n\nworld output {{\n    import {PACKAGE}/log@{version};\n}}\n");
+        let package = resolve.push_str("output.wit", &text)?;
+        let world = resolve.select_world(&[package], Some("output"))?;
+        Ok((resolve, world))
+    };
+    parse().map_err(ComponentError::World)
+}
+
 /// The world with every interface of the contract, parsed.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ pub enum World<'a> {
     Narrow(&'a [&'a str]),
 }
 
-/// Encodes a core module as a component. What it imports from WASI preview 1 is given by [`wasi::ADAPTER`], so that the component
+/// Encodes a core module as a component. What it imports from WASI preview 1 is given by [`wasi::adapter`], so that the component
 /// imports nothing but the contract.
 ///
 /// # Errors
@@ -33,7 +33,9 @@ pub fn encode(module: &[u8], world: World<'_>) -> Result<Vec<u8>, ComponentError
     if let Some((resolve, world)) = embedded {
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(ComponentError::Encode)?;
     }
-    let adapter = wasi::adapter().map_err(ComponentError::Encode)?;
+    let mut adapter = wasi::adapter(wasi::Stage::Call).map_err(ComponentError::Encode)?;
+    let (resolve, output) = contract::output()?;
+    embed_component_metadata(&mut adapter, &resolve, output, StringEncoding::UTF8).map_err(ComponentError::Encode)?;
     let encoder = ComponentEncoder::default().validate(true).module(&module).map_err(ComponentError::Encode)?;
     let mut encoder = encoder.adapter(wasi::MODULE, &adapter).map_err(ComponentError::Encode)?;
     encoder.encode().map_err(ComponentError::Encode)
@@ -71,7 +73,8 @@ mod tests {
             let imports = component::imports(&component).unwrap();
             let names: Vec<&str> =
                 imports.iter().filter(|import| !import.functions.is_empty()).map(Import::short_name).collect();
-            assert_eq!(names, ["node-labels"], "{world:?}");
+            // The log is where output goes.
+            assert_eq!(names, ["log", "node-labels"], "{world:?}");
         }
     }
 

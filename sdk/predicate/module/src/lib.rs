@@ -11,6 +11,7 @@
 //!   contract       the contract's text, and worlds with some of its interfaces
 //!   encode         a core module and its world → a component
 //!   wasi           an adapter for modules that import WASI: it gives them nothing
+//!   lacks          sentences about what the sandbox lacks
 //!   pre_initialise runs a module's initialisation once, at build time
 //!   pack           files inside this library
 //! ```
@@ -25,6 +26,7 @@ pub mod contract;
 pub mod encode;
 mod error;
 mod kind;
+mod lacks;
 mod language;
 mod limits;
 mod pack;
