@@ -379,7 +379,7 @@ fn pods_change_sides_with_an_object_that_names_other_schedulers() {
     let cluster = Cluster::start(server);
     let foreign = || {
         let state = get(&cluster.sidecar.unix(), "/v1/state").unwrap().json();
-        let listed = state["nodes"][0]["foreignAllocations"].as_array().unwrap().clone();
+        let listed = state["nodes"][0]["foreignPods"].as_array().unwrap().clone();
         assert_eq!(listed.len(), 1, "{state}");
         listed[0].to_string()
     };
@@ -443,4 +443,7 @@ fn an_object_needs_a_cluster_to_watch() {
     let output = nodesift_tests::sidecar::run(command().args(["serve", "--policy-resource", "default"]));
     assert_eq!(output.code, Some(64), "{}", output.stderr);
     assert!(output.stderr.contains("--policy-resource needs a cluster to watch"), "{}", output.stderr);
+    let output = nodesift_tests::sidecar::run(command().args(["serve", "--sample", "--record", "object"]));
+    assert_eq!(output.code, Some(64), "{}", output.stderr);
+    assert!(output.stderr.contains("--record object needs a cluster to watch"), "{}", output.stderr);
 }
