@@ -1,6 +1,7 @@
 //! The active policy: every predicate loaded, linked and configured, in evaluation order; and how it is replaced.
 //!
 //! ```text
+//! kubernetes    the version of Kubernetes whose verdicts it gives
 //! settings      fields of its document that need no module
 //! running       a policy that answers, with its cached verdicts
 //! replace       the swap of the active policy, with what is kept over it
@@ -11,6 +12,7 @@
 //!
 //! Policy documents and their loading are in `host/policy`. Start at [`ActivePolicy`].
 
+mod kubernetes;
 mod last_reload;
 mod refusal;
 pub(crate) mod replace;
@@ -34,7 +36,9 @@ use crate::predicate_metrics::PredicateCounts;
 use crate::selectors::Selectors;
 use crate::set_aside::{Earlier, Owner};
 use crate::throttle::{CallTimer, Throttle, Turn};
+use crate::unnamed::PolicyFact;
 use crate::{Context, Error};
+pub use kubernetes::{KubernetesVersion, VersionOrigin};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
 pub use replace::Retired;
@@ -117,7 +121,12 @@ impl ActivePolicy {
         self.accounting.as_ref().map(|accounting| Arc::clone(accounting) as Arc<dyn Accountant>)
     }
 
-    /// Whether pods take the same by both policies.
+    /// Whether what the cache counts is the same by both policies: by accounting component, and by the rules of Kubernetes' version.
+    pub fn counts_as(&self, other: &Self) -> bool {
+        self.accounts_as(other) && self.settings.kubernetes.semantics == other.settings.kubernetes.semantics
+    }
+
+    /// Whether pods take the same by the accounting components of both policies.
     pub fn accounts_as(&self, other: &Self) -> bool {
         match (&self.accounting, &other.accounting) {
             (None, None) => true,
@@ -223,6 +232,8 @@ impl ActivePredicate {
         let owner = Owner::pod(context);
         let admitted = self.breaker.admit(&owner).inspect_err(|fault| self.counts.refuse(fault.kind))?;
         let extra = self.extra(admitted.earlier(), context);
+        // Those of cached verdicts that were looked at before are no reads of this call.
+        drop(context.take_unnamed());
         // Held until the call has ended.
         let turn = extra.map(|_| self.turn(context)).transpose()?;
         let timer = CallTimer::start();
@@ -260,6 +271,9 @@ impl ActivePredicate {
             }
         }
         lines.iter().for_each(|line| self.log(line, context));
+        for missed in self.count_unnamed(context) {
+            tracing::warn!(predicate = &*self.name, "{} reads {missed}", self.name);
+        }
         if let Some(fault) = fault.filter(|fault| fault.kind.is_of_predicate() && self.module.admits_fault_line()) {
             let text = match set_aside {
                 Some(wait) => format!("{fault}; not called about such pods for {} s", wait.as_secs()),
@@ -268,6 +282,15 @@ impl ActivePredicate {
             self.log(&Line { level: Level::Warn, text }, context);
         }
         outcome
+    }
+
+    /// Counts the facts that the last call about a context has read and that the policy does not name. Returns those that no call has
+    /// read before.
+    pub(crate) fn count_unnamed(&self, context: &Context) -> Vec<PolicyFact> {
+        let is_named = |fact: &PolicyFact| context.settings().is_none_or(|settings| settings.names(fact));
+        let mut found = context.take_unnamed();
+        found.retain(|fact| self.counts.unnamed.count(fact, is_named));
+        found
     }
 
     /// Time and memory of the next call about the pod beyond those of others, after the results of earlier calls about such pods.
@@ -340,6 +363,16 @@ pub enum OnError {
     Reject,
     /// Every node fits (fail open).
     Ignore,
+}
+
+/// Rule for static pods among the victims of a preemption. Their kubelet starts them again, whoever evicts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StaticPods {
+    /// They are victims by their priority, as any pod: the rule of kube-scheduler.
+    #[default]
+    ByPriority,
+    /// They stay where they are: the rule of YuniKorn.
+    Never,
 }
 
 /// Whether the verdicts of a predicate count.

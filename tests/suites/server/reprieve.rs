@@ -68,6 +68,47 @@ fn victims_stay_in_their_order_as_long_as_the_pod_fits_beside_them() {
 }
 
 #[test]
+fn static_pods_are_victims_by_their_priority_or_stay_as_the_policy_says() {
+    let mut cluster = cluster();
+    let b = cluster.iter_mut().find(|object| object["metadata"]["name"] == "b").unwrap();
+    b["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "x"}]);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |rule: Value, orders: &[Vec<&str>]| -> Vec<Vec<u64>> {
+        let policy = folder.path().join("policy.yaml");
+        let text = json!({"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "metadata": {"name": "p"},
+            "spec": {"schedulerNames": ["default-scheduler"], "predicates": [{"name": "NodeResourcesFit"}], "preemption": rule}});
+        std::fs::write(&policy, text.to_string()).unwrap();
+        let (sidecar, _folder) = serving(&cluster, &["--policy", policy.to_str().unwrap()]);
+        let answer = |victims: &Vec<&str>| {
+            let request = json!({"pod": {"uid": "uid-web"}, "nodes": [on("n1", victims)]});
+            let answer = ask(&sidecar.unix(), "/v1/reprieve", &request)["nodes"][0].clone();
+            assert_eq!(answer["fits"], true, "{answer}");
+            answer["kept"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap()).collect()
+        };
+        orders.iter().map(answer).collect()
+    };
+    let orders: Vec<Vec<&str>> = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+        .map(|order| order.map(|at| ["uid-a", "uid-b", "uid-c"][at]).to_vec())
+        .to_vec();
+    // Without the static pod among the victims, places count without it; that it stays is said beside them.
+    let without: Vec<Vec<&str>> =
+        orders.iter().map(|order| order.iter().copied().filter(|uid| *uid != "uid-b").collect()).collect();
+    let by_priority = kept(json!({}), &[orders.clone(), without].concat());
+    let expected = orders.iter().zip(&by_priority[orders.len()..]).map(|(order, kept)| {
+        let stays = order.iter().position(|uid| *uid == "uid-b").unwrap() as u64;
+        let mut kept: Vec<u64> = kept.iter().map(|at| if *at < stays { *at } else { at + 1 }).collect();
+        kept.push(stays);
+        kept.sort_unstable();
+        kept
+    });
+    let expected: Vec<Vec<u64>> = expected.collect();
+    let never = kept(json!({"static": "Never"}), &orders);
+    assert_eq!(never, expected);
+    assert_eq!(kept(json!({"static": "ByPriority"}), &orders), by_priority[..orders.len()]);
+    assert_ne!(never, by_priority[..orders.len()], "b is evicted where a and c come first");
+}
+
+#[test]
 fn both_protocols_give_the_same_answer_and_name_the_field_of_a_bad_request() {
     let (sidecar, _folder) = serving(&cluster(), &[]);
     let victims = vec!["uid-a".to_owned(), "uid-b".to_owned(), "uid-c".to_owned()];

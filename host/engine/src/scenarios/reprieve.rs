@@ -2,20 +2,25 @@
 //! removed; where the pod then fits, they are given back one at a time, and each stays with which the pod still fits.
 //! Source: `SelectVictimsOnNode` in pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.
 //!
+//! Static pods are victims as any pod, or stay, as the policy says ([`StaticPods`]).
+//!
 //! Start with [`Engine::reprieve`]; `reprieve_run` evaluates the nodes. Each node is judged alone: victims of other nodes stay.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use nodesift_cache::Snapshot;
+use nodesift_cache::metadata::Ownership;
 use rustc_hash::FxHashSet;
 
 use super::dry_run::PreemptionDryRun;
 use super::reprieve_run::{ReprieveOutcome, Tried};
 use crate::answer::FaultReport;
 use crate::evaluate::Stop;
+use crate::policy::StaticPods;
 use crate::query::PodRef;
 use crate::reuse::Store;
+use crate::subject::Subject;
 use crate::{Engine, Error, Reuse};
 
 /// One pod, and the victims that may be evicted for it.
@@ -29,6 +34,8 @@ pub struct Reprieve {
     pub deadline: Option<Instant>,
     /// Names of predicates that are not evaluated, as in [`Query::skip`](crate::Query::skip).
     pub skip: Vec<String>,
+    /// Whether nodes fit of which a party has said nothing, as in [`Query::is_negotiated`](crate::Query::is_negotiated).
+    pub is_negotiated: bool,
 }
 
 /// The victims of a node.
@@ -74,7 +81,7 @@ pub enum ReprieveError {
 
 impl Engine {
     /// Answers from a snapshot, with all predicates of the allocate phase. Unlike [`Self::preempt`], it finds out which victims may stay,
-    /// whatever their order.
+    /// whatever their order. Static pods that stay, as the policy may want it, are among the victims that are kept.
     ///
     /// # Errors
     ///
@@ -89,10 +96,12 @@ impl Engine {
         }
         running.policy.check_names(&query.skip)?;
         let subject = self.subject(&query.pod, &running.policy)?;
-        let nodes = query.nodes.iter().map(|node| self.tried(snapshot, node));
-        let nodes: Vec<Result<Tried, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;
+        let subject = Subject { is_negotiated: query.is_negotiated, ..subject };
+        let static_pods = running.policy.settings.static_pods;
+        let nodes = query.nodes.iter().map(|node| self.asked(snapshot, node, static_pods));
+        let nodes: Vec<Result<AskedNode, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;
         let run = |store: Option<&Store>| {
-            let mut tried: Vec<Tried> = nodes.iter().flatten().cloned().collect();
+            let mut tried: Vec<Tried> = nodes.iter().flatten().map(|node| node.tried.clone()).collect();
             let mut dry_run =
                 PreemptionDryRun::new(&running.policy, store, snapshot, subject.clone(), &query.skip, query.deadline);
             let outcomes = dry_run.reprieve(&mut tried).map_err(|stop| match stop {
@@ -110,28 +119,68 @@ impl Engine {
         }
         let mut found = found.into_iter();
         let unanswered = || ReprieveError::UnknownNode { node: String::new() };
-        let outcomes = nodes.into_iter().map(|node| node.and_then(|_| found.next().ok_or_else(unanswered))).collect();
+        let outcomes = nodes.into_iter().map(|node| -> Result<ReprieveOutcome, ReprieveError> {
+            let node = node?;
+            Ok(node.outcome(found.next().ok_or_else(unanswered)?))
+        });
+        let outcomes = outcomes.collect();
         let (snapshot, policy_generation) = (Arc::clone(snapshot), running.policy.generation);
         Ok(ReprieveAnswer { snapshot, policy_generation, outcomes, faults })
     }
 
     /// Looks up a node and its victims.
-    fn tried(&self, snapshot: &Snapshot, asked: &NodeVictims) -> Result<Result<Tried, ReprieveError>, Error> {
+    fn asked(
+        &self,
+        snapshot: &Snapshot,
+        asked: &NodeVictims,
+        static_pods: StaticPods,
+    ) -> Result<Result<AskedNode, ReprieveError>, Error> {
         let node = || asked.node.clone();
         let Some(row) = snapshot.node_row(&asked.node) else {
             return Ok(Err(ReprieveError::UnknownNode { node: node() }));
         };
-        let mut victims = Vec::with_capacity(asked.victims.len());
+        let (mut victims, mut places, mut stay) = (Vec::with_capacity(asked.victims.len()), Vec::new(), Vec::new());
         let mut seen: FxHashSet<&str> = FxHashSet::default();
-        for uid in &asked.victims {
+        for (place, uid) in asked.victims.iter().enumerate() {
             let victim = snapshot.counted(self.cache.pods(), uid)?;
             let is_here = |pod: &Arc<_>| is_on(pod, &asked.node) && seen.insert(uid);
             match victim.filter(is_here) {
-                Some(victim) => victims.push(victim),
+                Some(victim) if static_pods == StaticPods::Never && victim.ownership == Ownership::ForeignStatic => {
+                    stay.push(place);
+                }
+                Some(victim) => {
+                    victims.push(victim);
+                    places.push(place);
+                }
                 None => return Ok(Err(ReprieveError::UnknownVictim { node: node(), victim: uid.clone() })),
             }
         }
-        Ok(Ok(Tried::new(row, victims)))
+        Ok(Ok(AskedNode { tried: Tried::new(row, victims), places, stay }))
+    }
+}
+
+/// A node with its victims, looked up.
+struct AskedNode {
+    /// The node with those victims that may go.
+    tried: Tried,
+    /// Place in the query of each of these victims, ascending.
+    places: Vec<usize>,
+    /// Places of the victims that stay whatever becomes of the others, ascending.
+    stay: Vec<usize>,
+}
+
+impl AskedNode {
+    /// The outcome about all victims of the query, from that about the victims that may go.
+    fn outcome(&self, found: ReprieveOutcome) -> ReprieveOutcome {
+        match found {
+            ReprieveOutcome::Fits { kept } => {
+                let kept = kept.into_iter().filter_map(|index| self.places.get(index).copied());
+                let mut kept: Vec<usize> = kept.chain(self.stay.iter().copied()).collect();
+                kept.sort_unstable();
+                ReprieveOutcome::Fits { kept }
+            }
+            rejected @ ReprieveOutcome::Rejected { .. } => rejected,
+        }
     }
 }
 
