@@ -12,6 +12,7 @@
 //! subject     the pod of a query
 //! accounting  the accounting component of the policy: what pods take of their nodes
 //! party       external parties of a policy
+//! unnamed     reads of facts that the policy does not name
 //! facts       what predicates read: one pod, one batch of rows, one snapshot
 //! evaluate    evaluation of a query, pod by pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
@@ -22,7 +23,7 @@
 //! ```
 //!
 //! Start with [`Engine::answer`]; [`Engine::answer_cached`] answers where no predicate has to be called. Preemption asks other
-//! questions: [`Engine::preempt`], [`Engine::reprieve`]. Devices for claims are asked for by [`Engine::allocate`].
+//! questions: [`Engine::preempt`], [`Engine::reprieve`]. [`Engine::headroom`] asks no predicate. Devices for claims are asked for by [`Engine::allocate`].
 
 pub mod accounting;
 pub mod allocation;
@@ -47,6 +48,7 @@ mod set_aside;
 pub mod shadow;
 mod subject;
 mod throttle;
+mod unnamed;
 
 use std::sync::Arc;
 
@@ -68,14 +70,17 @@ pub use evaluate::row_set::RowSet;
 pub use evaluate::rows_by_name::RowsByName;
 pub use facts::{Batch, Context};
 pub use metrics::Metrics;
+pub use nodesift_cache::Semantics;
+pub use nodesift_cache::metadata::Watermark;
 pub use nodesift_sandbox::Code;
 pub use options::Options;
-pub use party::{PartySeat, PolicyParty};
+pub use party::{OnUnknown, PartySeat, PolicyParty};
 pub use policy::{
-    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Origin, Phase, Phases, PolicySettings, Refusal,
-    ReloadOutcome, Retired, StepFailure,
+    ActivePolicy, ActivePredicate, KubernetesVersion, LastReload, Mode, OnError, Origin, Phase, Phases, PolicySettings,
+    Refusal, ReloadOutcome, Retired, StaticPods, StepFailure, VersionOrigin,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
+pub use scenarios::headroom::{Headroom, ResourceHeadroom};
 pub use scenarios::overlay::{OverlayPart, OverlaySpec, accounted};
 pub use scenarios::preemption::{Candidate, Preemption, PreemptionAnswer, PreemptionOutcome};
 pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveError};
@@ -88,6 +93,7 @@ pub use shadow::{
     RecordedDifference, Shadow,
 };
 pub use throttle::{Throttle, Throttled};
+pub use unnamed::PolicyFact;
 
 use limits::REUSE_BYTES;
 use policy::replace::Handover;

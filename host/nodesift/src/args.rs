@@ -19,13 +19,15 @@ use crate::exit;
 pub(crate) use moved::moved;
 use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_policy::API_VERSION;
+use nodesift_policy::kubernetes::{Auto, MinorVersion};
 pub(crate) use party::PartyArgs;
 pub(crate) use policy::{
-    PolicyCheckArgs, PolicyCommand, PolicyDiffArgs, PolicyImportArgs, PolicyShadowArgs, PolicyStatusArgs, SidecarArgs,
+    PolicyCheckArgs, PolicyCommand, PolicyDiffArgs, PolicyGatesArgs, PolicyImportArgs, PolicyShadowArgs,
+    PolicyStatusArgs, SidecarArgs,
 };
 pub(crate) use serve::{HealthArgs, ServeArgs};
-pub(crate) use value::LogFormat;
 pub use value::{Format, PhaseArg, PodKey};
+pub(crate) use value::{LogFormat, RecordPlace};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
 #[derive(Debug, Parser)]
@@ -134,17 +136,28 @@ pub struct ClusterArgs {
     pub cluster: Vec<PathBuf>,
 }
 
-/// The options `--policy` and `--predicates`: which predicates run. The default is every built-in predicate of kube-scheduler's default profile.
+/// The options `--policy` and `--predicates`: which predicates run; and `--kubernetes`: by the rules of which version. The default is every
+/// predicate of kube-scheduler's default profile.
 #[derive(Debug, Default, clap::Args)]
-#[group(multiple = false)]
 pub struct PolicyArgs {
     /// Policy file, or a folder whose .yaml files make one document in the order of their names; nodesift serve follows its changes [default:
     /// kube-scheduler's default predicates, in its order]
-    #[arg(long, value_name = "FILE", group = "followed", help_heading = "Policy")]
+    #[arg(long, value_name = "FILE", group = "followed", conflicts_with = "predicates", help_heading = "Policy")]
     pub policy: Option<PathBuf>,
     /// Run only these built-in predicates, in this order
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1.., help_heading = "Policy")]
     pub(crate) predicates: Vec<String>,
+    /// Version of Kubernetes whose verdicts are given, whatever the policy says, such as 1.36 [default: as the policy says; else that of
+    /// the API server, and for files the newest that is known]
+    #[arg(long, value_name = "VERSION", value_parser = value::kubernetes, help_heading = "Policy")]
+    pub(crate) kubernetes: Option<MinorVersion>,
+}
+
+impl PolicyArgs {
+    /// Returns the source of the version of Kubernetes where the cluster is in files.
+    pub fn auto(&self) -> Auto {
+        self.kubernetes.map_or(Auto::Newest, Auto::Argument)
+    }
 }
 
 /// Options of a question about pods: the cluster, the policy, the pods, the nodes, and the format of the answer.
@@ -182,7 +195,7 @@ pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,
     /// Send the request to a running sidecar: unix:PATH or http://HOST:PORT
-    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates"], help_heading = "Cluster")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates", "kubernetes"], help_heading = "Cluster")]
     pub(crate) server: Option<String>,
 }
 

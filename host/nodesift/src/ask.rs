@@ -14,13 +14,16 @@ pub mod pods;
 mod remote;
 
 use nodesift_proto::v1;
+use serde_json::Value;
 
 use crate::args::{AskArgs, QuestionArgs};
+use crate::client::{self, Endpoint};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::{Report, Reported};
+use crate::{limits, terminal};
 pub use local::Local;
-pub(crate) use local::pods_to_evaluate;
+pub(crate) use local::{named, pods_to_evaluate};
 use remote::Remote;
 
 /// `nodesift filter`.
@@ -38,7 +41,28 @@ pub(crate) fn filter(args: &AskArgs) -> anyhow::Result<()> {
 ///
 /// As [`filter`].
 pub(crate) fn explain(args: &AskArgs) -> anyhow::Result<()> {
-    run::<v1::PodExplanation>(args)
+    run::<v1::PodExplanation>(args)?;
+    if let Some(url) = &args.server {
+        note_warnings(url);
+    }
+    Ok(())
+}
+
+/// Notes which facts the predicates of a sidecar miss: nothing in an answer shows it. An engine in this process logs it.
+fn note_warnings(url: &str) {
+    let fetched = Endpoint::from_server(url)
+        .map_err(anyhow::Error::from)
+        .and_then(|endpoint| client::document(&endpoint, limits::POLICY_STATUS_PATH, limits::POLICY_STATUS_BYTES));
+    match fetched {
+        Ok(policy) => {
+            let warnings = policy["warnings"].as_array().into_iter().flatten();
+            warnings.filter_map(Value::as_str).for_each(|warning| terminal::note(&format!("warning: {warning}")));
+        }
+        // Whoever may ask about pods need not be allowed to see the policy, and the answer is complete.
+        Err(error) => {
+            tracing::debug!(error = %format!("{error:#}"), "the warnings of the sidecar's policy are not known")
+        }
+    }
 }
 
 /// Prints what `nodesift explain` prints about a question, answered by an engine that has read the question's cluster and policy.
@@ -80,7 +104,8 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
 
 /// Answers by an engine in this process.
 fn answer_by<A: Answer>(local: &Local, question: &QuestionArgs) -> anyhow::Result<()> {
-    let mut report = Report::<A>::new(question.output);
+    let kubernetes = &local.engine().policy().settings.kubernetes;
+    let mut report = Report::<A>::new(question.output).under(kubernetes);
     let batches = local.batches(question)?;
     let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
     for batch in batches {

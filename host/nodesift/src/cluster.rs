@@ -1,26 +1,33 @@
 //! Cluster files, a sample or an empty cache, and a policy → an engine. It is the one place where sources, policy and engine
 //! meet.
 //!
-//! Pods to evaluate and live clusters are not here: see `ask` and `serve`. Start at [`open`].
+//! `files` has the cluster files of a running sidecar, which can be read once more. Pods to evaluate and live clusters are not here: see
+//! `ask` and `serve`. Start at [`open`].
+
+mod files;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde_json::json;
 
 use crate::args;
 pub use crate::args::PolicyArgs;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal;
+pub(crate) use files::ClusterFiles;
 use nodesift_cache::{self as cache, Reader, SharedWriter};
-use nodesift_engine::{ActivePolicy, Engine};
+use nodesift_engine::{ActivePolicy, Engine, Phase};
+use nodesift_policy::kubernetes::Auto;
 use nodesift_policy::remembered::{RecallError, Remembered, StateFolder};
-use nodesift_policy::{Policy, PolicyText, PulledFolder};
+use nodesift_policy::spec::{API_VERSION, DEFAULT_SCHEDULER, KIND};
+use nodesift_policy::{Policy, PolicyText, PredicateSpec, PulledFolder, SelectError};
 use nodesift_sandbox::limits::COMPILE_TIME;
 use nodesift_sandbox::{CompilerProgram, Runtime};
 use nodesift_source::change::Compiler;
-use nodesift_source::{Loader, Summary, files};
+use nodesift_source::{Loader, Summary, files as source_files};
 
 /// A real cluster of 298 nodes and 1,737 pods, 94 of them pending. `serve` uses it if no cluster is given.
 const SAMPLE: &[u8] = include_bytes!("../assets/sample-cluster.json.gz");
@@ -44,6 +51,8 @@ pub(crate) struct Opened {
     pub(crate) writer: SharedWriter,
     /// Counts of the files' objects that were skipped, had no `apiVersion` or lacked other fields.
     pub(crate) summary: Summary,
+    /// The files, or the sample, which can be read once more; `None` for a live cluster.
+    pub(crate) files: Option<ClusterFiles>,
 }
 
 /// Reads the cluster and compiles the policy. Every error in either is reported here, before anything is served.
@@ -71,6 +80,40 @@ pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText, pulled: &PulledFo
     })
 }
 
+/// The document of the command line: that of `--policy`, else the default policy, or one of the predicates that are named.
+///
+/// # Errors
+///
+/// If the file cannot be read, or a name is unknown or there twice.
+pub(crate) fn policy_text(args: &PolicyArgs) -> anyhow::Result<PolicyText> {
+    let text = match &args.policy {
+        Some(file) => PolicyText::read(file)?,
+        None if args.predicates.is_empty() => PolicyText::built_in(DEFAULT_NAME, nodesift_bundle::DEFAULT_POLICY),
+        None => PolicyText::built_in(DEFAULT_NAME, &document_of(&selected(&args.predicates)?)),
+    };
+    Ok(text.under(args.auto()))
+}
+
+/// Name of the default policy in messages.
+const DEFAULT_NAME: &str = "the default policy";
+
+/// The built-ins with these names, in this order.
+fn selected(names: &[String]) -> Result<Vec<PredicateSpec>, SelectError> {
+    let all = Policy { predicates: nodesift_policy::bundled(), ..Policy::default() };
+    Ok(all.select(names)?.predicates)
+}
+
+/// A policy of kube-scheduler's default profile with these built-ins.
+fn document_of(predicates: &[PredicateSpec]) -> String {
+    let phases = |spec: &PredicateSpec| {
+        let named = [("allocate", Phase::Allocate), ("reserve", Phase::Reserve)];
+        named.into_iter().filter(|(_, phase)| spec.phases.contains(*phase)).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let predicates: Vec<_> = predicates.iter().map(|spec| json!({"name": spec.name, "phases": phases(spec)})).collect();
+    let spec = json!({"schedulerNames": [DEFAULT_SCHEDULER], "predicates": predicates});
+    json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "default"}, "spec": spec}).to_string()
+}
+
 /// Opens a cluster with the last good policy of an earlier process.
 ///
 /// # Errors
@@ -84,13 +127,14 @@ pub(crate) fn open_remembered(origin: &Origin<'_>, remembered: Remembered) -> an
 /// The compiler of objects for a cache that serves this policy: with the facts that its predicates read, and counting by its accounting
 /// component, which the writer gets here.
 pub fn compiler_of(policy: &ActivePolicy, writer: &mut cache::Writer) -> Compiler {
+    writer.set_semantics(policy.settings.kubernetes.semantics);
     writer.set_accountant(policy.accountant());
     Compiler::new(&policy.scheduler_names).selecting(&policy.selection()).accounting_by(writer.accountant())
 }
 
 /// Why no policy that was remembered is used, or the policy.
-pub(crate) fn remembered(folder: &Path) -> Result<Option<Remembered>, RecallError> {
-    StateFolder::new(folder, &PulledFolder::none()).recall(&builtins())
+pub(crate) fn remembered(folder: &Path, auto: &Auto) -> Result<Option<Remembered>, RecallError> {
+    StateFolder::new(folder, &PulledFolder::none()).recall(&builtins(), auto)
 }
 
 fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<Engine>) -> anyhow::Result<Opened> {
@@ -99,6 +143,12 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     let engine = engine(reader)?;
     let policy = engine.policy();
     let compiler = compiler_of(&policy, &mut writer);
+    // Before they are read: what is written meanwhile is a change.
+    let again = match origin {
+        Origin::Files(files) => Some(ClusterFiles::new(files)),
+        Origin::Sample => Some(ClusterFiles::Sample),
+        Origin::Live => None,
+    };
     let (mut loader, mut objects) = (Loader::new(&compiler, &mut writer), 0_usize);
     let mut take = |object| {
         loader.apply(&object);
@@ -106,8 +156,8 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     };
     let mut progress = Progress::for_bytes();
     let summary = match origin {
-        Origin::Files(files) => files::read(files, &mut take, &mut |read| progress.set(read.bytes, read.total)),
-        Origin::Sample => files::read_bytes("the built-in sample", SAMPLE, &mut take),
+        Origin::Files(files) => source_files::read(files, &mut take, &mut |read| progress.set(read.bytes, read.total)),
+        Origin::Sample => source_files::read_bytes(files::SAMPLE_NAME, SAMPLE, &mut take),
         Origin::Live => Ok(Summary::default()),
     };
     let summary = summary.map_err(|error| Failure::Data(error.into()))?;
@@ -115,7 +165,7 @@ fn open_with(origin: &Origin<'_>, engine: impl FnOnce(Reader) -> anyhow::Result<
     if let Some(time) = progress.long() {
         tracing::info!(objects, seconds = time.as_secs(), "cluster files read");
     }
-    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), summary })
+    Ok(Opened { engine, writer: Arc::new(Mutex::new(writer)), summary, files: again })
 }
 
 /// An engine over a cache, with the policy of the command line.
@@ -136,17 +186,7 @@ pub fn engine(reader: Reader, policy: &PolicyArgs) -> anyhow::Result<Engine> {
 ///
 /// If the sandbox does not start.
 pub fn runtime() -> anyhow::Result<Runtime> {
-    runtime_in(compiled_modules_folder().as_deref())
-}
-
-/// The sandbox with its compiled modules in this folder, or nowhere. It compiles in a process of its own, as [`runtime`]: what a module
-/// costs is then what it costs a sidecar.
-///
-/// # Errors
-///
-/// If the sandbox does not start.
-pub fn runtime_in(folder: Option<&Path>) -> anyhow::Result<Runtime> {
-    Ok(Runtime::start(folder)?.compiling_apart(compiler()))
+    Ok(Runtime::start(compiled_modules_folder().as_deref())?.compiling_apart(compiler()))
 }
 
 /// The policy of the command line, with the modules of another one where they are the same.
@@ -199,22 +239,12 @@ pub fn builtins() -> Vec<&'static str> {
 /// Generation of the policy that a process starts with.
 const FIRST_GENERATION: u64 = 1;
 
-/// The policy of the command line, and its document; empty where the predicates are named.
+/// The policy of the command line, and its document.
 fn policy_of(args: &PolicyArgs, (runtime, pulled): (&Runtime, &PulledFolder)) -> anyhow::Result<(Policy, String)> {
-    let builtins = builtins();
-    if let Some(file) = &args.policy {
-        let text = PolicyText::read(file)?;
-        let policy = text.policy(&builtins);
-        let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime, pulled))?;
-        return Ok((policy, text.text));
-    }
-    let read = |text, name| Policy::read(text, name, Path::new(""), &builtins);
-    let mut policy = read(nodesift_bundle::DEFAULT_POLICY, "the default policy")?;
-    if args.predicates.is_empty() {
-        return Ok((policy, nodesift_bundle::DEFAULT_POLICY.to_owned()));
-    }
-    policy.predicates.extend(read(nodesift_bundle::OPTIONAL_POLICY, "the optional predicates")?.predicates);
-    Ok((policy.select(&args.predicates)?, String::new()))
+    let text = policy_text(args)?;
+    let policy = text.policy(&builtins());
+    let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime, pulled))?;
+    Ok((policy, text.text))
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

@@ -42,6 +42,7 @@ mod version;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -75,6 +76,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),
         Command::Policy(PolicyCommand::Status(status)) => policy::status(&status),
         Command::Policy(PolicyCommand::Diff(diff)) => policy::diff(&diff),
+        Command::Policy(PolicyCommand::Gates(gates)) => policy::gates(&gates),
         Command::Policy(PolicyCommand::Import(import)) => policy::import(&import),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Policy(PolicyCommand::Shadow(shadow)) => policy::shadow(&shadow),
@@ -105,12 +107,25 @@ pub fn end(outcome: anyhow::Result<()>) -> ExitCode {
     }
 }
 
+/// The active policy of a sidecar on this machine, as `GET /v1/policy` says it.
+///
+/// # Errors
+///
+/// [`exit::Failure::Unavailable`] if there is no whole answer in time.
+pub fn policy_status(socket: &Path) -> anyhow::Result<serde_json::Value> {
+    let endpoint = client::Endpoint::Socket(socket.to_owned());
+    client::document(&endpoint, limits::POLICY_STATUS_PATH, limits::POLICY_STATUS_BYTES)
+}
+
 /// Runs the command [`COMPILE`](args::COMPILE): compiles the module on standard input for the process that started this one.
-/// What is wrong goes to stderr as it is: that process reports it.
+/// Where the code comes from, or what is wrong, goes to stderr as it is: that process reports it.
 pub fn compile_module(args: &CompileArgs) -> ExitCode {
     let processor_time = Duration::from_secs(args.seconds);
     match nodesift_sandbox::compile_apart(std::io::stdin().lock(), processor_time, args.cache.as_deref()) {
-        Ok(()) => ExitCode::from(exit::OK),
+        Ok(origin) => {
+            let _closed = writeln!(std::io::stderr(), "{}", origin.name());
+            ExitCode::from(exit::OK)
+        }
         Err(error) => {
             let _closed = writeln!(std::io::stderr(), "{error}");
             ExitCode::from(exit::FAILED)

@@ -10,6 +10,7 @@
 //! `check` and `schema` are here. Start at [`check`].
 
 mod diff;
+mod gates;
 mod import;
 mod shadow;
 mod status;
@@ -19,6 +20,7 @@ use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::terminal::{self, counted};
 pub(crate) use diff::diff;
+pub(crate) use gates::gates;
 pub(crate) use import::import;
 use nodesift_engine::Trial;
 pub(crate) use shadow::shadow;
@@ -30,7 +32,8 @@ pub(crate) use status::status;
 ///
 /// [`Failure::Policy`] with everything that is wrong with the policy, [`Failure::Data`] if the cluster's objects are invalid.
 pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
-    let policy = PolicyArgs { policy: Some(args.policy.clone()), ..PolicyArgs::default() };
+    let (policy, kubernetes) = (Some(args.policy.clone()), args.kubernetes);
+    let policy = PolicyArgs { policy, kubernetes, ..PolicyArgs::default() };
     let files = args.cluster.cluster.as_slice();
     let origin = if files.is_empty() { Origin::Live } else { Origin::Files(files) };
     let opened = cluster::open(&origin, &policy)?;
@@ -44,8 +47,12 @@ pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
         _ => tried(&trial),
     };
     let predicates = counted(active.predicates.len(), "predicate");
+    let kubernetes = active.settings.kubernetes.describe();
     let warnings: String = active.warnings().iter().map(|warning| format!("warning: {warning}\n")).collect();
-    terminal::print(&terminal::escaped(&format!("{}: valid, {predicates}; {tried}\n{warnings}", active.origin.source)))
+    terminal::print(&terminal::escaped(&format!(
+        "{}: valid, {predicates}; {tried}\nverdicts of {kubernetes}\n{warnings}",
+        active.origin.source
+    )))
 }
 
 /// `nodesift policy schema`.

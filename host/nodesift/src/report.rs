@@ -22,8 +22,9 @@ use nodesift_proto::v1;
 use serde::Serialize;
 
 use crate::args::Format;
-use crate::terminal::{Paint, write_error};
+use crate::terminal::{self, Paint, write_error};
 use document::Document;
+use nodesift_engine::KubernetesVersion;
 use table::Tabular;
 
 /// A document in a format, with its line break. `table` is called only where a table is wanted.
@@ -65,13 +66,31 @@ pub(crate) struct Report<A> {
     out: BufWriter<Stdout>,
     pods: Vec<A>,
     version: Option<v1::Version>,
+    /// Whose verdicts they are, for people; none where that is not known.
+    verdicts: Option<String>,
     /// Whether the answers have different versions.
     mixed: bool,
 }
 
 impl<A: Reported> Report<A> {
     pub(crate) fn new(format: Format) -> Self {
-        Self { format, out: BufWriter::new(io::stdout()), pods: Vec::new(), version: None, mixed: false }
+        Self {
+            format,
+            out: BufWriter::new(io::stdout()),
+            pods: Vec::new(),
+            version: None,
+            verdicts: None,
+            mixed: false,
+        }
+    }
+
+    /// Says in the first line of tables which version's verdicts the answers are, and on stderr beside other formats.
+    pub(crate) fn under(self, kubernetes: &KubernetesVersion) -> Self {
+        let text = format!("verdicts of {}", kubernetes.describe());
+        if self.format != Format::Table {
+            terminal::note(&text);
+        }
+        Self { verdicts: Some(text), ..self }
     }
 
     /// Adds answers.
@@ -119,9 +138,12 @@ impl<A: Reported> Report<A> {
         let mut text = table::headline(&self.pods, groups.len(), paint);
         if let Some(version) = &self.version {
             let mixed = if self.mixed { "several versions; the last: " } else { "" };
+            let verdicts = self.verdicts.as_ref().map(|text| format!("{}; ", terminal::escaped(text)));
             let label = format!(
-                "  {mixed}snapshot generation {}, policy generation {}",
-                version.generation, version.policy_generation
+                "  {}{mixed}snapshot generation {}, policy generation {}",
+                verdicts.unwrap_or_default(),
+                version.generation,
+                version.policy_generation
             );
             text.push_str(&paint.dim(&label));
         }

@@ -1,17 +1,19 @@
 //! `nodesift serve`: the sidecar, from its checks to the end of its drain.
 //!
 //! ```text
-//! checks         what is checked before anything is bound
-//! app            the sidecar in four steps: listeners, cluster, policy, API
-//! live           follows a live cluster; what readiness waits for
-//! policy_object  the policy as an object of the watched cluster, and its status
-//! reload         follows the policy's files, or its object
-//! waiting        live and not ready, where there is no policy yet
-//! warm_up        the first evaluation, before the process is ready
-//! watchdog       heartbeats of threads; liveness
-//! starvation     whether a thread only waits for a processor
-//! banner         the startup text on stdout, and in the log
-//! failpoints     what tests stop or break; not in release builds
+//! checks           what is checked before anything is bound
+//! app              the sidecar in four steps: listeners, cluster, policy, API
+//! live             follows a live cluster; what readiness waits for
+//! server_version   the version of the API server, which policies follow
+//! policy_object    the policy as an object of the watched cluster, and its status
+//! pod_negotiation  decisions about pods with external parties, as objects of it
+//! reload           follows the policy's files, or its object
+//! waiting          live and not ready, where there is no policy yet
+//! warm_up          the first evaluation, before the process is ready
+//! watchdog         heartbeats of threads; liveness
+//! starvation       whether a thread only waits for a processor
+//! banner           the startup text on stdout, and in the log
+//! failpoints       what tests stop or break; not in release builds
 //! ```
 //!
 //! Errors in arguments, cluster files or policy are reported before any address is bound. The API itself is in
@@ -23,8 +25,10 @@ mod checks;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod live;
+mod pod_negotiation;
 mod policy_object;
 mod reload;
+mod server_version;
 mod starvation;
 mod waiting;
 mod warm_up;
@@ -39,7 +43,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeArgs;
 use crate::cluster;
-use crate::exit::{self, collect};
+use crate::exit::{self, Failure, collect};
 use crate::limits;
 use app::App;
 use checks::Checked;
@@ -49,6 +53,7 @@ use nodesift_api::listen::{self, SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
 use nodesift_api::tls::Tls;
 use nodesift_policy::Reach;
+use nodesift_policy::kubernetes::ServerVersion;
 use nodesift_policy::reload::Source;
 use nodesift_source::audit::Audit;
 use policy_object::Followed;
@@ -64,27 +69,36 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let hangups = runtime.block_on(async { signal(SignalKind::hangup()) }).context("cannot listen for signals")?;
     let followed = Followed::start(args, &runtime)?;
     let reach = args.reach.reach(followed.is_some())?;
-    let source = policy_source(args, &reach, followed.as_ref());
+    let version = server_version::undecided(args);
+    let source = policy_source(args, &reach, followed.as_ref())?;
     // Files that are broken end a start which could not go on with others. An object is mended while its replicas run.
     let waits = args.state_folder.is_some() || followed.is_some();
-    let checked = match (checks::check(args, &reach, &runtime, followed.as_ref()), &source) {
+    let checked = match (checks::check(args, &reach, &runtime, followed.as_ref(), &version), &source) {
         (Err(error), Some(source)) if waits && checks::is_about_policy(&error) => {
-            waiting::until_checked(args, &reach, &runtime, source, followed.as_ref(), &error)?
+            waiting::until_checked(args, &reach, &runtime, (source, &version), followed.as_ref(), &error)?
         }
         (outcome, _) => outcome?,
     };
     cluster::note_summary(&checked.opened.summary);
 
-    let outcome = runtime.block_on(serve((args, &reach), hangups, checked, followed));
+    let outcome = runtime.block_on(serve((args, &reach, &version), hangups, checked, followed));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
 }
 
-/// Where the policy comes from, if it is followed.
-fn policy_source(args: &ServeArgs, reach: &Reach, followed: Option<&Followed>) -> Option<Source> {
-    let object = followed.map(|followed| Source::Object(followed.object.clone()));
-    object.or_else(|| Some(Source::Path(args.policy.policy.clone()?, reach.clone())))
+/// Where the policy comes from, if it is followed. One of this program's own is followed where the version of the API server decides what it
+/// means.
+fn policy_source(args: &ServeArgs, reach: &Reach, followed: Option<&Followed>) -> anyhow::Result<Option<Source>> {
+    Ok(match (followed, &args.policy.policy) {
+        (Some(followed), _) => Some(Source::Object(followed.object.clone())),
+        (None, Some(path)) => Some(Source::Path(path.clone(), reach.clone())),
+        (None, None) if args.kube.origin().is_some() => {
+            let text = cluster::policy_text(&args.policy).map_err(Failure::Policy)?;
+            Some(Source::Fixed(text))
+        }
+        (None, None) => None,
+    })
 }
 
 /// The listeners, all bound before anything is served.
@@ -115,7 +129,7 @@ impl Listeners {
 
 /// Serves what the checks have opened, in the four steps of an [`App`].
 async fn serve(
-    (args, reach): (&ServeArgs, &Reach),
+    (args, reach, version): (&ServeArgs, &Reach, &ServerVersion),
     hangups: Signal,
     checked: Checked,
     followed: Option<Followed>,
@@ -124,7 +138,7 @@ async fn serve(
     let signals = Signals::new().context("cannot listen for signals")?;
     let mut app = App::new(args, opened, followed.as_ref());
     let listening = app.listen(&socket, tls.clone(), connection.as_ref()).await?;
-    let sourced = app.follow_cluster(connection.as_ref())?;
+    let sourced = app.follow_cluster(connection.as_ref(), version)?;
     let governed = app.follow_policy(reach, sourced)?;
     tokio::spawn(reload_certificates(hangups, tls));
     let serving = app.serve(listening, governed).await?;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_policy::API_VERSION;
+use nodesift_policy::kubernetes::Table;
 use serde::Serialize;
 
 use crate::args::VersionArgs;
@@ -34,6 +35,8 @@ struct Version {
     api: &'static str,
     /// The `apiVersion` of policies.
     policies: &'static str,
+    /// The versions of Kubernetes whose verdicts it can give.
+    kubernetes: Vec<String>,
     /// Who allocates memory: `jemalloc`, or `system` for the C library. It decides what events and requests cost, and how much memory
     /// stays resident.
     allocator: &'static str,
@@ -49,6 +52,7 @@ impl Version {
             contract: &CONTRACT,
             api: "nodesift.v1",
             policies: API_VERSION,
+            kubernetes: Table::built_in().versions.iter().map(ToString::to_string).collect(),
             allocator: if cfg!(feature = "jemalloc") { "jemalloc" } else { "system" },
             debug_assertions: cfg!(debug_assertions),
         }
@@ -62,6 +66,7 @@ impl Version {
             ("contract", self.contract),
             ("api", self.api),
             ("policies", self.policies),
+            ("kubernetes", &self.kubernetes.join(", ")),
             ("allocator", self.allocator),
             ("built", if self.debug_assertions { "with debug assertions" } else { "for service" }),
         ] {

@@ -18,6 +18,9 @@ pub(crate) type Texts = At<Vec<Option<At<String>>>>;
 /// A list of maps. An item that is no map is `None`, so that the others keep their index.
 pub(crate) type Maps<T> = At<Vec<Option<At<T>>>>;
 
+/// A map whose keys are names, in the order in which they are written. A value that cannot be read is `None`.
+pub(crate) type Named<T> = At<Vec<(At<String>, Option<T>)>>;
+
 /// A field that is known, and that nobody reads by itself.
 #[derive(Debug)]
 pub(crate) enum Unread {}
@@ -112,6 +115,14 @@ impl FieldType for Texts {
 impl FieldType for Unread {
     fn read(_: &mut Reader, _: (Option<&At<Tree>>, String)) -> Option<Self> {
         None
+    }
+}
+
+impl<T: FieldType> FieldType for Named<T> {
+    fn read(reader: &mut Reader, field: (Option<&At<Tree>>, String)) -> Option<Self> {
+        let map = reader.entries(field)?;
+        let read = map.value.into_iter().map(|(key, value)| (key.clone(), T::read(reader, value))).collect();
+        Some(At { value: read, file: map.file, line: map.line, column: map.column })
     }
 }
 

@@ -11,6 +11,7 @@
 //! - `document` parses YAML or JSON and knows where each value stands, by [`tree`]. It interprets nothing.
 //! - `declare` makes reader and schema of each map of a document from one declaration.
 //! - [`spec`] declares these maps, makes a [`Policy`] of them and reports every problem at once, with line, column and field.
+//! - [`kubernetes`] has the versions of Kubernetes whose verdicts there are, and what differs between them.
 //! - [`activate`] reads the modules of a [`Policy`] and has the sandbox load them. Only it does I/O beyond the policy's file.
 //! - `parts` makes one document of the files of a folder.
 //! - [`problem`] is something wrong in a document, with its place.
@@ -35,6 +36,7 @@ mod document;
 mod file;
 mod import;
 mod keys;
+pub mod kubernetes;
 pub mod limits;
 pub mod object;
 mod parts;
@@ -54,7 +56,7 @@ pub use activate::{
     with_module_errors,
 };
 pub use file::{FileError, read_text};
-pub use import::{Imported, import};
+pub use import::{ImportFlags, Imported, import};
 pub use keys::KeysError;
 pub use problem::Problem;
 pub use proof::ProofError;
@@ -63,5 +65,5 @@ pub use reach::{Folder, NamedPath, Reach, ReachError};
 pub use schema::schema;
 pub use spec::{
     API_VERSION, AccountingSpec, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText,
-    PredicateSpec, RegistryModule, SelectError, SpecLimits,
+    PredicateSpec, RegistryModule, SelectError, SpecLimits, bundled,
 };

@@ -129,5 +129,20 @@ pub const SHADOW_FILES_LOOK: Duration = Duration::from_secs(1);
 /// compared.
 pub const SHADOW_LOOK: Duration = Duration::from_millis(100);
 
+/// Watermarks of sums: two or three for each of the few sums that a component makes. Each is looked at for every node that changes.
+pub const WATERMARKS_MAX: usize = 32;
+
+/// Most percent of a watermark: a hundred times the whole.
+pub const WATERMARK_PERCENT_MAX: u32 = 10_000;
+
 /// Namespaces whose pods an accounting component ignores: those of a cluster's own services are some.
 pub const IGNORED_NAMESPACES_MAX: usize = 256;
+
+/// Bytes of the release that an API server names. The longest of vendors have some 30.
+pub const SERVER_VERSION_BYTES: usize = 64;
+
+/// Feature gates or quirks that one policy can set: several times as many as are known of all versions.
+pub const SWITCHES_SET_MAX: usize = 256;
+
+/// Bytes of a name for which the most similar feature gate or quirk is looked for: the longest known name has some 50.
+pub const SWITCH_NAME_BYTES: usize = 128;

@@ -207,6 +207,9 @@ pub fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
+/// A key of a map, and its value with its path.
+pub type Entry<'t> = (&'t At<String>, (Option<&'t At<Tree>>, String));
+
 /// A value and its path.
 pub type Item<'t> = (&'t At<Tree>, String);
 
@@ -243,6 +246,14 @@ impl Reader {
             self.refuse(key, &below(path, &key.value), reason);
         }
         Some(Fields { fields, path: path.to_owned() })
+    }
+
+    /// The entries of a map with any keys, in the order in which they are written. A key that is there twice is a problem.
+    pub fn entries<'t>(&mut self, (value, path): (Option<&'t At<Tree>>, String)) -> Option<At<Vec<Entry<'t>>>> {
+        let value = value?;
+        let Tree::Map(fields) = &value.value else { return self.expected("a map", value, &path) };
+        self.refuse_repeats(fields, &path);
+        Some(value.with(fields.iter().map(|(key, value)| (key, (Some(value), below(&path, &key.value)))).collect()))
     }
 
     fn refuse_repeats(&mut self, fields: &[(At<String>, At<Tree>)], path: &str) {

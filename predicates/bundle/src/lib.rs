@@ -23,11 +23,18 @@ include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 /// A policy with the built-in predicates that the default policy leaves out, in YAML.
 pub const OPTIONAL_POLICY: &str = include_str!("../../optional-policy.yaml");
 
-/// The policy with the default filter plugins of kube-scheduler, in YAML.
+/// The table of the versions of Kubernetes whose verdicts are given: their default policies and the switches of their semantics, in
+/// YAML; its head says what a row is.
+pub const KUBERNETES: &str = include_str!("../../kubernetes.yaml");
+
+/// The policy that applies where no other is configured, in YAML: the default filter plugins of kube-scheduler, which follow the version.
 pub const DEFAULT_POLICY: &str = include_str!("../../default-policy.yaml");
 
-/// Names of the predicates of [`DEFAULT_POLICY`], in its order, which is that of kube-scheduler's default filter plugins. Files that name
-/// the built-ins are written from it, see `tests/repeated.rs`.
+/// Names of the default predicates of the oldest version of [`KUBERNETES`], in its order: every version has them. Files that name the
+/// built-ins are written from it, see `tests/repeated.rs`.
 pub fn default_predicates() -> impl Iterator<Item = &'static str> {
-    DEFAULT_POLICY.lines().filter_map(|line| line.strip_prefix("  - name: "))
+    let listed = KUBERNETES.lines().skip_while(|line| *line != "defaultPolicy:").skip(2);
+    let entries = listed.map_while(|line| line.strip_prefix("  - "));
+    let names = entries.filter_map(|entry| entry.trim_start_matches('{').strip_prefix("name: "));
+    names.filter_map(|rest| rest.split([',', '}']).next())
 }

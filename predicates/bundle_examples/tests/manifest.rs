@@ -5,9 +5,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use nodesift_bundle::{BUILTINS, CEL, DEFAULT_POLICY, Module, OPTIONAL_POLICY};
+use nodesift_bundle::{BUILTINS, CEL, KUBERNETES, Module, OPTIONAL_POLICY, default_predicates};
 use nodesift_bundle_examples::{ACCOUNTING, EXAMPLES};
 use nodesift_guest::component;
 
@@ -47,13 +48,16 @@ fn the_device_selector_imports_nothing() {
 
 #[test]
 fn the_policies_name_every_built_in_predicate_once() {
-    let names = || DEFAULT_POLICY.lines().chain(OPTIONAL_POLICY.lines());
-    for module in BUILTINS {
-        let line = format!("  - name: {}", module.name);
-        assert_eq!(names().filter(|known| *known == line).count(), 1, "{}", module.name);
-    }
-    let named = names().filter(|line| line.starts_with("  - name: ")).count();
-    assert_eq!(named, BUILTINS.len(), "a policy names a predicate that is not built in");
+    let named = |text: &'static str| {
+        let entries = text.lines().filter_map(|line| line.strip_prefix("  - "));
+        let names = entries.filter_map(|entry| entry.trim_start_matches('{').strip_prefix("name: "));
+        names.filter_map(|rest| rest.split([',', '}']).next()).collect::<BTreeSet<_>>()
+    };
+    let (default, optional) = (named(KUBERNETES), named(OPTIONAL_POLICY));
+    assert_eq!(default.intersection(&optional).next(), None, "named by both");
+    let builtins: BTreeSet<&str> = BUILTINS.iter().map(|module| module.name).collect();
+    assert_eq!(default.union(&optional).copied().collect::<BTreeSet<_>>(), builtins);
+    assert!(default_predicates().count() > 10 && default_predicates().all(|name| default.contains(name)));
 }
 
 #[test]

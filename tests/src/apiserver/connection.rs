@@ -34,6 +34,14 @@ pub(super) struct Listed {
 pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     while let Some(request) = request::read(&mut reader)? {
+        // Not recorded: it is asked for from time to time, and is nothing of a cluster.
+        if request.path == "/version" && !shared.is_frozen() {
+            match shared.release() {
+                Some(version) => body::answer(stream, 200, None, &version)?,
+                None => refuse(stream, &Fault::not_found())?,
+            }
+            continue;
+        }
         // Before the request is counted, so that a test that waits for the watch can end or cut it.
         let watched = request.is_watch().then_some(request.kind).filter(|kind| !kind.is_empty());
         let endings = watched.map_or(0, |kind| shared.store().endings(resource::place(kind)));

@@ -36,6 +36,9 @@ use script::Script;
 pub use script::{Fault, Verb};
 use store::{Entry, Store, Version};
 
+/// Release that a server is by default: of the newest version whose verdicts are known.
+const NEWEST: &str = "v1.37.2";
+
 /// Number of lists stored for their next pages; a request for a page of an older one is answered with 410.
 const LISTS_KEPT: usize = 64;
 
@@ -68,6 +71,11 @@ impl ApiServer {
     /// A kubeconfig whose only context is this server.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
+    }
+
+    /// From now on the server says that it is this release, such as `v1.36.2`; with none it does not serve `/version`.
+    pub fn set_release(&self, release: Option<&str>) {
+        *lock(&self.shared.release) = release.map(str::to_owned);
     }
 
     /// Changes the store in one step, and wakes the watches.
@@ -250,6 +258,7 @@ struct Shared {
     watch_time: Mutex<Option<Duration>>,
     bookmark_period: Mutex<Option<Duration>>,
     token: Mutex<Option<String>>,
+    release: Mutex<Option<String>>,
     frozen: AtomicBool,
     connections: Mutex<HashMap<u64, Connection>>,
     listening: Mutex<Listening>,
@@ -268,6 +277,7 @@ impl Default for Shared {
             watch_time: Mutex::default(),
             bookmark_period: Mutex::default(),
             token: Mutex::default(),
+            release: Mutex::new(Some(NEWEST.to_owned())),
             frozen: AtomicBool::default(),
             connections: Mutex::default(),
             listening: Mutex::default(),
@@ -278,6 +288,14 @@ impl Default for Shared {
 }
 
 impl Shared {
+    /// The answer to `/version`, if it is served.
+    fn release(&self) -> Option<Value> {
+        let release = lock(&self.release).clone()?;
+        let mut numbers = release.trim_start_matches('v').split('.');
+        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+        Some(json!({"major": major, "minor": minor, "gitVersion": release}))
+    }
+
     fn store(&self) -> MutexGuard<'_, Store> {
         lock(&self.store)
     }

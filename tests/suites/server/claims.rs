@@ -1,7 +1,7 @@
 //! Pods that need what no predicate of the policy evaluates, resource claims and devices of a DeviceClass: no call says that they
 //! simply fit.
 
-use nodesift_bundle::DEFAULT_POLICY;
+use nodesift_bundle::{DEFAULT_POLICY, default_predicates};
 use nodesift_tests::sidecar::Sidecar;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -37,8 +37,9 @@ fn sidecar(ignoring: bool) -> (Sidecar, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let policy = folder.path().join("policy.yaml");
     let on_unsupported = if ignoring { "  onUnsupported: Ignore\n" } else { "" };
-    let (before, after) = DEFAULT_POLICY.split_once("  - name: DynamicResources\n    phases: [allocate]\n").unwrap();
-    std::fs::write(&policy, format!("{before}{after}{on_unsupported}")).unwrap();
+    let others = default_predicates().filter(|name| *name != "DynamicResources");
+    let others: String = others.map(|name| format!("  - {{name: {name}, phases: [allocate]}}\n")).collect();
+    std::fs::write(&policy, format!("{DEFAULT_POLICY}  predicates:\n{others}{on_unsupported}")).unwrap();
     serving(&objects(), &["--policy", policy.to_str().unwrap()])
 }
 

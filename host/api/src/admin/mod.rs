@@ -1,15 +1,20 @@
 //! Endpoints for operators: dumps, streams and metrics. No call of a core is answered here.
 //!
 //! ```text
-//! state       GET /v1/state: nodes with their allocations and devices, pending pods, as one JSON document
-//! partition   the totals in it
+//! state       GET /v1/state: nodes with their pods and devices, pending pods, as one JSON document
+//! amounts     amounts of a node by resource in it, and `totals`, the same of all nodes
+//! pods        pods in it and in events
 //! devices     pools of devices in it, each counted
+//! yunikorn    nodes and pods in the words of YuniKorn's REST API, and `yunikorn_events`, events in those of its stream
 //! events      GET /v1/events: allocations as they change, as JSON lines
-//! parties       GET /v1/negotiations: negotiations with parties that have not ended
+//! event_lines one event as JSON
+//! query       query strings, and `chunks` and `lazy`, documents that are encoded while they are sent
+//! parties     GET /v1/negotiations: negotiations with parties that have not ended
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! accounting  the accounting component in it
 //! breaker     whether a module is called
+//! kubernetes  the version of Kubernetes whose verdicts it gives
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
 //! probes      GET /livez and GET /readyz
 //! version     GET /version: version, revision, contract and policy
@@ -20,17 +25,26 @@
 //! Start with [`state`].
 
 mod accounting;
+mod amounts;
 mod breaker;
+mod chunks;
 mod devices;
 pub mod differences;
+mod event_lines;
 pub(crate) mod events;
 pub mod exposition;
+mod kubernetes;
+mod lazy;
 pub(crate) mod metrics;
 pub(crate) mod parties;
-mod partition;
+mod pods;
 pub(crate) mod policy;
 pub(crate) mod probes;
+mod query;
 pub(crate) mod shadow;
 pub(crate) mod state;
 pub(crate) mod time;
+mod totals;
 pub mod version;
+mod yunikorn;
+mod yunikorn_events;

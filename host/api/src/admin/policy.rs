@@ -9,13 +9,14 @@ use serde::Serialize;
 
 use super::accounting::AccountingStatus;
 use super::breaker::Breaker;
+use super::kubernetes::Kubernetes;
 use super::time::{microseconds, rfc3339};
 use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, Refusal, StepFailure, TrialFault,
+    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, PolicyFact, Refusal, StepFailure, TrialFault,
 };
 use nodesift_sandbox::{Interface, Lifetime};
 
@@ -49,16 +50,18 @@ struct Status<'a> {
     remembered: bool,
     /// Whether a predicate in quarantine brings the policy before back.
     rollback_on_quarantine: bool,
+    /// The version of Kubernetes whose verdicts it gives.
+    kubernetes: Kubernetes,
     scheduler_names: &'a [String],
     annotation_keys: &'a [String],
     config_maps: &'a [String],
-    /// Facts that its predicates import and the policy names none of, a sentence each.
+    /// Facts that its predicates import and the policy names none of, and facts that they have read and it does not name: a sentence each.
     warnings: Vec<String>,
     predicates: Vec<Predicate<'a>>,
     /// Absent where pods take what the API says.
     #[serde(skip_serializing_if = "Option::is_none")]
     accounting: Option<AccountingStatus<'a>>,
-    /// The policy document as written; empty where the predicates were named on the command line.
+    /// The policy document as written, or as made of the command line.
     document: &'a str,
     /// None since the start of the process.
     last_reload: Option<Reload<'a>>,
@@ -90,6 +93,19 @@ struct Predicate<'a> {
     breaker: Breaker,
     /// Null where it does not import `log`.
     log: Option<Log>,
+    /// Facts that it has read and that the policy does not name.
+    unnamed_reads: Vec<UnnamedRead>,
+}
+
+/// A fact that reads as absent, because the policy does not name it.
+#[derive(Serialize)]
+struct UnnamedRead {
+    /// The list of the document in which it would be named.
+    field: &'static str,
+    /// The key of the annotation, or `namespace/name` of the ConfigMap.
+    name: String,
+    /// Calls that have read it.
+    calls: u64,
 }
 
 /// Log lines that the predicate wrote.
@@ -172,11 +188,12 @@ impl<'a> Status<'a> {
             name: &policy.origin.name,
             remembered: policy.origin.is_remembered,
             rollback_on_quarantine: policy.settings.rollback_on_quarantine,
+            kubernetes: Kubernetes::from(&policy.settings.kubernetes),
             scheduler_names: &policy.scheduler_names,
             annotation_keys: &policy.settings.annotation_keys,
             config_maps: &policy.settings.config_maps,
             warnings: policy.warnings(),
-            predicates: policy.predicates.iter().map(Predicate::new).collect(),
+            predicates: policy.predicates.iter().map(|predicate| Predicate::new(policy, predicate)).collect(),
             accounting: policy.accounting.as_deref().map(AccountingStatus::new),
             document: &policy.origin.document,
             last_reload: last_reload.map(Reload::new),
@@ -187,7 +204,7 @@ impl<'a> Status<'a> {
 }
 
 impl<'a> Predicate<'a> {
-    fn new(predicate: &'a ActivePredicate) -> Self {
+    fn new(policy: &ActivePolicy, predicate: &'a ActivePredicate) -> Self {
         let digits: String = predicate.digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             name: &predicate.name,
@@ -212,7 +229,15 @@ impl<'a> Predicate<'a> {
             verdicts: Verdicts::new(predicate),
             breaker: Breaker::new(&predicate.breaker),
             log: Log::new(predicate),
+            unnamed_reads: UnnamedRead::list(policy, predicate),
         }
+    }
+}
+
+impl UnnamedRead {
+    fn list(policy: &ActivePolicy, predicate: &ActivePredicate) -> Vec<Self> {
+        let read = |(fact, calls): (PolicyFact, u64)| Self { field: fact.field(), name: fact.name().to_owned(), calls };
+        policy.unnamed_reads(predicate).into_iter().map(read).collect()
     }
 }
 

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use crate::limits;
 use nodesift_engine as engine;
+use nodesift_policy::kubernetes::{MinorVersion, Table};
 
 /// Format of log lines, as in `--log-format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -34,6 +35,15 @@ impl From<PhaseArg> for engine::Phase {
             PhaseArg::Reserve => Self::Reserve,
         }
     }
+}
+
+/// The value of `--record`: where decisions about pods with external parties are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordPlace {
+    /// A PodNegotiation of the cluster for each pod, see deploy/podnegotiations.yaml
+    Object,
+    /// Nowhere: a restart forgets what parties hold
+    None,
 }
 
 /// The value of `--output`: the form in which a command prints its answer.
@@ -129,6 +139,23 @@ pub(super) fn user(text: &str) -> Result<(String, u32), &'static str> {
     Ok((party, uid.parse().map_err(|_| "expected PARTY=UID with the number of a user")?))
 }
 
+/// A version of Kubernetes whose verdicts are known.
+pub(super) fn kubernetes(text: &str) -> Result<MinorVersion, String> {
+    let version: MinorVersion = text.parse().map_err(|error| format!("{error}"))?;
+    let known = &Table::built_in().versions;
+    if known.contains(&version) {
+        return Ok(version);
+    }
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    Err(format!("Kubernetes {version} is not known; there are {}", known.join(", ")))
+}
+
+/// A feature gate as kube-scheduler's `--feature-gates` has it: `NAME=true` or `NAME=false`.
+pub(super) fn feature_gate(text: &str) -> Result<(String, bool), String> {
+    let read = text.split_once('=').and_then(|(name, on)| Some((name.trim().to_owned(), on.trim().parse().ok()?)));
+    read.filter(|(name, _)| !name.is_empty()).ok_or_else(|| format!("{text:?} is not NAME=true or NAME=false"))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -140,6 +167,22 @@ mod tests {
         assert_eq!("a/web".parse::<PodKey>().unwrap().to_string(), "a/web");
         for wrong in ["", "/", "a/", "/web", "a/b/c"] {
             assert!(wrong.parse::<PodKey>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_version_of_kubernetes_is_one_that_is_known() {
+        assert_eq!(kubernetes("1.36").unwrap().to_string(), "1.36");
+        assert!(kubernetes("1.12").unwrap_err().starts_with("Kubernetes 1.12 is not known; there are 1.34, "));
+        assert!(kubernetes("v1.36").is_err() && kubernetes("Auto").is_err());
+    }
+
+    #[test]
+    fn a_feature_gate_is_on_or_off() {
+        assert_eq!(feature_gate("A=true"), Ok(("A".to_owned(), true)));
+        assert_eq!(feature_gate(" A = false"), Ok(("A".to_owned(), false)));
+        for wrong in ["", "A", "A=", "=true", "A=1", "A=True"] {
+            assert!(feature_gate(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -140,6 +140,7 @@ pub(crate) fn pods_to_evaluate(
     Ok(batches)
 }
 
-fn named(namespace: &str, name: &str) -> PodRef {
+/// A pod of the cluster by its namespace and name.
+pub(crate) fn named(namespace: &str, name: &str) -> PodRef {
     PodRef::Name { namespace: namespace.to_owned(), name: name.to_owned() }
 }

@@ -3,24 +3,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::args::{Format, PolicyArgs, PolicyDiffArgs};
 use crate::ask;
-use crate::cluster::{self, Origin};
+use crate::cluster::{self, Opened, Origin};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::{self, Paint, counted, escaped, render, table};
 use nodesift_api::differences::Summary;
 use nodesift_cache::Snapshot;
 use nodesift_engine::{
-    ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, Options, PodDifference, Query,
+    ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, KubernetesVersion, Options, OverlaySpec,
+    PodDifference, PodRef, Query,
 };
 
 /// Examples of each predicate and direction.
 const EXAMPLES: usize = 3;
+
+/// The default policy in documents.
+const DEFAULT: &str = "default";
 
 /// Names of nodes in an example.
 const EXAMPLE_NODES: usize = 3;
@@ -35,10 +40,10 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     if files.is_empty() {
         return Err(Failure::Usage("no cluster given: use --cluster FILE".to_owned()).into());
     }
-    let of = |path| PolicyArgs { policy: Some(path), ..PolicyArgs::default() };
-    let (before, after) = (of(args.before.clone()), of(args.after.clone()));
+    let (before, after) = compared(args)?;
     let opened = cluster::open(&Origin::Files(files), &before)?;
     cluster::note_summary(&opened.summary);
+    let batches = if args.bound { bound(&opened) } else { pending(&opened.engine, args)? };
     let engine = opened.engine;
     let active = engine.policy();
     let next = cluster::load(&after, engine.runtime(), Some(&active)).map_err(Failure::Policy)?;
@@ -47,22 +52,23 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
         sorted(&a.scheduler_names) == sorted(&b.scheduler_names)
             && a.selection() == b.selection()
             && a.settings.config_maps == b.settings.config_maps
-            && a.accounts_as(b)
+            && a.counts_as(b)
     };
+    let kubernetes = [active.settings.kubernetes.clone(), next.settings.kubernetes.clone()];
     let other = match reads_alike(&active, &next) {
         true => Other::Alternative(engine.alternative(next)),
         // Which pods are foreign, and what of them is there beyond what every policy reads, is decided when objects are read.
         false => Other::Engine(Box::new(cluster::open(&Origin::Files(files), &after)?.engine)),
     };
-    let pods = ask::pods_to_evaluate(&engine, &args.pods, &args.pod)?;
-    let mut out = Out::new(args, engine.snapshot());
-    let mut progress = Progress::new(pods.iter().map(Vec::len).sum(), "pods compared");
-    for pods in pods {
+    let mut out = Out::new(args, engine.snapshot(), kubernetes);
+    let mut progress = Progress::new(batches.iter().map(|batch| batch.pods.len()).sum(), "pods compared");
+    for Batch { pods, removed } in batches {
         let count = pods.len();
         let query = Query::new(pods).with_phase(args.phase.into());
         let data = |error: Error| Failure::Data(error.into());
-        let before = engine.answer(&query, Options::on(&out.snapshot)).map_err(data)?;
-        let after = other.answer(&engine, &out.snapshot, &query).map_err(data)?;
+        let snapshot = engine.overlay_snapshot_on(&out.snapshot, &removed).map_err(data)?;
+        let before = engine.answer(&query, Options::on(&snapshot)).map_err(data)?;
+        let after = other.answer(&engine, (&snapshot, &removed), &query).map_err(data)?;
         for (before, after) in before.pods.iter().zip(&after.pods) {
             out.add(&PodDifference::between(before, after), before.faults.len() + after.faults.len())?;
         }
@@ -70,6 +76,48 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     }
     drop(progress);
     out.finish()
+}
+
+/// The two policies that are compared: those that are named, else the default one, under the versions that are named.
+fn compared(args: &PolicyDiffArgs) -> anyhow::Result<(PolicyArgs, PolicyArgs)> {
+    let policy =
+        |path: Option<&PathBuf>, kubernetes| PolicyArgs { policy: path.cloned(), kubernetes, ..PolicyArgs::default() };
+    let (before, after) = (args.before.as_ref(), args.after.as_ref().or(args.before.as_ref()));
+    match *args.kubernetes {
+        [] => Ok((policy(before, None), policy(after, None))),
+        [first, second] => Ok((policy(before, Some(first)), policy(after, Some(second)))),
+        _ => Err(Failure::Usage(
+            "--kubernetes takes two versions: the one now, and the one that would decide".to_owned(),
+        )
+        .into()),
+    }
+}
+
+/// Pods that are asked about at once, on the cluster without the pods that are removed.
+struct Batch {
+    pods: Vec<PodRef>,
+    removed: OverlaySpec,
+}
+
+/// The pods that are named, else those that are pending.
+fn pending(engine: &Engine, args: &PolicyDiffArgs) -> anyhow::Result<Vec<Batch>> {
+    let pods = ask::pods_to_evaluate(engine, &args.pods, &args.pod)?;
+    Ok(pods.into_iter().map(|pods| Batch { pods, removed: OverlaySpec::default() }).collect())
+}
+
+/// The pods that are bound, by their names, each alone and on the cluster without it; a note where there are none.
+fn bound(opened: &Opened) -> Vec<Batch> {
+    let pods = opened.writer.lock().pods().all();
+    let mut bound: Vec<_> = pods.iter().filter(|pod| pod.node_name.is_some()).collect();
+    bound.sort_by_key(|pod| (&pod.namespace, &pod.name));
+    if bound.is_empty() {
+        terminal::note("the cluster has no bound pods");
+    }
+    let batch = |pod: PodRef| Batch {
+        removed: OverlaySpec { removed: vec![pod.clone()], ..OverlaySpec::default() },
+        pods: vec![pod],
+    };
+    bound.into_iter().map(|pod| batch(ask::named(&pod.namespace, &pod.name))).collect()
 }
 
 /// The other policy, on the same cluster.
@@ -81,10 +129,19 @@ enum Other {
 }
 
 impl Other {
-    fn answer(&self, engine: &Engine, snapshot: &Arc<Snapshot>, query: &Query) -> Result<Answer, Error> {
+    /// Answers on this snapshot, which is the cluster without the pods that are removed.
+    fn answer(
+        &self,
+        engine: &Engine,
+        (snapshot, removed): (&Arc<Snapshot>, &OverlaySpec),
+        query: &Query,
+    ) -> Result<Answer, Error> {
         match self {
             Self::Alternative(alternative) => engine.answer(query, Options::on(snapshot).with_alternative(alternative)),
-            Self::Engine(other) => other.answer(query, Options::default()),
+            Self::Engine(other) => {
+                let snapshot = other.overlay_snapshot(removed)?;
+                other.answer(query, Options::on(&snapshot))
+            }
         }
     }
 }
@@ -93,6 +150,8 @@ impl Other {
 struct Out<'a> {
     args: &'a PolicyDiffArgs,
     snapshot: Arc<Snapshot>,
+    /// The versions of Kubernetes that are compared, before and after.
+    kubernetes: [KubernetesVersion; 2],
     differences: Differences,
     faults: usize,
     /// By predicate, and by whether it would reject.
@@ -130,6 +189,8 @@ struct ChangedNodes<'a> {
 struct Document<'a> {
     before: String,
     after: String,
+    /// The versions of Kubernetes, before and after.
+    kubernetes: [&'a str; 2],
     nodes: usize,
     #[serde(flatten)]
     summary: Summary<'a>,
@@ -146,8 +207,8 @@ struct PredicateExamples<'a> {
 }
 
 impl<'a> Out<'a> {
-    fn new(args: &'a PolicyDiffArgs, snapshot: Arc<Snapshot>) -> Self {
-        Self { args, snapshot, differences: Differences::default(), faults: 0, examples: BTreeMap::new() }
+    fn new(args: &'a PolicyDiffArgs, snapshot: Arc<Snapshot>, kubernetes: [KubernetesVersion; 2]) -> Self {
+        Self { args, snapshot, kubernetes, differences: Differences::default(), faults: 0, examples: BTreeMap::new() }
     }
 
     fn add(&mut self, difference: &PodDifference, faults: usize) -> anyhow::Result<()> {
@@ -196,9 +257,13 @@ impl<'a> Out<'a> {
             change: change(*rejects),
             examples,
         });
+        let policy =
+            |path: Option<&PathBuf>| path.map_or_else(|| DEFAULT.to_owned(), |path| path.display().to_string());
+        let [before, after] = &self.kubernetes;
         Document {
-            before: self.args.before.display().to_string(),
-            after: self.args.after.display().to_string(),
+            before: policy(self.args.before.as_ref()),
+            after: policy(self.args.after.as_ref().or(self.args.before.as_ref())),
+            kubernetes: [&before.version, &after.version],
             nodes: self.snapshot.node_count(),
             summary: Summary::new(&self.differences),
             faults: self.faults,
@@ -230,7 +295,12 @@ impl<'a> Out<'a> {
                 examples.first().map(example).unwrap_or_default(),
             ]);
         }
-        let mut out = format!("{} on {}\n", self.differences, counted(self.snapshot.node_count(), "node"));
+        let [before, after] = &self.kubernetes;
+        let versions = match before == after {
+            true => String::new(),
+            false => format!("before: verdicts of {}\nafter: verdicts of {}\n", before.describe(), after.describe()),
+        };
+        let mut out = format!("{versions}{} on {}\n", self.differences, counted(self.snapshot.node_count(), "node"));
         if self.faults > 0 {
             // Writing to a String cannot fail.
             let _infallible = writeln!(

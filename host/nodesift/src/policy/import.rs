@@ -9,7 +9,7 @@ use crate::args::PolicyImportArgs;
 use crate::cluster;
 use crate::exit::Failure;
 use crate::terminal::{self, escaped};
-use nodesift_policy::{Imported, Policy, Problem};
+use nodesift_policy::{ImportFlags, Imported, Policy, Problem};
 
 /// `nodesift policy import`. What is not carried over is told on stderr, and in comments of the document.
 ///
@@ -25,7 +25,12 @@ pub(crate) fn import(args: &PolicyImportArgs) -> anyhow::Result<()> {
         let line = |problem: &Problem| format!("{name}:{problem}");
         problems.iter().map(line).collect::<Vec<_>>()
     };
-    let imported = nodesift_policy::import(&text, args.profile.as_deref());
+    let flags = ImportFlags {
+        profile: args.profile.clone(),
+        version: args.kubernetes,
+        feature_gates: args.feature_gates.iter().cloned().collect(),
+    };
+    let imported = nodesift_policy::import(&text, &flags);
     let Imported { document, notes } =
         imported.map_err(|problems| Failure::Data(anyhow!("{}", listed(&problems).join("\n"))))?;
     // The predicates read their arguments only now.

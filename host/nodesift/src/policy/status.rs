@@ -1,10 +1,7 @@
 //! `nodesift policy status`: what `GET /v1/policy` says, for people. Start at [`status`].
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-use anyhow::{Context as _, anyhow};
-use http::StatusCode;
 use serde_json::Value;
 
 use crate::args::{Format, PolicyStatusArgs, SidecarArgs};
@@ -12,8 +9,6 @@ use crate::client::{self, Endpoint};
 use crate::exit::Failure;
 use crate::terminal::{self, Paint, render, table};
 use crate::{limits, serve};
-
-const PATH: &str = "/v1/policy";
 
 /// Digits of a digest that are printed: enough to tell modules apart.
 const DIGEST_DIGITS: usize = 12;
@@ -24,20 +19,14 @@ const DIGEST_DIGITS: usize = 12;
 ///
 /// [`Failure::Usage`] if there is no sidecar to ask, [`Failure::Unavailable`] if it does not answer.
 pub(crate) fn status(args: &PolicyStatusArgs) -> anyhow::Result<()> {
-    let status = fetch(&args.sidecar, PATH, limits::POLICY_STATUS_BYTES)?;
+    let status = fetch(&args.sidecar, limits::POLICY_STATUS_PATH, limits::POLICY_STATUS_BYTES)?;
     let text = formatted(args.output, &status, rendered)?;
     terminal::print(&terminal::escaped(&text))
 }
 
 /// A document of at most `bytes` bytes from a sidecar.
 pub(super) fn fetch(sidecar: &SidecarArgs, path: &str, bytes: usize) -> anyhow::Result<Value> {
-    let endpoint = endpoint(sidecar)?;
-    let (code, text) = client::get(&endpoint, path, limits::CLIENT_CONNECT, bytes)?;
-    if code != StatusCode::OK {
-        let error = anyhow!("{}: {}", code.as_u16(), text.trim());
-        return Err(client::unavailable(&endpoint, path, error).into());
-    }
-    serde_json::from_str(&text).context("the sidecar's answer is not JSON")
+    client::document(&endpoint(sidecar)?, path, bytes)
 }
 
 /// A document in a format; `rendered` is for people.
@@ -54,11 +43,7 @@ fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
     let Some(url) = &sidecar.server else {
         return Ok(Endpoint::Socket(serve::socket_path(sidecar.socket.as_ref())?));
     };
-    match url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path)) {
-        Some("") => Err(Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"))),
-        Some(path) => Ok(Endpoint::Socket(PathBuf::from(path))),
-        None => Endpoint::from_url("--server", url),
-    }
+    Endpoint::from_server(url)
 }
 
 fn rendered(status: &Value) -> String {
@@ -73,6 +58,13 @@ fn rendered(status: &Value) -> String {
         out,
         "policy generation {generation}, active since {since}, from {source}; own schedulers: {schedulers}"
     );
+    let kubernetes = &status["kubernetes"];
+    if let Value::String(summary) = &kubernetes["summary"] {
+        let _infallible = writeln!(out, "verdicts of {summary}");
+    }
+    if let Value::String(warning) = &kubernetes["warning"] {
+        let _infallible = writeln!(out, "warning: {warning}");
+    }
     if status["remembered"] == true {
         out.push_str("it is the last good policy, remembered, because the one that is named is broken\n");
     }
@@ -119,6 +111,10 @@ fn rendered(status: &Value) -> String {
     }
     out.push_str(&render(&rows));
     out.push_str(&quarantined);
+    for (place, warning) in items(&status["warnings"]).iter().enumerate() {
+        out.push_str(if place == 0 { "\n\nwarning: " } else { "\nwarning: " });
+        out.push_str(&text(warning));
+    }
     let failure = &status["lastFailure"];
     if failure.is_object() {
         let (time, source) = (text(&failure["time"]), text(&failure["source"]));
@@ -182,11 +178,14 @@ mod tests {
                            "remarks": [{"predicate": "NodeAffinity", "pod": "ns/heavy", "fault": "Memory: too much"}]},
             "lastFailure": {"time": "2026-01-02T03:04:06Z", "source": "/p.yaml", "unlisted": 1,
                             "failures": [{"step": "trial", "predicate": "Own", "reason": "it trapped"}]},
+            "warnings": ["Own reads the annotation a", "Own reads the annotation b"],
             "statusTrouble": "403: forbidden",
+            "kubernetes": {"version": "1.37", "summary": "Kubernetes 1.37 (near)", "warning": "the API server is v1.39.0"},
         });
         let text = rendered(&status);
         for expected in [
             "generation 3",
+            "\nverdicts of Kubernetes 1.37 (near)\nwarning: the API server is v1.39.0\n",
             "a, b",
             "0123456789ab ",
             "2026-01-02T03:04:06Z",
@@ -197,6 +196,7 @@ mod tests {
             "NodeName is in quarantine",
             "Trap: unreachable",
             "next call in 2 s",
+            "\nwarning: Own reads the annotation a\nwarning: Own reads the annotation b\n",
             "not written: 403: forbidden",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in {text}");

@@ -74,12 +74,14 @@ impl Banner {
             contract = %*CONTRACT,
             policy = %terminal::escaped(&file),
             policy_generation = policy.generation,
+            kubernetes = %terminal::escaped(&policy.settings.kubernetes.describe()),
             predicates = %predicates.join(","),
             schedulers = %policy.scheduler_names.join(","),
             source = %terminal::escaped(&source),
             clients,
             "starting"
         );
+        // What calls have read is logged with the call.
         policy.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     }
 

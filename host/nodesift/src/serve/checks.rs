@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use nodesift_api::listen;
 use nodesift_api::tls::{self, Tls};
+use nodesift_policy::Reach;
+use nodesift_policy::kubernetes::{Auto, ServerVersion};
 use nodesift_policy::reload::{ObjectState, PolicyObject};
-use nodesift_policy::{PolicyText, Reach};
 use nodesift_source::kube::connection::Connection;
 use tokio::runtime::Runtime;
 
 use super::live;
 use super::policy_object::Followed;
-use crate::args::ServeArgs;
+use super::server_version;
+use crate::args::{RecordPlace, ServeArgs};
 use crate::cluster::{self, Opened, Origin};
 use crate::exit::{self, Failure, collect};
 use crate::terminal;
@@ -37,10 +39,12 @@ pub(super) fn check(
     reach: &Reach,
     runtime: &Runtime,
     followed: Option<&Followed>,
+    version: &ServerVersion,
 ) -> anyhow::Result<Checked> {
     let mut errors = Vec::new();
     // Wrong arguments first: they decide the exit code.
     collect(&mut errors, check_listen(args));
+    collect(&mut errors, check_record(args));
     let files = args.cluster.cluster.as_slice();
     let origin = match files {
         [] if args.kube.origin().is_some() => Origin::Live,
@@ -59,9 +63,13 @@ pub(super) fn check(
         None => args.kube.origin().map(|origin| runtime.block_on(live::connect(&origin))).transpose(),
     };
     let connection = collect(&mut errors, connection);
+    if let Some(Some(connection)) = &connection {
+        runtime.block_on(server_version::ask_once(&connection.server, version));
+    }
+    let auto = version.auto();
     let opened = match followed {
-        Some(followed) => open_object(args, &origin, &followed.object),
-        None => open_file(args, &origin, reach).or_else(|error| open_remembered(args, &origin, error)),
+        Some(followed) => open_object(args, &origin, &followed.object, &auto),
+        None => open_file(args, &origin, reach, &auto).or_else(|error| open_remembered(args, &origin, error, &auto)),
     };
     let opened = collect(&mut errors, opened);
     match (tls, socket, connection, opened) {
@@ -73,34 +81,36 @@ pub(super) fn check(
 }
 
 /// The cluster with the policy of the command line.
-fn open_file(args: &ServeArgs, origin: &Origin<'_>, reach: &Reach) -> anyhow::Result<Opened> {
-    let Some(file) = &args.policy.policy else { return cluster::open(origin, &args.policy) };
-    let text = PolicyText::read(file).map_err(|error| Failure::Policy(error.into()))?;
-    cluster::open_text(origin, text.within(reach), &cluster::pulled_folder(args.state_folder.as_deref()))
+fn open_file(args: &ServeArgs, origin: &Origin<'_>, reach: &Reach, auto: &Auto) -> anyhow::Result<Opened> {
+    let text = cluster::policy_text(&args.policy).map_err(Failure::Policy)?.within(reach).under(auto.clone());
+    cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()))
 }
 
 /// The cluster with the policy of an object. Where that is not there, with the last good policy, else with the default one.
-fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject) -> anyhow::Result<Opened> {
+fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject, auto: &Auto) -> anyhow::Result<Opened> {
     let is_missing = matches!(object.state(), ObjectState::Absent | ObjectState::NotServed);
     let opened = match object.text() {
-        Ok(text) => cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref())),
+        Ok(text) => {
+            cluster::open_text(origin, text.under(auto.clone()), &cluster::pulled_folder(args.state_folder.as_deref()))
+        }
         Err(error) => Err(Failure::Policy(error.into()).into()),
     };
-    opened.or_else(|error| open_remembered(args, origin, error)).or_else(|error| {
+    opened.or_else(|error| open_remembered(args, origin, error, auto)).or_else(|error| {
         if !is_missing {
             return Err(error);
         }
         tracing::warn!(reason = %terminal::escaped(&exit::text(&error)), "the policy is missing: serving the default policy");
-        cluster::open(origin, &args.policy)
+        let text = cluster::policy_text(&args.policy).map_err(Failure::Policy)?.under(auto.clone());
+        cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()))
     })
 }
 
 /// The cluster with the last good policy, where the one that is named is broken and another is remembered.
-fn open_remembered(args: &ServeArgs, origin: &Origin<'_>, error: anyhow::Error) -> anyhow::Result<Opened> {
+fn open_remembered(args: &ServeArgs, origin: &Origin<'_>, error: anyhow::Error, auto: &Auto) -> anyhow::Result<Opened> {
     let Some(folder) = args.state_folder.as_deref().filter(|_| is_about_policy(&error)) else {
         return Err(error);
     };
-    let opened = match cluster::remembered(folder) {
+    let opened = match cluster::remembered(folder, auto) {
         Ok(None) => return Err(error),
         Ok(Some(remembered)) => cluster::open_remembered(origin, remembered),
         Err(damaged) => Err(damaged.into()),
@@ -119,6 +129,15 @@ fn open_remembered(args: &ServeArgs, origin: &Origin<'_>, error: anyhow::Error) 
 /// The error of `serve` without a cluster. A production start whose source was forgotten must not serve another cluster.
 const NO_SOURCE: &str = "no cluster given: use --kube, --kubeconfig FILE or --context NAME to watch one, --cluster FILE to \
                          read one from files, or --sample for the built-in sample";
+
+/// Files have no place for decisions.
+fn check_record(args: &ServeArgs) -> Result<(), Failure> {
+    if args.record == Some(RecordPlace::Object) && args.kube.origin().is_none() {
+        let needs = "--record object needs a cluster to watch: use --kube, --kubeconfig FILE or --context NAME";
+        return Err(Failure::Usage(needs.to_owned()));
+    }
+    Ok(())
+}
 
 /// Off loopback, TLS and client certificates are required: what can be asked and assumed there is not for everybody.
 pub(super) fn check_listen(args: &ServeArgs) -> Result<(), Failure> {

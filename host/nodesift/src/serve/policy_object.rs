@@ -111,7 +111,16 @@ impl Followed {
             _ => error,
         };
         let outcome = AttemptOutcome::Refused(start_refusal(self.object.source(), inner.as_ref()));
-        self.object.tell(Attempt { object: id, policy_generation: 0, outcome, at: now(), quarantined: Vec::new() });
+        let (policy_generation, kubernetes, quarantined, warnings) = (0, String::new(), Vec::new(), Vec::new());
+        self.object.tell(Attempt {
+            object: id,
+            policy_generation,
+            kubernetes,
+            outcome,
+            at: now(),
+            quarantined,
+            warnings,
+        });
     }
 
     /// Takes what this replica has written out of the status: it is about to end.
@@ -162,8 +171,7 @@ struct State {
 
 impl Status {
     fn new(name: &str, replica: Option<&str>) -> Self {
-        let replica = replica.filter(|name| !name.is_empty()).map_or_else(host_name, str::to_owned);
-        Self { name: name.to_owned(), replica, state: Mutex::default(), changed: Notify::new() }
+        Self { name: name.to_owned(), replica: replica_name(replica), state: Mutex::default(), changed: Notify::new() }
     }
 
     fn see(&self, seen: &Seen) {
@@ -248,6 +256,11 @@ async fn report(status: Arc<Status>, writer: Arc<StatusWriter<ApiServer>>) {
 fn manager(replica: &str) -> &str {
     let excess = replica.len().saturating_sub(FIELD_MANAGER_BYTES);
     replica.get(replica.ceil_char_boundary(excess)..).unwrap_or(replica)
+}
+
+/// The name of this replica: the one that it is given, or else that of its machine.
+pub(super) fn replica_name(given: Option<&str>) -> String {
+    given.filter(|name| !name.is_empty()).map_or_else(host_name, str::to_owned)
 }
 
 /// The name of this machine, which in a pod is that of the pod.

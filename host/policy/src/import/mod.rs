@@ -10,12 +10,14 @@
 
 mod plugins;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use crate::kubernetes::{MinorVersion, Table};
 use crate::problem::Problem;
-use crate::spec::{API_VERSION, DEFAULT_SCHEDULER, KIND, Policy};
+use crate::spec::{API_VERSION, DEFAULT_SCHEDULER, KIND, bundled};
 use crate::tree::{self, At, Reader, Tree};
 use nodesift_engine::{Phase, Phases};
 use plugins::{DYNAMIC_RESOURCES, Plugins};
@@ -38,16 +40,27 @@ pub struct Imported {
     pub notes: Vec<Problem>,
 }
 
-/// Makes a policy of a profile; of the only one where none is named.
+/// Flags of a kube-scheduler, which its configuration does not hold.
+#[derive(Debug, Clone, Default)]
+pub struct ImportFlags {
+    /// Profile by its scheduler name; the only one where none is named.
+    pub profile: Option<String>,
+    /// Version of the scheduler, which the policy names; the newest that is known, which it does not name, where there is none.
+    pub version: Option<MinorVersion>,
+    /// Feature gates as `--feature-gates` sets them.
+    pub feature_gates: BTreeMap<String, bool>,
+}
+
+/// Makes a policy of a profile of a configuration, and of the flags that go with it.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the configuration.
-pub fn import(text: &str, profile: Option<&str>) -> Result<Imported, Vec<Problem>> {
+/// Everything that is wrong with the configuration. Gates are checked where the document is read.
+pub fn import(text: &str, flags: &ImportFlags) -> Result<Imported, Vec<Problem>> {
     let tree = tree::parse(text).map_err(|problem| vec![problem])?;
-    let mut importer = Importer::default();
-    let document = importer.configuration(&tree, profile);
-    let Importer { reader, mut notes } = importer;
+    let mut importer = Importer { reader: Reader::default(), notes: Vec::new(), flags };
+    let document = importer.configuration(&tree, flags.profile.as_deref());
+    let Importer { reader, mut notes, .. } = importer;
     match document {
         Some(document) if reader.problems.is_empty() => {
             notes.sort_by_key(|note| (note.line, note.column));
@@ -66,13 +79,13 @@ pub fn import(text: &str, profile: Option<&str>) -> Result<Imported, Vec<Problem
 /// A value and its path.
 type Field<'t> = (&'t At<Tree>, String);
 
-#[derive(Default)]
-struct Importer {
+struct Importer<'f> {
     reader: Reader,
     notes: Vec<Problem>,
+    flags: &'f ImportFlags,
 }
 
-impl Importer {
+impl Importer<'_> {
     fn note<T>(&mut self, at: &At<T>, field: &str, reason: impl Into<String>) {
         let (file, field, reason) = (at.file.clone(), field.to_owned(), reason.into());
         let note = Problem { file, line: at.line, column: at.column, field, reason };
@@ -197,7 +210,8 @@ impl Importer {
                 _ => self.note(value, &path, "not carried over: this program does not know it"),
             }
         }
-        let filters = plugins.filters();
+        let version = self.flags.version.unwrap_or_else(|| Table::built_in().newest());
+        let filters = plugins.filters(version);
         for plugin in &plugins.unknown(&filters) {
             let reason = format!(
                 "not carried over: {} is no plugin of kube-scheduler; if it rejects nodes, the policy needs a module of \
@@ -226,7 +240,7 @@ impl Importer {
             self.reader.refuse(&at, "profiles", "no filter plugin runs: every pod would fit every node");
         }
         // Without the plugin, claims keep no pod from a node.
-        document(name, &predicates, !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES))
+        document(name, &predicates, self.flags, !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES))
     }
 
     /// `pluginConfig`: the place, the plugin and its arguments, of each entry.
@@ -263,23 +277,31 @@ fn profile_place() -> At<()> {
 
 /// The phases in which a built-in runs, as in the bundled policies; `None` where there is no such built-in.
 fn phases(name: &str) -> Option<Phases> {
-    let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-    [nodesift_bundle::DEFAULT_POLICY, nodesift_bundle::OPTIONAL_POLICY].into_iter().find_map(|text| {
-        let policy = Policy::read(text, "bundled", std::path::Path::new(""), &builtins).ok()?;
-        policy.predicates.iter().find(|predicate| predicate.name == name).map(|predicate| predicate.phases)
-    })
+    bundled().into_iter().find(|predicate| predicate.name == name).map(|predicate| predicate.phases)
 }
 
-fn document(name: &str, predicates: &[(String, Phases, Option<Value>)], ignores_claims: bool) -> String {
+fn document(
+    name: &str,
+    predicates: &[(String, Phases, Option<Value>)],
+    flags: &ImportFlags,
+    ignores_claims: bool,
+) -> String {
     // JSON is YAML, and quotes what has to be quoted.
     let text = |text: &str| Value::String(text.to_owned()).to_string();
     let mut out = format!(
-        "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata: {{name: {}}}\nspec:\n  schedulerNames: [{}]\n  predicates:\n",
+        "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata: {{name: {}}}\nspec:\n  schedulerNames: [{}]\n",
         text(name),
         text(name)
     );
-    for (name, phases, args) in predicates {
+    if let Some(version) = flags.version {
         // Writing to a String cannot fail.
+        let _infallible = writeln!(out, "  kubernetes: \"{version}\"");
+    }
+    if !flags.feature_gates.is_empty() {
+        let _infallible = writeln!(out, "  featureGates: {}", json!(flags.feature_gates));
+    }
+    out.push_str("  predicates:\n");
+    for (name, phases, args) in predicates {
         let _infallible = writeln!(out, "  - name: {name}");
         let named = [("allocate", Phase::Allocate), ("reserve", Phase::Reserve)];
         let runs: Vec<&str> =

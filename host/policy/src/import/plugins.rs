@@ -4,14 +4,11 @@
 //! pkg/scheduler/framework/runtime/framework.go. Start at [`Plugins::filters`].
 
 use super::Importer;
+use crate::kubernetes::{MinorVersion, Table};
 use crate::tree::{At, Tree};
-use nodesift_bundle::default_predicates;
 
 /// The plugin that decides about claims on devices: a policy without it says with `onUnsupported` what becomes of pods that have some.
 pub(super) const DYNAMIC_RESOURCES: &str = "DynamicResources";
-
-/// Filter plugins that are not in the default `multiPoint`, or only behind a feature gate.
-const OTHER_FILTERS: [&str; 1] = ["NodeDeclaredFeatures"];
 
 /// Plugins of kube-scheduler that do not filter.
 const NO_FILTERS: [&str; 8] = [
@@ -48,20 +45,22 @@ impl Set {
     }
 }
 
+/// Whether it is a default filter of any version: what one version does not have by default may be enabled by its name.
 fn is_filter(name: &str) -> bool {
-    default_predicates().any(|known| known == name) || OTHER_FILTERS.contains(&name)
+    let table = Table::built_in();
+    let all = table.versions.iter().flat_map(|version| table.default_predicates(*version));
+    all.into_iter().any(|known| known.name == name)
 }
 
 impl Plugins {
-    /// The names of the filter plugins of kube-scheduler that run, in the order in which they run.
-    pub(super) fn filters(&self) -> Vec<String> {
+    /// The names of the filter plugins of kube-scheduler that run in a version, in the order in which they run.
+    pub(super) fn filters(&self, version: MinorVersion) -> Vec<String> {
         // The default plugins that are not disabled, in their order; then those that are enabled beside them.
         let mut multi_point: Vec<&str> = Vec::new();
         if !self.multi_point.disables(ALL) {
             // Those of the default `multiPoint`, in its order.
-            for name in default_predicates().filter(|name| !self.multi_point.disables(name)) {
-                multi_point.push(name);
-            }
+            let defaults = Table::built_in().default_predicates(version).iter().map(|default| default.name.as_str());
+            multi_point.extend(defaults.filter(|name| !self.multi_point.disables(name)));
         }
         for enabled in self.multi_point.enabled.iter().map(|enabled| enabled.value.as_str()) {
             if !multi_point.contains(&enabled) {
@@ -90,7 +89,7 @@ impl Plugins {
     }
 }
 
-impl Importer {
+impl Importer<'_> {
     pub(super) fn plugins(&mut self, value: &At<Tree>, path: &str) -> Plugins {
         let mut plugins = Plugins::default();
         for (key, (value, path)) in self.map(value, path) {

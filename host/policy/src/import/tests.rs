@@ -6,15 +6,19 @@ use std::path::Path;
 use serde_json::json;
 
 use super::*;
-use crate::spec::PredicateSpec;
+use crate::spec::{Policy, PredicateSpec};
 use nodesift_engine::OnError;
 
 const HEAD: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
+fn flags(profile: Option<&str>) -> ImportFlags {
+    ImportFlags { profile: profile.map(str::to_owned), ..ImportFlags::default() }
+}
+
 /// The policy of a configuration, which must be valid, and its notes.
 fn imported(text: &str, profile: Option<&str>) -> (Policy, Vec<String>) {
     let Imported { document, notes } =
-        import(&format!("{HEAD}{text}"), profile).unwrap_or_else(|problems| panic!("{problems:?}"));
+        import(&format!("{HEAD}{text}"), &flags(profile)).unwrap_or_else(|problems| panic!("{problems:?}"));
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
     let policy = Policy::read(&document, "imported", Path::new(""), &builtins);
     let policy = policy.unwrap_or_else(|error| panic!("{error}\n{document}"));
@@ -22,7 +26,7 @@ fn imported(text: &str, profile: Option<&str>) -> (Policy, Vec<String>) {
 }
 
 fn refused(text: &str, profile: Option<&str>) -> String {
-    let problems = import(text, profile).map(|imported| panic!("{imported:?}")).unwrap_err();
+    let problems = import(text, &flags(profile)).map(|imported| panic!("{imported:?}")).unwrap_err();
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -80,7 +84,7 @@ fn plugins_run_as_kube_scheduler_would_run_them() {
         ("{multiPoint: {enabled: [{name: NodeName, weight: 3}]}}", without(&[])),
         // An extension point overrides, and goes first.
         ("{filter: {enabled: [{name: VolumeZone}, {name: NodePorts}]}}", after(&["VolumeZone", "NodePorts"])),
-        ("{filter: {enabled: [{name: NodeDeclaredFeatures}]}}", [without(&[]), vec!["NodeDeclaredFeatures"]].concat()),
+        ("{filter: {enabled: [{name: NodeDeclaredFeatures}]}}", after(&["NodeDeclaredFeatures"])),
         ("{multiPoint: {enabled: [{name: ImageLocality}, {name: DefaultBinder}]}}", without(&[])),
     ] {
         let (policy, notes) = with_plugins(plugins);
@@ -119,6 +123,7 @@ fn arguments_of_filters_are_carried_over_as_they_are() {
     let added = &args("NodeAffinity")["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     assert_eq!(added["nodeSelectorTerms"][0]["matchExpressions"][0]["key"], "a: b");
     assert_eq!(args("NodePorts"), json!({}));
+    assert_eq!(args("NodeAffinity").get("switches"), None);
     assert_eq!(
         notes,
         [
@@ -180,10 +185,32 @@ fn what_is_no_configuration_is_refused_with_everything_that_is_wrong() {
     let two = format!("{HEAD}profiles: [{{schedulerName: a}}, {{schedulerName: b}}]\n");
     assert!(refused(&two, None).contains("name one of a, b"), "{}", refused(&two, None));
     assert!(refused(&two, Some("c")).contains("no profile \"c\"; there are a, b"));
-    assert!(import(&two, Some("b")).is_ok());
+    assert!(import(&two, &flags(Some("b"))).is_ok());
     let none = format!("{HEAD}profiles: [{{plugins: {{filter: {{disabled: [{{name: '*'}}]}}}}}}]\n");
     assert!(refused(&none, None).contains("every pod would fit every node"));
     let twice =
         format!("{HEAD}profiles: [{{plugins: {{filter: {{enabled: [{{name: NodeName}}, {{name: NodeName}}]}}}}}}]\n");
     assert!(refused(&twice, None).contains("enabled twice"));
+}
+
+#[test]
+fn flags_of_the_scheduler_choose_the_version_its_order_and_its_gates() {
+    let text = format!("{HEAD}profiles: []\n");
+    let of = |version: &str, gates: &[(&str, bool)]| {
+        let feature_gates = gates.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect();
+        let flags = ImportFlags { version: Some(version.parse().unwrap()), feature_gates, profile: None };
+        let document = import(&text, &flags).unwrap().document;
+        let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+        Policy::read(&document, "imported", Path::new(""), &builtins).map_err(|error| error.to_string())
+    };
+    let old = of("1.34", &[]).unwrap();
+    assert_eq!((&*old.settings.kubernetes.version, names(&old)[0]), ("1.34", "NodeUnschedulable"));
+    assert!(!names(&old).contains(&"NodeDeclaredFeatures"));
+    let new = of("1.37", &[("VolumeLimitScaling", false)]).unwrap();
+    assert_eq!((names(&new)[0], names(&new).last().copied()), ("NodeName", Some("NodeDeclaredFeatures")));
+    assert_eq!(*new.settings.kubernetes.changed, [("VolumeLimitScaling".into(), false)]);
+    assert!(of("1.34", &[("VolumeLimitScaling", true)]).unwrap_err().contains("has no feature gate"));
+    let enabled = format!("{HEAD}profiles: [{{plugins: {{filter: {{enabled: [{{name: NodeDeclaredFeatures}}]}}}}}}]\n");
+    let flags = ImportFlags { version: Some("1.34".parse().unwrap()), ..ImportFlags::default() };
+    assert!(import(&enabled, &flags).unwrap().document.contains("NodeDeclaredFeatures"));
 }

@@ -99,7 +99,8 @@ fn structural(schema: &Value) -> Value {
         let (name, value) = match name.as_str() {
             // What is not known they drop or refuse themselves, and conditions they do not know.
             "additionalProperties" if value.is_object() => (name.as_str(), structural(value)),
-            "additionalProperties" | "if" | "then" => continue,
+            // A name that a replica refuses says more than one that a server has dropped.
+            "additionalProperties" | "propertyNames" | "dependentRequired" | "if" | "then" => continue,
             "uniqueItems" => ("x-kubernetes-list-type", json!("set")),
             "items" => ("items", structural(value)),
             "properties" => {
@@ -163,10 +164,12 @@ fn status() -> Value {
                             "type": "integer", "format": "int64",
                             "description": "The policy that answers there: 1 at the start, one more with each change",
                         },
+                        "kubernetes": text("The version of Kubernetes whose verdicts it gives there, and where it was taken from"),
                         "step": text("The step that failed"),
                         "predicate": text("The predicate that failed"),
                         "message": text("What is wrong"),
                         "quarantined": text("The predicates in quarantine, with the last fault"),
+                        "warning": text("Facts that predicates miss because the policy does not name them"),
                         "time": time("When it was tried"),
                         "seen": time("When the replica was there last. An entry that is not renewed is taken out"),
                     },

@@ -106,7 +106,7 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// The entry of one replica.
 fn entry(report: &Report<'_>) -> Value {
-    let Attempt { object, policy_generation, outcome, quarantined, .. } = report.attempt;
+    let Attempt { object, policy_generation, kubernetes, outcome, quarantined, warnings, .. } = report.attempt;
     let mut entry = json!({
         "name": report.replica,
         "observedGeneration": object.generation,
@@ -115,9 +115,15 @@ fn entry(report: &Report<'_>) -> Value {
         "time": report.at,
         "seen": report.now,
     });
+    if !kubernetes.is_empty() {
+        entry["kubernetes"] = json!(kubernetes);
+    }
     if let Some(Quarantined { predicate, last_fault }) = quarantined.first() {
         let text = format!("{predicate} is in quarantine; its last fault: {last_fault}");
         entry["quarantined"] = json!(short(&text, quarantined.len() - 1));
+    }
+    if let Some(first) = warnings.first() {
+        entry["warning"] = json!(short(first, warnings.len() - 1));
     }
     if let AttemptOutcome::Refused(Refusal { failures, unlisted, .. }) = outcome
         && let Some(first) = failures.first()
@@ -177,7 +183,9 @@ fn conditions(entries: &[&Value], observed: i64) -> [Value; 3] {
         json!({"type": kind, "status": status, "observedGeneration": observed, "reason": reason, "message": message})
     };
     let accepted = || ("Accepted".to_owned(), counted("accepted by", &of_generation));
-    let active = || ("Active".to_owned(), counted("active in", &of_generation));
+    let warning = of_generation.iter().find_map(|entry| entry["warning"].as_str());
+    let warning = warning.map(|warning| format!("; warning: {warning}")).unwrap_or_default();
+    let active = || ("Active".to_owned(), counted("active in", &of_generation) + &warning);
     let sound = || ("Healthy".to_owned(), "no predicate is in quarantine".to_owned());
     let (inactive, degraded) = (refusal.clone().or_else(|| rollback.clone()), quarantine.or(rollback));
     [

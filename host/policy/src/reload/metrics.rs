@@ -100,7 +100,7 @@ impl Metrics {
     }
 }
 
-/// The generation of the active policy, and whether it was remembered.
+/// The generation of the active policy, whether it was remembered, and the version of Kubernetes that it follows.
 #[derive(Debug)]
 struct Generation(std::sync::Weak<Engine>);
 
@@ -113,6 +113,17 @@ impl Collector for Generation {
         remembered.encode(encoder.encode_descriptor("nodesift_policy_remembered", help, None, MetricType::Gauge)?)?;
         let generation = ConstGauge::new(i64::try_from(active.generation).unwrap_or(i64::MAX));
         let help = "Generation of the active policy: 1 at the start, and one more with each that becomes active";
-        generation.encode(encoder.encode_descriptor("nodesift_policy_generation", help, None, MetricType::Gauge)?)
+        generation.encode(encoder.encode_descriptor("nodesift_policy_generation", help, None, MetricType::Gauge)?)?;
+        let kubernetes = &active.settings.kubernetes;
+        let help = "1: the version of Kubernetes whose verdicts are given, where it was taken from, and that of the API server where it \
+                    is followed";
+        let mut metric =
+            encoder.encode_descriptor("nodesift_kubernetes_version_info", help, None, MetricType::Gauge)?;
+        let labels = [
+            ("version", &*kubernetes.version),
+            ("origin", kubernetes.origin.as_str()),
+            ("server", kubernetes.origin.server().unwrap_or_default()),
+        ];
+        ConstGauge::new(1_i64).encode(metric.encode_family(&labels)?)
     }
 }

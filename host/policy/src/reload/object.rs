@@ -51,12 +51,16 @@ pub struct Attempt {
     pub object: ObjectId,
     /// The generation of the policy that is active since; 0 where there is none.
     pub policy_generation: u64,
+    /// The version of Kubernetes whose verdicts that policy gives, for people; empty where there is none.
+    pub kubernetes: String,
     /// Whether this state of the object is the active policy.
     pub outcome: AttemptOutcome,
     /// Time at which the policy became active, or was refused.
     pub at: SystemTime,
     /// Which predicates of the active policy are in quarantine since.
     pub quarantined: Vec<Quarantined>,
+    /// Facts that predicates of the active policy miss, as [`ActivePolicy::warnings`] says.
+    pub warnings: Vec<String>,
 }
 
 /// A predicate in quarantine.

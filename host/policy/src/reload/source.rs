@@ -16,6 +16,8 @@ pub enum Source {
     Path(PathBuf, Reach),
     /// In an object of a cluster.
     Object(PolicyObject),
+    /// In this program, or made of the command line: it stays as it is, and only the version of Kubernetes that it follows changes.
+    Fixed(PolicyText),
 }
 
 impl fmt::Display for Source {
@@ -23,6 +25,7 @@ impl fmt::Display for Source {
         match self {
             Self::Path(path, _) => write!(f, "{}", path.display()),
             Self::Object(object) => f.write_str(&object.source()),
+            Self::Fixed(text) => write!(f, "{}", text.path.display()),
         }
     }
 }
@@ -38,13 +41,14 @@ impl Source {
                 let ObjectState::Present { id, .. } = state else { return (text, None) };
                 (text, Some(id))
             }
+            Self::Fixed(text) => (Ok(text.clone()), None),
         }
     }
 
     /// Returns the notice that wakes those who follow the source.
     pub(super) fn notice(&self) -> Arc<Notice> {
         match self {
-            Self::Path(..) => Arc::default(),
+            Self::Path(..) | Self::Fixed(_) => Arc::default(),
             Self::Object(object) => Arc::clone(object.notice()),
         }
     }

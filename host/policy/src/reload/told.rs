@@ -1,4 +1,5 @@
-//! Reports about the states of a policy's object: the outcome of each, and which predicates are in quarantine since. Start at [`Told`].
+//! Reports about the states of a policy's object: the outcome of each, which predicates are in quarantine since, and which miss facts.
+//! Start at [`Told`].
 
 use std::time::{Instant, SystemTime};
 
@@ -36,17 +37,20 @@ impl Told {
     ) {
         let (Source::Object(followed), Some(object)) = (source, object) else { return };
         let (object, quarantined) = (object.clone(), Quarantined::from_policy(policy));
-        let attempt = Attempt { object, policy_generation: policy.generation, outcome, at, quarantined };
+        let (kubernetes, warnings) = (policy.settings.kubernetes.describe(), policy.warnings());
+        let policy_generation = policy.generation;
+        let attempt = Attempt { object, policy_generation, kubernetes, outcome, at, quarantined, warnings };
         followed.tell(attempt.clone());
         *self = Self { attempt: Some(attempt), mended: None };
     }
 
-    /// Tells which predicates of the active policy are in quarantine, where that is due.
+    /// Tells which predicates of the active policy are in quarantine, where that is due, and which miss other facts than was told.
     pub(super) fn look(&mut self, source: &Source, policy: &ActivePolicy, now: Instant) {
         let (Source::Object(followed), Some(told)) = (source, &mut self.attempt) else { return };
         let found = Quarantined::from_policy(policy);
-        if is_due(&told.quarantined, &found, &mut self.mended, now) {
-            told.quarantined = found;
+        let warnings = policy.warnings();
+        if is_due(&told.quarantined, &found, &mut self.mended, now) || told.warnings != warnings {
+            (told.quarantined, told.warnings) = (found, warnings);
             followed.tell(told.clone());
         }
     }

@@ -15,21 +15,24 @@ use super::module::Key;
 use super::policy::Policy;
 use crate::declare::Texts;
 use crate::document::Document;
+use crate::kubernetes::Auto;
 use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::tree::At;
 
 /// Checks a whole document. `unreadable` are the problems of fields that are absent from it because they could not be read.
-/// `folder` is what relative paths of modules are joined to; without one, they are refused. `reach` is what the document may name.
+/// `folder` is what relative paths of modules are joined to; without one, they are refused. `reach` is what the document may name, and `auto` decides
+/// the version of Kubernetes of one that names none.
 /// Returns the policy and all problems of the document in the order of lines. The policy is valid if there are none.
 pub(super) fn check(
     document: &Document,
     unreadable: Vec<Problem>,
     folder: Option<&Path>,
     reach: &Reach,
+    auto: &Auto,
     builtins: &[&str],
 ) -> (Policy, Vec<Problem>) {
-    let mut checker = Checker { folder, reach, builtins, keys: Arc::new([]), unreadable, problems: Vec::new() };
+    let mut checker = Checker { folder, reach, auto, builtins, keys: Arc::new([]), unreadable, problems: Vec::new() };
     let policy = checker.policy(document);
     let mut problems = [checker.unreadable, checker.problems].concat();
     problems.sort_by(Problem::compare);
@@ -40,6 +43,7 @@ pub(super) fn check(
 pub(super) struct Checker<'a> {
     pub(super) folder: Option<&'a Path>,
     pub(super) reach: &'a Reach,
+    pub(super) auto: &'a Auto,
     pub(super) builtins: &'a [&'a str],
     /// Keys that may sign OCI artifacts.
     pub(super) keys: Arc<[Key]>,

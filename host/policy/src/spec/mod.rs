@@ -5,9 +5,11 @@
 //! | `read` | file, folder or text → [`Policy`]: the only way to get one |
 //! | `policy` | [`Policy`]: fields of `spec`, declared, checked and typed |
 //! | `predicate`, `module`, `accounting`, `parties` | the same for each map in it |
+//! | `kubernetes` | the version of Kubernetes, with its switches for built-ins |
 //! | `check` | what the checks share: the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
 //! | `object_name` | its rule for namespaces and names |
+//! | `bundled` | every built-in that a document can name, as the bundled policies list it |
 //! | `select` | a policy reduced to some of its predicates |
 //!
 //! Nothing outside the document is looked at except the names of the built-ins. Whether a module exists and imports only
@@ -15,7 +17,9 @@
 
 mod accounting;
 mod annotation_key;
+mod bundled;
 mod check;
+mod kubernetes;
 mod module;
 mod object_name;
 mod parties;
@@ -25,6 +29,7 @@ mod read;
 mod select;
 
 pub use accounting::{ACCOUNTING, AccountingSpec};
+pub use bundled::bundled;
 pub use module::{Key, ModuleSource, NamedModule, RegistryModule};
 pub(crate) use module::{OCI_INDEX, blob};
 pub(crate) use policy::SpecFields;

@@ -6,15 +6,16 @@ use serde_json::json;
 
 use super::accounting::{AccountingFields, AccountingSpec};
 use super::check::{Checker, names, readable, values};
+use super::kubernetes::{default_predicates, gates_schema, quirks_schema, version_schema};
 use super::module::{ModulesFields, NamedModule};
 use super::object_name;
 use super::parties::PartyFields;
 use super::predicate::{ON_ERROR, PredicateFields, PredicateSpec};
-use crate::declare::{Maps, Texts, declare_map};
+use crate::declare::{Maps, Named, Texts, declare_map};
 use crate::document::Document;
 use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, PREDICATES_MAX};
 use crate::tree::At;
-use nodesift_engine::{Mode, PolicySettings};
+use nodesift_engine::{Mode, PolicySettings, StaticPods};
 use nodesift_negotiation::limits::PARTIES;
 
 /// The `apiVersion` of policy documents.
@@ -37,9 +38,13 @@ pub(super) const ANNOTATION_KEY: &str = r"^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9]
 const OBJECT_NAME: &str =
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
+/// Rules for static pods as documents write them.
+const STATIC_PODS: [(&str, StaticPods); 2] = [("ByPriority", StaticPods::ByPriority), ("Never", StaticPods::Never)];
+
 declare_map! {
     /// Fields of `spec`, as written.
-    pub(crate) struct SpecFields: json!({});
+    // The default predicates read nothing of parties.
+    pub(crate) struct SpecFields: json!({"dependentRequired": {"parties": ["predicates"]}});
     /// The schedulers whose pods are evaluated.
     scheduler_names: Texts = "schedulerNames" (Checked), json!({
         "description": "The schedulers whose pods are evaluated; pods of any other scheduler are foreign",
@@ -47,11 +52,18 @@ declare_map! {
         "items": {"type": "string", "minLength": 1},
     });
     /// The predicates that run, in evaluation order.
-    predicates: Maps<PredicateFields> = "predicates" (Checked), json!({
-        "description": "The predicates that run, in evaluation order; each name once",
+    predicates: Maps<PredicateFields> = "predicates", json!({
+        "description": "The predicates that run, in evaluation order; each name once. Those of the version's default profile where the \
+                        field is left out",
         "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
         "items": PredicateFields::schema(),
     });
+    /// The version of Kubernetes whose verdicts the policy gives: `Auto`, or a minor version.
+    kubernetes: At<String> = "kubernetes", version_schema();
+    /// Feature gates of Kubernetes that are not at their defaults.
+    feature_gates: Named<At<bool>> = "featureGates", gates_schema();
+    /// Known bugs of the version: `AsReleased` or `Fixed`.
+    quirks: Named<At<String>> = "quirks", quirks_schema();
     /// Accounting component, which computes what pods take of their nodes.
     accounting: At<AccountingFields> = "accounting", AccountingFields::schema();
     /// Rules for all modules of registries.
@@ -64,6 +76,8 @@ declare_map! {
         "type": "array", "maxItems": PARTIES,
         "items": PartyFields::schema(),
     });
+    /// Rules for preemptions that the policy chooses.
+    preemption: At<PreemptionFields> = "preemption", PreemptionFields::schema();
     /// Effect on the nodes for a pod that asks for what no predicate evaluates, such as resource claims: `Reject` or `Ignore`.
     on_unsupported: At<String> = "onUnsupported", json!({
         "description": "What becomes of a pod that needs what no predicate evaluates, such as resource claims: \
@@ -74,6 +88,16 @@ declare_map! {
     rollback_on_quarantine: At<bool> = "rollbackOnQuarantine", json!({
         "description": "Whether the last good policy is active again once a predicate of this one is in quarantine",
         "type": "boolean",
+    });
+}
+
+declare_map! {
+    /// Fields of `spec.preemption`, as written.
+    pub(crate) struct PreemptionFields: json!({"description": "Rules for preemptions"});
+    /// Rule for static pods: `ByPriority` or `Never`.
+    static_pods: At<String> = "static", json!({
+        "description": "Whether static pods may be victims: ByPriority (the default), as any pod; Never, they stay",
+        "enum": names(&STATIC_PODS),
     });
 }
 
@@ -132,6 +156,10 @@ pub struct Place {
     pub field: String,
 }
 
+fn place_of<T>(at: &At<T>, field: &str) -> Place {
+    Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() }
+}
+
 impl Checker<'_> {
     pub(super) fn policy(&mut self, document: &Document) -> Policy {
         if let Some(api_version) = &document.api_version {
@@ -154,6 +182,7 @@ impl Checker<'_> {
         if let Some(keys) = spec.value.modules.as_ref().and_then(|modules| modules.value.keys.as_ref()) {
             self.keys = self.keys(keys);
         }
+        let (version, switches, kubernetes) = self.kubernetes(&spec.value);
         match &spec.value.predicates {
             Some(predicates) if predicates.value.len() > PREDICATES_MAX => {
                 let reason = format!("{} predicates; at most {PREDICATES_MAX} are allowed", predicates.value.len());
@@ -167,11 +196,10 @@ impl Checker<'_> {
                 }
             }
             Some(predicates) => self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node"),
-            None => {
-                let reason = format!("missing; list the predicates to run, such as {}", self.builtins.join(", "));
-                self.refuse(spec, "spec.predicates", reason);
-            }
+            None => policy.predicates = default_predicates(version, &place_of(spec, "spec")),
         }
+        self.give_switches(&mut policy.predicates, &switches);
+        policy.settings.kubernetes = kubernetes;
         if let Some(accounting) = &spec.value.accounting {
             policy.accounting = self.accounting(accounting, "spec.accounting");
         }
@@ -186,6 +214,10 @@ impl Checker<'_> {
         }
         if let Some(parties) = &spec.value.parties {
             settings.parties = self.parties(parties, &policy.predicates).into();
+        }
+        let static_pods = spec.value.preemption.as_ref().and_then(|preemption| preemption.value.static_pods.as_ref());
+        if let Some(static_pods) = static_pods {
+            settings.static_pods = self.choice(static_pods, "spec.preemption.static", &STATIC_PODS);
         }
         if let Some(on_unsupported) = &spec.value.on_unsupported {
             settings.on_unsupported = self.choice(on_unsupported, "spec.onUnsupported", &ON_ERROR);

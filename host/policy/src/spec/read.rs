@@ -7,6 +7,7 @@ use super::check;
 use super::policy::Policy;
 use crate::document::{self, Document};
 use crate::file::{self, FileError};
+use crate::kubernetes::Auto;
 use crate::limits::{POLICY_FILE_BYTES, POLICY_FILES};
 use crate::parts::{self, Part};
 use crate::problem::Problem;
@@ -85,6 +86,8 @@ pub struct PolicyText {
     form: Form,
     /// Restriction of the files and registries that the document may name.
     reach: Reach,
+    /// The source of the version of Kubernetes where the document follows the cluster.
+    auto: Auto,
 }
 
 /// Kind of source that a document was read from.
@@ -105,7 +108,13 @@ impl PolicyText {
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let files = locate(path)?;
         if let [file] = files.as_slice() {
-            return Ok(Self { path: file.clone(), text: read(file)?, form: Form::File, reach: Reach::default() });
+            return Ok(Self {
+                path: file.clone(),
+                text: read(file)?,
+                form: Form::File,
+                reach: Reach::default(),
+                auto: Auto::default(),
+            });
         }
         let too_large = || PolicyError::TooLarge { path: path.to_owned() };
         let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -121,7 +130,13 @@ impl PolicyText {
         if text.len() as u64 > POLICY_FILE_BYTES {
             return Err(too_large());
         }
-        Ok(Self { path: path.to_owned(), text, form: Form::Files(parts), reach: Reach::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            text,
+            form: Form::Files(parts),
+            reach: Reach::default(),
+            auto: Auto::default(),
+        })
     }
 
     /// Returns the document with this restriction of what it may name.
@@ -130,10 +145,22 @@ impl PolicyText {
         Self { reach: reach.clone(), ..self }
     }
 
+    /// Returns the document with this to decide the version of Kubernetes, where it follows the cluster.
+    #[must_use]
+    pub fn under(self, auto: Auto) -> Self {
+        Self { auto, ..self }
+    }
+
+    /// The document of this program that messages call so.
+    pub fn built_in(name: &str, text: &str) -> Self {
+        let (path, text) = (PathBuf::from(name), text.to_owned());
+        Self { path, text, form: Form::File, reach: Reach::default(), auto: Auto::default() }
+    }
+
     /// The document of an object that messages call so.
     pub(crate) fn from_object(name: String, document: &str, reach: &Reach) -> Self {
         let (path, text) = (PathBuf::from(name), document.to_owned());
-        Self { path, text, form: Form::Object, reach: reach.clone() }
+        Self { path, text, form: Form::Object, reach: reach.clone(), auto: Auto::default() }
     }
 
     /// The policy.
@@ -147,12 +174,16 @@ impl PolicyText {
             Form::File => {
                 let folder = self.path.parent().unwrap_or(Path::new(""));
                 let document = document::read(&self.text).map_err(|problem| vec![problem]);
-                Policy::read_with(document, &name, (Some(folder), &self.reach), builtins)
+                Policy::read_with(document, &name, (Some(folder), &self.reach, &self.auto), builtins)
             }
             Form::Files(parts) => {
-                Policy::read_with(document::read_parts(parts), &name, (Some(&self.path), &self.reach), builtins)
+                let from = (Some(self.path.as_path()), &self.reach, &self.auto);
+                Policy::read_with(document::read_parts(parts), &name, from, builtins)
             }
-            Form::Object => Policy::read_object(&self.text, &name, &self.reach, builtins),
+            Form::Object => {
+                let document = document::read_without_places(&self.text).map_err(|problem| vec![problem]);
+                Policy::read_with(document, &name, (None, &self.reach, &self.auto), builtins)
+            }
         }
     }
 
@@ -219,8 +250,23 @@ impl Policy {
     ///
     /// [`PolicyError::Invalid`] with everything that is wrong, or with the first problem of a text that is not YAML.
     pub fn read(text: &str, name: &str, folder: &Path, builtins: &[&str]) -> Result<Self, PolicyError> {
+        Self::read_under(text, name, folder, &Auto::default(), builtins)
+    }
+
+    /// Reads a policy's text as [`Self::read`] does, with this to decide the version of Kubernetes where it follows the cluster.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_under(
+        text: &str,
+        name: &str,
+        folder: &Path,
+        auto: &Auto,
+        builtins: &[&str],
+    ) -> Result<Self, PolicyError> {
         let document = document::read(text).map_err(|problem| vec![problem]);
-        Self::read_with(document, name, (Some(folder), &Reach::default()), builtins)
+        Self::read_with(document, name, (Some(folder), &Reach::default(), auto), builtins)
     }
 
     /// Reads the document of an object, which names only what is within reach. Its problems have no lines, and its modules absolute paths.
@@ -230,17 +276,17 @@ impl Policy {
     /// As [`Self::read`].
     pub fn read_object(text: &str, name: &str, reach: &Reach, builtins: &[&str]) -> Result<Self, PolicyError> {
         let document = document::read_without_places(text).map_err(|problem| vec![problem]);
-        Self::read_with(document, name, (None, reach), builtins)
+        Self::read_with(document, name, (None, reach, &Auto::default()), builtins)
     }
 
     fn read_with(
         document: Result<(Document, Vec<Problem>), Vec<Problem>>,
         name: &str,
-        (folder, reach): (Option<&Path>, &Reach),
+        (folder, reach, auto): (Option<&Path>, &Reach, &Auto),
         builtins: &[&str],
     ) -> Result<Self, PolicyError> {
         let (policy, problems) = match document {
-            Ok((document, unreadable)) => check::check(&document, unreadable, folder, reach, builtins),
+            Ok((document, unreadable)) => check::check(&document, unreadable, folder, reach, auto, builtins),
             Err(problems) => (Self::default(), problems),
         };
         let policy = Self { document: name.to_owned(), ..policy };

@@ -15,11 +15,13 @@ fn seen(uid: &str, json: &str) -> Seen {
 fn attempt(uid: &str) -> Attempt {
     let object = ObjectId { uid: Arc::from(uid), generation: 1 };
     Attempt {
+        kubernetes: String::new(),
         object,
         policy_generation: 1,
         outcome: AttemptOutcome::Active,
         at: SystemTime::UNIX_EPOCH,
         quarantined: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

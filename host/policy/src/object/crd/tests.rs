@@ -123,6 +123,7 @@ fn check(schema: &Value, path: &str) {
         "format",
         "items",
         "maxItems",
+        "maxProperties",
         "maximum",
         "minItems",
         "minLength",

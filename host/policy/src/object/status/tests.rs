@@ -21,7 +21,10 @@ fn attempt(generation: i64, refused: Option<(&'static str, Option<&str>, &str)>)
         }
     };
     let object = ObjectId { uid: Arc::from("u"), generation };
-    Attempt { object, policy_generation: 7, outcome, at: SystemTime::UNIX_EPOCH, quarantined: Vec::new() }
+    let kubernetes = "Kubernetes 1.37 (as the policy says)".to_owned();
+    let (quarantined, warnings) = (Vec::new(), Vec::new());
+    let at = SystemTime::UNIX_EPOCH;
+    Attempt { object, policy_generation: 7, kubernetes, outcome, at, quarantined, warnings }
 }
 
 fn report<'a>(replica: &'a str, attempt: &'a Attempt, now: &'a str) -> Report<'a> {
@@ -141,6 +144,22 @@ fn predicates_in_quarantine_make_the_object_degraded_until_they_are_not() {
     let found = condition(&object, "Degraded");
     assert_eq!((&found["status"], &found["lastTransitionTime"]), (&json!("False"), &json!(LATER)));
     assert!(object["status"]["replicas"][1]["quarantined"].is_null());
+}
+
+#[test]
+fn an_active_policy_whose_predicates_miss_facts_says_so() {
+    let mut missing = attempt(4, None);
+    missing.warnings = vec!["Own reads the annotation a".to_owned(), "Own reads the annotation b".to_owned()];
+    let mut object = json!({});
+    write(&mut object, &report("b", &attempt(4, None), AT));
+    write(&mut object, &report("a", &missing, AT));
+    let found = condition(&object, "Active");
+    let told = "active in 2 of 2 replicas; warning: Own reads the annotation a (and 1 more)";
+    assert_eq!((&found["status"], &found["message"]), (&json!("True"), &json!(told)));
+    assert_eq!(status(&object, &report("a", &missing, LATER)), None, "it is not written twice");
+    write(&mut object, &report("a", &attempt(4, None), LATER));
+    assert_eq!(condition(&object, "Active")["message"], "active in 2 of 2 replicas");
+    assert!(items(&object["status"]["replicas"]).all(|entry| entry["warning"].is_null()), "{object:#}");
 }
 
 #[test]
