@@ -27,9 +27,23 @@ type fakeParties struct {
 	asked    []*nodesiftv1.NegotiateRequest
 	selected []*nodesiftv1.SelectRequest
 	released []uint64
+	// How many of the next releases are not answered.
+	hangs int
+	// Words of parties, for those who follow them.
+	words chan *nodesiftv1.PartyWord
+	// Why parties refuse nodes, where they do.
+	refusals []*nodesiftv1.PartyRefusal
 	// What becomes of a negotiation and of a selection: all nodes of the order, and the first node, where it is nil. They may wait.
 	agree    func(context.Context, *nodesiftv1.NegotiateRequest) ([]string, nodesiftv1.End, error)
 	allocate func(context.Context, *nodesiftv1.SelectRequest) (*nodesiftv1.NegotiationEvent, error)
+	// Whether the stream of a negotiation ends by a selection, as one does whose pod somebody else selects a node for.
+	selects bool
+}
+
+// has tells whether the sidecar evaluates a predicate, as far as is known.
+func (p *policy) has(predicate string) bool {
+	predicates, _ := p.evaluates()
+	return slices.Contains(predicates, predicate)
 }
 
 // restart begins as another process, which knows of no negotiation.
@@ -58,17 +72,17 @@ func (f *fakeParties) lastAsked() *nodesiftv1.NegotiateRequest {
 	return f.asked[len(f.asked)-1]
 }
 
-// stances are those of the parties that decide about a pod.
-func (f *fakeParties) stances(pod *nodesiftv1.Pod) []*nodesiftv1.PartyStance {
+// needed are the parties that decide about a pod.
+func (f *fakeParties) needed(pod *nodesiftv1.Pod) []*nodesiftv1.NeededParty {
 	var whole v1.Pod
 	if json.Unmarshal([]byte(pod.GetJson()), &whole) != nil {
 		// By UID: one that the API server of the test has.
 		whole.Labels = map[string]string{"party": map[bool]string{true: "licences"}[strings.HasPrefix(pod.GetUid(), "uid-web")]}
 	}
-	var all []*nodesiftv1.PartyStance
+	var all []*nodesiftv1.NeededParty
 	for _, party := range strings.Split(whole.Labels["party"], ".") {
 		if party != "" {
-			all = append(all, &nodesiftv1.PartyStance{Party: party, Said: "NotAsked"}, &nodesiftv1.PartyStance{Party: party, Said: "Silent"})
+			all = append(all, &nodesiftv1.NeededParty{Party: party})
 		}
 	}
 	return all
@@ -100,10 +114,15 @@ func (f *fakeParties) Negotiate(request *nodesiftv1.NegotiateRequest, stream nod
 	}
 	delete(f.open, request.GetSupersedes())
 	f.next++
-	id, agree := f.next, f.agree
+	id, agree, selects := f.next, f.agree, f.selects
 	f.open[id] = uid
 	f.asked = append(f.asked, request)
 	f.mutex.Unlock()
+	if selects {
+		f.set(func(f *fakeParties) { delete(f.open, id) })
+		return stream.Send(&nodesiftv1.NegotiationEvent{Id: id, Event: &nodesiftv1.NegotiationEvent_Selected_{
+			Selected: &nodesiftv1.NegotiationEvent_Selected{Node: request.GetOrder()[0]}}})
+	}
 	viable, end, err := request.GetOrder(), nodesiftv1.End_END_VIABLE, error(nil)
 	if agree != nil {
 		viable, end, err = agree(stream.Context(), request)
@@ -120,7 +139,9 @@ func (f *fakeParties) Negotiate(request *nodesiftv1.NegotiateRequest, stream nod
 	} else {
 		f.set(func(f *fakeParties) { delete(f.open, id) })
 	}
-	for _, event := range append(send, ended(id, end)) {
+	last := ended(id, end)
+	f.set(func(f *fakeParties) { last.GetEnded().Refusals = f.refusals })
+	for _, event := range append(send, last) {
 		if err := stream.Send(event); err != nil {
 			return err
 		}
@@ -155,10 +176,16 @@ func (f *fakeParties) Select(request *nodesiftv1.SelectRequest, stream nodesiftv
 	return stream.Send(event)
 }
 
-func (f *fakeParties) Release(_ context.Context, request *nodesiftv1.ReleaseRequest) (*nodesiftv1.ReleaseResponse, error) {
+func (f *fakeParties) Release(ctx context.Context, request *nodesiftv1.ReleaseRequest) (*nodesiftv1.ReleaseResponse, error) {
 	f.mutex.Lock()
-	defer f.mutex.Unlock()
 	f.released = append(f.released, request.GetId())
+	if f.hangs > 0 {
+		f.hangs--
+		f.mutex.Unlock()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	defer f.mutex.Unlock()
 	if _, known := f.open[request.GetId()]; !known {
 		return nil, status.Error(codes.NotFound, fmt.Sprint("there is no negotiation ", request.GetId()))
 	}
@@ -174,4 +201,17 @@ func (f *fakeParties) nodesSelected() []string {
 		return nil
 	}
 	return slices.Clone(f.selected[len(f.selected)-1].GetNodes())
+}
+
+func (f *fakeParties) Follow(_ *nodesiftv1.FollowRequest, stream nodesiftv1.Negotiation_FollowServer) error {
+	for {
+		select {
+		case word := <-f.words:
+			if err := stream.Send(word); err != nil {
+				return err
+			}
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
 }

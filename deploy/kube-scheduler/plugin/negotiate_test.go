@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
@@ -26,7 +27,7 @@ func negotiatingWorld(t testing.TB, fake *fakeSidecar, objects ...runtime.Object
 	t.Helper()
 	fake.set(func(f *fakeSidecar) { f.predicates = []string{"NodeName", partiesPredicate} })
 	w := newWorld(t, full, patient(fake.address(), failing), objects...)
-	until(t, "the policy is known", func() bool { has, _ := w.plugin().policy.has(partiesPredicate); return has })
+	until(t, "the policy is known", func() bool { return w.plugin().policy.has(partiesPredicate) })
 	// Each step of a test is long before another try, or long after.
 	w.plugin().negotiations.set(func(n *negotiations) { n.pause, n.maxPause = time.Hour, time.Hour })
 	return w
@@ -74,7 +75,7 @@ func (w *world) unreserve(state fwk.CycleState, pod *v1.Pod, node string) {
 func TestPodsAndPoliciesWithoutPartiesCostNoCall(t *testing.T) {
 	fake := startFake(t, "a", "b")
 	w := newWorld(t, full, patient(fake.address(), failing), node("a"), node("b"))
-	until(t, "the policy is known", func() bool { has, _ := w.plugin().policy.has("NodeName"); return has })
+	until(t, "the policy is known", func() bool { return w.plugin().policy.has("NodeName") })
 	explains := fake.explains.Load()
 	place := func(pod *v1.Pod) {
 		before := len(fake.asked())
@@ -99,8 +100,8 @@ func TestPodsAndPoliciesWithoutPartiesCostNoCall(t *testing.T) {
 	fake, explains = other, other.explains.Load()
 	place(pod("first").Label("app", "web").Obj())
 	place(pod("second").Label("app", "web").Obj())
-	if now := fake.explains.Load(); now != explains+1 {
-		t.Errorf("%d explanations for two pods with the same labels", now-explains)
+	if now := fake.explains.Load(); now != explains {
+		t.Errorf("%d explanations", now-explains)
 	}
 	if asked, selected, released, _ := other.parties.counts(); asked+selected+released != 0 || w.plugin().negotiations.len() != 0 {
 		t.Errorf("%d negotiations, %d selections, %d releases", asked, selected, released)
@@ -344,7 +345,7 @@ func TestPartiesAreNotAskedAboutNodesThatKubeSchedulersOwnFiltersReject(t *testi
 	cordoned.Spec.Unschedulable = true
 	w := newWorld(t, additive, patient(fake.address(), failing), node("free"), node("busy"), cordoned,
 		pod("other").Node("busy").Req(map[v1.ResourceName]string{v1.ResourceCPU: "3"}).Obj())
-	until(t, "the policy is known", func() bool { has, _ := w.plugin().policy.has(partiesPredicate); return has })
+	until(t, "the policy is known", func() bool { return w.plugin().policy.has(partiesPredicate) })
 	until(t, "the scheduler has the other pod", func() bool { w.update(); return len(w.node("busy").GetPods()) == 1 })
 	w.agree(pod("web").Label("party", "licences").Req(map[v1.ResourceName]string{v1.ResourceCPU: "2"}).Obj())
 	if order := fake.parties.lastAsked().GetOrder(); !slices.Equal(order, []string{"free"}) {
@@ -364,24 +365,97 @@ func TestPartiesAreNotAskedAboutNodesThatKubeSchedulersOwnFiltersReject(t *testi
 	}
 }
 
-// The policy is another one than when the pod was placed.
-func TestAPodThatWasPlacedBeforeItsPartiesWereKnownIsNotBound(t *testing.T) {
+// Nobody has said yet which predicates the policy has.
+func TestAPodWaitsForItsPartiesByTheFirstAnswerThatNamesThem(t *testing.T) {
 	fake := startFake(t, "a")
-	fake.edit = edited(func(response *nodesiftv1.FilterResponse) { response.Version.PolicyGeneration = 2 })
+	fake.predicates, fake.unexplained = []string{"NodeName", partiesPredicate}, true
 	w := newWorld(t, full, patient(fake.address(), failing), node("a"))
-	for name, web := range map[string]*v1.Pod{"with a party": licensed("first"), "without": pod("second").Obj()} {
-		fake.set(func(f *fakeSidecar) { f.unexplained = true })
-		state, status := w.permit(web, "a")
-		if !status.IsSuccess() {
-			t.Fatal(status)
+	web := licensed("web")
+	w.agree(web)
+	for _, request := range fake.asked() {
+		if !request.GetNegotiates() {
+			t.Errorf("nodes of which nothing is known do not fit: %v", request)
 		}
-		if status := w.plugin().PreBind(w.ctx, state, web, "a"); status.Code() != fwk.Error {
-			t.Errorf("nobody knows: %v", status)
+	}
+	if state, status := w.permit(pod("plain").Obj(), "a"); !status.IsSuccess() || w.plugin().negotiated(state) != nil {
+		t.Errorf("a pod without parties: %v", status)
+	}
+}
+
+func TestAWordOfAPartyWakesThePodsThatItHasRefusedAndNoOther(t *testing.T) {
+	fake := startFake(t, "a")
+	fake.parties.refusals = []*nodesiftv1.PartyRefusal{{Party: "licences", Reason: "all seats are taken", Nodes: 1}}
+	fake.parties.agree = func(context.Context, *nodesiftv1.NegotiateRequest) ([]string, nodesiftv1.End, error) {
+		return nil, nodesiftv1.End_END_EXHAUSTED, nil
+	}
+	w := negotiatingWorld(t, fake, node("a"))
+	counted := w.counting()
+	web, other := licensed("web"), licensed("other")
+	for _, pod := range []*v1.Pod{web, other} {
+		w.cycle(ours, pod)
+		w.inPhase(pod, refused)
+		until(t, "it is woken to say why", func() bool { return counted.count(pod.Name) == 1 })
+	}
+	if _, statuses, _ := w.cycle(ours, web); statuses["a"].Message() != "no node suits party licences; party licences: all seats are taken" {
+		t.Errorf("%v", statuses)
+	}
+	fake.parties.set(func(f *fakeParties) { f.agree = nil })
+	word := &nodesiftv1.PartyWord{Party: "licences", Pods: []string{string(web.UID)}}
+	until(t, "what parties say is followed", func() bool {
+		select {
+		case fake.parties.words <- word:
+			return true
+		default:
+			return false
 		}
-		fake.set(func(f *fakeSidecar) { f.unexplained = false })
-		if status := w.plugin().PreBind(w.ctx, state, web, "a"); status.IsSuccess() != (name == "without") {
-			t.Errorf("%s: %v", name, status)
-		}
+	})
+	until(t, "it is woken", func() bool { return counted.count("web") == 2 })
+	w.agree(web)
+	if times := counted.count("other"); times != 1 {
+		t.Errorf("another pod is woken %d times", times)
+	}
+}
+
+func TestAReleaseThatHangsIsTriedAgain(t *testing.T) {
+	fake := startFake(t, "a")
+	w := negotiatingWorld(t, fake, node("a"))
+	w.plugin().negotiations.set(func(n *negotiations) { n.releaseTime, n.releasePause = 50*time.Millisecond, time.Millisecond })
+	web := licensed("web")
+	w.agree(web)
+	fake.parties.set(func(f *fakeParties) { f.hangs = 2 })
+	w.plugin().negotiations.gone(web.UID)
+	until(t, "it is released", func() bool {
+		_, _, released, open := fake.parties.counts()
+		return released == 3 && open == 0
+	})
+}
+
+func TestOrdersThatAreTheSameAreHeldOnceAndManyOthersAreShort(t *testing.T) {
+	n := &negotiations{of: map[types.UID]*negotiation{}}
+	add := func(uid types.UID, order []string) []string {
+		it := &negotiation{uid: uid, phase: asking}
+		n.of[uid] = it
+		return n.ordered(it, order)
+	}
+	names := make([]string, maxOrder)
+	for at := range names {
+		names[at] = fmt.Sprint("node-", at)
+	}
+	first, second := add("first", names), add("second", slices.Clone(names))
+	if &first[0] != &second[0] || n.of["second"].names != 0 {
+		t.Error("the same order is held twice")
+	}
+	held := 0
+	for at := range 2 * maxOrderNames / maxOrder {
+		names = slices.Clone(names)
+		names[0] = fmt.Sprint("other-", at)
+		held += len(add(types.UID(names[0]), names))
+	}
+	if last := add("last", append([]string{"last"}, names...)); len(last) != roundOrder || last[0] != "last" {
+		t.Errorf("%d names", len(last))
+	}
+	if held > maxOrderNames+2*roundOrder*maxOrderNames/maxOrder {
+		t.Errorf("%d names are held", held)
 	}
 }
 

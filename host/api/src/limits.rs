@@ -138,6 +138,9 @@ pub const REQUEST_SKIPPED: usize = 128;
 /// Nominated pods of one request: more than wait for their victims at any time. Each costs a few microseconds.
 pub const REQUEST_NOMINATED: usize = 10_000;
 
+/// Amounts of one `Headroom`: a pod has three or four resources.
+pub const REQUEST_AMOUNTS: usize = 64;
+
 /// Nodes of one `Reprieve`: some milliseconds of work, so that a core can end its dry run between two calls.
 pub const REPRIEVE_NODES: usize = 500;
 
@@ -220,6 +223,9 @@ pub const ASSUME_CATCH_UP: Duration = Duration::from_secs(5);
 pub const ASSUME_WARN_PERIOD: Duration = Duration::from_secs(60);
 
 // Streams of negotiation with parties. Other limits of it are in `nodesift-parties`, those of its rules in `nodesift-negotiation`.
+
+/// Bytes of words of parties that a core which follows them has not read: one about all pods that may wait, with the names of their UIDs.
+pub const FOLLOWER_UNREAD_BYTES: usize = 512 << 10;
 
 /// Bytes of events of one negotiation that its core has not read: one with 256 names of the greatest length, and some more.
 pub const NEGOTIATION_UNREAD_BYTES: usize = 128 << 10;

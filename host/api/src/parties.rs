@@ -46,6 +46,9 @@ pub trait Parties: fmt::Debug + Send + Sync {
     /// Gives a negotiation up for its owner.
     fn release<'a>(&'a self, caller: &'a Caller, request: v1::ReleaseRequest) -> BoxFuture<'a, Result<(), Error>>;
 
+    /// Sends what parties say by now of pods that wait for them, whose negotiations have ended, to `events`.
+    fn follow<'a>(&'a self, caller: &'a Caller, events: Outbox) -> BoxFuture<'a, Result<Listening, Error>>;
+
     /// Opens the stream of a party that is yet to say who it is. What it is told goes to `calls`.
     fn attend(&self, rights: CallerRights, calls: Outbox) -> Box<dyn Attendance>;
 

@@ -9,9 +9,11 @@ use serde::de::DeserializeOwned;
 
 use crate::Service;
 use crate::admin::{events, metrics, parties, policy, probes, shadow, state, version};
+use crate::calls::capabilities::Capabilities;
 use crate::calls::decision::{Assume, Decision, Forget, Release};
 use crate::calls::driver;
 use crate::calls::filter::Filter;
+use crate::calls::headroom::Headroom;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
 use crate::paths::{Call, Class, Grpc, Http, NEGOTIATION, NODESIFT, PARTIES, Paths};
@@ -40,11 +42,17 @@ pub(crate) static ROUTES: &[Route] = &[
     answered::<PreFilterPredicates>("PreFilterPredicates", "/v1/prefilterpredicates"),
     answered::<PreemptionPredicates>("PreemptionPredicates", "/v1/preemptionpredicates"),
     answered::<Reprieve>("Reprieve", "/v1/reprieve"),
+    answered::<Headroom>("Headroom", "/v1/headroom"),
+    call("Capabilities", Class::Read)
+        .grpc(NODESIFT, grpc::decided::<Capabilities>)
+        .post("/v1/capabilities", || post(json::decided::<Capabilities>)),
     call("Negotiate", Class::Decide).grpc(NEGOTIATION, grpc::negotiate),
     call("Select", Class::Decide).grpc(NEGOTIATION, grpc::select),
     decided::<Release>(NEGOTIATION, "Release"),
+    call("Follow", Class::Decide).grpc(NEGOTIATION, grpc::follow),
     call("Attend", Class::Attend).grpc_stream(PARTIES, grpc::attend),
     call("State", Class::Operate).get("/v1/state", || get(state::state)),
+    call("Node", Class::Operate).get("/v1/nodes/{node}", || get(state::node)),
     call("Events", Class::Operate).get("/v1/events", || get(events::events)),
     call("Negotiations", Class::Operate).get("/v1/negotiations", || get(parties::overview)),
     call("Policy", Class::Operate).get("/v1/policy", || get(policy::policy)),
@@ -151,8 +159,8 @@ mod tests {
 
     #[test]
     fn cores_negotiate_by_the_right_to_decide_and_parties_attend_by_their_own() {
-        for path in ["/nodesift.v1.Negotiation/Negotiate", "/nodesift.v1.Negotiation/Release"] {
-            assert_eq!(paths().class_of(path), Class::Decide, "{path}");
+        for path in ["Negotiate", "Release", "Follow"].map(|call| format!("/nodesift.v1.Negotiation/{call}")) {
+            assert_eq!(paths().class_of(&path), Class::Decide, "{path}");
         }
         assert_eq!(paths().class_of(ATTEND), Class::Attend);
         assert!(
@@ -172,6 +180,8 @@ mod tests {
             "/livez/x",
             "/nodesift.v1.Parties/x",
             "/nodesift.v1.Negotiation/",
+            "/v1/nodes/",
+            "/v1/nodes/a/b",
         ] {
             assert_eq!(paths().class_of(path), Class::Operate, "{path}");
         }
@@ -181,6 +191,7 @@ mod tests {
     fn paths_that_clients_invent_have_one_name_in_metrics() {
         let paths = paths();
         assert!((0..1_000).all(|at| paths.name_of(&format!("/v1/{at}")) == "other"));
+        assert!((0..1_000).all(|at| paths.name_of(&format!("/v1/nodes/{at}")) == "Node"));
         assert_eq!((paths.name_of("/v1/filter"), paths.name_of("/nodesift.v1.Nodesift/Filter")), ("Filter", "Filter"));
     }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::decision::Decision;
 use crate::message::{Answer, Call, CallId, Invalidate, MalformedAnswer, PartyAllocated, PartyFailed};
-use crate::request::{ClaimState, ClaimUid, NegotiationId, Node, Refusal};
+use crate::request::{ClaimState, ClaimUid, NegotiationId, Node, Owner, Refusal};
 use crate::subject::{Subject, Suitability};
 
 /// Event that the state machine handles in [`Negotiations::step`](crate::Negotiations::step).
@@ -24,6 +25,8 @@ pub enum Event {
     Failed(Arc<str>, PartyFailed),
     /// A party has given back what this call had allocated.
     Deallocated(Arc<str>, CallId),
+    /// A party has said something that the caller cannot read, and leaves out of what it hands over.
+    Malformed(Arc<str>, MalformedAnswer),
     /// A party has revoked earlier answers, about one subject or about all.
     Invalidated(Arc<str>, Invalidate),
     /// The caller has evaluated candidates.
@@ -41,8 +44,15 @@ pub enum Event {
     },
     /// A pod is bound to a node.
     Bound(Arc<str>),
-    /// A pod is deleted, or its assumption has ended.
+    /// A pod that is not bound is deleted, or its assumption has ended.
     PodGone(Arc<str>),
+    /// A pod has ended or is deleted, bound or not.
+    Ended {
+        /// UID of the pod.
+        pod: Arc<str>,
+        /// Claims of it that other pods use. What is held of them is given back with a later event.
+        shared: Vec<ClaimUid>,
+    },
     /// Time has passed: deadlines that are due are handled.
     Tick,
 }
@@ -83,11 +93,25 @@ pub enum Effect {
         node: Node,
         /// The claims to hold.
         claims: Vec<ClaimUid>,
+        /// The decision to record before, by which this negotiation is the one that allocates; where it is not, [`Event::Assumed`] says
+        /// so. None for a pod without parties, and for one that moves.
+        decision: Option<Decision>,
     },
+    /// The decision about a pod is another one by now, to be recorded in order with the other effects of the pod.
+    Decide(Decision),
     /// End the assumption of a pod, and hold its claims no more.
     Forget {
         /// UID of the pod.
         pod: Arc<str>,
+    },
+    /// A party may say something else by now about pods whose negotiations ended without an allocation: tell the client that negotiated.
+    Woken {
+        /// Name of the party.
+        party: Arc<str>,
+        /// The owner of the negotiation.
+        owner: Owner,
+        /// UIDs of the pods.
+        pods: Vec<Arc<str>>,
     },
     /// There is no room for more of a negotiation: those who watch it are refused, as one that begins would be. It is over.
     Refuse(NegotiationId, Refusal),
@@ -160,6 +184,8 @@ pub enum Progress {
     },
     /// These nodes suit all parties; the preferred one first.
     Viable(Vec<Node>),
+    /// Why nodes do not suit, before [`End::Exhausted`] or [`End::TimedOut`].
+    Refused(Vec<RefusedNodes>),
     /// The pod is assumed on this node, and the parties allocate. The last that a stream of `Negotiate` sees.
     Selected(Node),
     /// All parties have finished: the pod may be bound to this node. The last that a stream of `Select` sees.
@@ -168,6 +194,17 @@ pub enum Progress {
     Failed(Failure),
     /// The end. The last that any stream sees.
     Ended(End),
+}
+
+/// Nodes that a party has refused for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedNodes {
+    /// Name of the party.
+    pub party: Arc<str>,
+    /// Human-readable reason; empty where the party gives none.
+    pub reason: Arc<str>,
+    /// Number of nodes that the party has answered about.
+    pub nodes: usize,
 }
 
 /// Why an allocation has failed.
@@ -190,7 +227,7 @@ pub enum End {
     Exhausted,
     /// The time is over; these parties had not answered, or not finished.
     TimedOut(Vec<Arc<str>>),
-    /// This claim is being allocated or deallocated, or will be without the pod: come back later.
+    /// This claim is being allocated or deallocated: come back later.
     InProgress(ClaimUid),
     /// The pod or one of its claims is deleted, or the core has released the pod.
     Gone,

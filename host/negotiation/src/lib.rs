@@ -9,6 +9,7 @@
 //! | `request` | pods, claims, parties; requests of a core, and their refusals |
 //! | `subject` | what answers are about, and what they say of a node |
 //! | `message` | calls of parties, and what parties say |
+//! | `decision` | what parties hold for pods: what outlives the process |
 //! | `effect` | events and effects |
 //! | `reasons` | reasons that are kept, each text once |
 //! | `kept` | answers that are kept: the rows of the column of unsuitable nodes |
@@ -20,8 +21,11 @@
 //! | `view` | what operators see |
 //! | `stance` | what explanations say of parties |
 //! | `ledger` | what negotiations hold, by who opened them |
+//! | `refused` | pods that parties keep waiting after the end of their negotiation |
 //! | `sweep` | what has changed of a party, until all its negotiations know |
+//! | `repeats` | calls that a party is told again once it has a new stream |
 //! | `undos` | deallocations that parties have not confirmed |
+//! | `holdings` | what parties hold for bound pods, until these end |
 //! | `desk` | what all negotiations share |
 //! | `turn`, `round`, `selection` | one step of one negotiation: its ends, its rounds, its allocations |
 //! | `negotiations` | all of them |
@@ -32,14 +36,16 @@
 //!
 //! ```text
 //! evaluating ⇄ asking → agreed → assuming → allocating → allocated → over
-//!      ↑        ↓          ↓        ↑                        (bound, and shown by the claims)
+//!      ↑        ↓          ↓        ↑                        (bound, and shown by the claims; held until the pod ends)
 //!      └──── waiting ←─────┘        └── optimistic: from any phase before
 //! ```
 
 mod candidates;
 mod claims;
+mod decision;
 mod desk;
 mod effect;
+mod holdings;
 mod kept;
 mod ledger;
 pub mod limits;
@@ -47,6 +53,8 @@ mod message;
 mod negotiation;
 mod negotiations;
 mod reasons;
+mod refused;
+mod repeats;
 mod request;
 mod round;
 mod selection;
@@ -62,10 +70,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use effect::{Defect, Effect, End, Evaluate, Evaluated, Event, Failure, Progress};
+pub use decision::{Decision, Held, Stage};
+pub use effect::{Defect, Effect, End, Evaluate, Evaluated, Event, Failure, Progress, RefusedNodes};
 pub use message::{
-    Allocate, Answer, Ask, Call, CallId, Deallocate, Invalidate, MalformedAnswer, PartyAllocated, PartyFailed,
-    Unsuitable,
+    Allocate, Answer, Ask, Bound, Call, CallId, Deallocate, Invalidate, MalformedAnswer, OtherClaim, PartyAllocated,
+    PartyFailed, Unsuitable,
 };
 pub use negotiations::{Negotiations, Usage};
 pub use request::{

@@ -38,7 +38,7 @@ impl Turn<'_> {
             return self.end(End::InProgress(claim));
         }
         // A claim may have been given back since the selection: more than one is not allocated before answers.
-        let may_be_early = self.it.pod.delayed().count() <= 1;
+        let may_be_early = self.it.pod.pending() <= 1;
         match self.it.selection.take_if(|selection| selection.is_optimistic && may_be_early) {
             Some(selection) => self.assume(selection.nodes, true),
             None => self.evaluate(),
@@ -167,6 +167,13 @@ impl Turn<'_> {
 
     /// Ends, undoes what has been done, and tells those who still watch.
     pub(crate) fn end(&mut self, end: End) {
+        if matches!(end, End::Exhausted | End::TimedOut(_)) {
+            let refusals = if self.it.is_open() { self.refusals() } else { Vec::new() };
+            if !refusals.is_empty() {
+                self.tell(Progress::Refused(refusals));
+            }
+            self.wait_for_parties();
+        }
         if self.it.is_open() || matches!(self.it.phase, Phase::Assuming { .. } | Phase::Allocating { .. }) {
             self.tell(Progress::Ended(end));
         }
@@ -174,6 +181,15 @@ impl Turn<'_> {
             self.undo();
         }
         self.close();
+    }
+
+    /// The pod waits for its parties, though nobody negotiates about it any more.
+    pub(crate) fn wait_for_parties(&mut self) {
+        let it = &*self.it;
+        if !it.seats.is_empty() {
+            let keys = it.seats.iter().map(|seat| seat.key.clone()).collect();
+            self.desk.refused.add(&it.pod.uid, &it.owner, keys);
+        }
     }
 
     /// Ends for want of room, undoes what has been done, and refuses those who still watch.

@@ -21,6 +21,7 @@ pub struct Metrics {
     /// Negotiations that have begun.
     pub(crate) begun: Counter,
     live: Gauge,
+    holdings: Gauge,
     deallocations: Gauge,
     kept_nodes: Gauge,
     kept_bytes: Gauge,
@@ -55,6 +56,7 @@ impl Default for Metrics {
         Self {
             begun: Counter::default(),
             live: Gauge::default(),
+            holdings: Gauge::default(),
             deallocations: Gauge::default(),
             kept_nodes: Gauge::default(),
             kept_bytes: Gauge::default(),
@@ -77,6 +79,8 @@ impl Metrics {
         registry.register("nodesift_negotiations_begun", help, metrics.begun.clone());
         let help = "Negotiations that have not ended, those with an agreement or an allocation included";
         registry.register("nodesift_negotiations", help, metrics.live.clone());
+        let help = "Allocations that parties hold for bound pods";
+        registry.register("nodesift_negotiation_holdings", help, metrics.holdings.clone());
         let help = "Deallocations that parties have not confirmed";
         registry.register("nodesift_negotiation_deallocations", help, metrics.deallocations.clone());
         let help = "Nodes of which an answer of a party is kept, over all parties and subjects";
@@ -104,6 +108,7 @@ impl Metrics {
     pub(crate) fn show(&self, usage: &Usage, attending: usize) {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.live.set(gauge(usage.negotiations));
+        self.holdings.set(gauge(usage.held));
         self.deallocations.set(gauge(usage.deallocations));
         self.kept_nodes.set(gauge(usage.kept_nodes));
         self.kept_bytes.set(gauge(usage.kept_bytes));
@@ -116,7 +121,7 @@ impl Metrics {
     /// Counts an end, and its time where it is an agreement.
     pub(crate) fn told(&self, progress: &Progress, time: Option<Duration>) {
         let end = match progress {
-            Progress::Asked { .. } | Progress::Viable(_) | Progress::Selected(_) => return,
+            Progress::Asked { .. } | Progress::Viable(_) | Progress::Refused(_) | Progress::Selected(_) => return,
             Progress::Allocated(_) => "allocated",
             Progress::Failed(_) => "failed",
             Progress::Ended(End::Viable) => {
@@ -137,6 +142,7 @@ impl Metrics {
         let call = match &call.call {
             Some(party_call::Call::Ask(_)) => "ask",
             Some(party_call::Call::Allocate(_)) => "allocate",
+            Some(party_call::Call::Bound(_)) => "bound",
             Some(party_call::Call::Deallocate(_)) => "deallocate",
             Some(party_call::Call::Withdraw(_)) => "withdraw",
             None => return,

@@ -71,6 +71,16 @@ type NoAgreementError struct {
 	Parties []string
 	// metadata.uid of the claim that is in progress.
 	Claim string
+	// Where it is exhausted or has timed out, why nodes do not suit.
+	Refusals []PartyRefusal
+}
+
+// PartyRefusal is nodes that a party has refused for one reason.
+type PartyRefusal struct {
+	Party string
+	// For people; empty where the party gives none.
+	Reason string
+	Nodes  int
 }
 
 func (e *NoAgreementError) Error() string {

@@ -165,7 +165,45 @@ fn r5_all_rejected_is_exhausted() {
     let ask = world.ask("a");
     assert_eq!(ask.nodes, nodes(CANDIDATES..200));
     world.answer(&ask, "a", (CANDIDATES..200).chain(0..CANDIDATES));
-    assert_eq!(world.end(id), Some(End::Exhausted));
+    let told = world.told(id);
+    let refused = RefusedNodes { party: text("a"), reason: text("no"), nodes: 200 };
+    assert_eq!(told[told.len() - 2..], [Progress::Refused(vec![refused]), Progress::Ended(End::Exhausted)]);
+}
+
+#[test]
+fn a_pod_that_parties_refuse_is_woken_by_what_they_say_and_no_other() {
+    let of_template = Party { scope: Scope::Template, ..party("a", Wait) };
+    let mut world = World::new(vec![of_template]);
+    let refuse = |world: &mut World, pod: &str, template: &str, valid| {
+        let mut asked = request(pod, vec![claim(&format!("c-{pod}"), "a")], 0..2);
+        asked.pod.template = text(template);
+        world.negotiate(asked);
+        let ask = world.ask("a");
+        world.answer_with("a", Answer { valid, ..answer(&ask, 0..2) });
+    };
+    let woken = |world: &mut World| -> Vec<Arc<str>> {
+        let woken = world.effects.extract_if(.., |effect| matches!(effect, Effect::Woken { .. }));
+        let pods = woken.filter_map(|effect| match effect {
+            Effect::Woken { pods, .. } => Some(pods),
+            _ => None,
+        });
+        pods.flatten().collect()
+    };
+    refuse(&mut world, "p", "t", ms(0));
+    refuse(&mut world, "q", "u", ms(0));
+    assert_eq!(woken(&mut world), []);
+    let subject = Some(Subject::Template(text("u")));
+    world.step(Event::Invalidated(text("a"), Invalidate { subject }));
+    assert_eq!(woken(&mut world), [text("q")]);
+    world.attend("a", 2);
+    assert_eq!(woken(&mut world), [text("p")]);
+    world.step(Event::Invalidated(text("a"), Invalidate { subject: None }));
+    assert_eq!(woken(&mut world), [], "each once");
+    // One that is asked about is told by its own stream.
+    refuse(&mut world, "p", "t", ms(0));
+    world.negotiate(request("p", vec![claim("c-p", "a")], 0..2));
+    world.step(Event::Invalidated(text("a"), Invalidate { subject: None }));
+    assert_eq!(woken(&mut world), []);
 }
 
 #[test]

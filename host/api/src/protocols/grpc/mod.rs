@@ -39,7 +39,7 @@ use crate::protocols::answers::Encode;
 use crate::{Error, Service};
 pub(crate) use filter_stream::filter_stream;
 pub use outbox::Outbox;
-pub(crate) use parties::{attend, negotiate, select};
+pub(crate) use parties::{attend, follow, negotiate, select};
 
 /// A call that the [`driver`] answers.
 pub(crate) fn answered<C>(max_message_bytes: usize) -> MethodRouter<Service>
@@ -107,10 +107,10 @@ fn scope_of<S: Clone + Send + Sync + 'static>(request: &Request) -> Result<S, Er
 
 /// `NodeIndex`: changes until the client leaves.
 pub(crate) fn node_index(max_message_bytes: usize) -> MethodRouter<Service> {
-    streaming(move |service, request| follow(service, max_message_bytes, request))
+    streaming(move |service, request| changes_of_index(service, max_message_bytes, request))
 }
 
-async fn follow(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+async fn changes_of_index(service: Service, max: usize, request: Request) -> Result<Response, Status> {
     let scope = scope_of::<RequestScope>(&request)?;
     let request: NodeIndexRequest = frame::decode(request, max).await?;
     let (closing, endless) = (Box::pin(scope.peer.closing()), scope.peer.endless());

@@ -30,6 +30,11 @@ pub(crate) fn select(max_message_bytes: usize) -> MethodRouter<Service> {
     streaming(move |service, request| choose(service, max_message_bytes, request))
 }
 
+/// `Follow`: words of parties about pods that wait for them.
+pub(crate) fn follow(max_message_bytes: usize) -> MethodRouter<Service> {
+    streaming(move |service, request| listen(service, max_message_bytes, request))
+}
+
 /// `Attend`: the stream of a party. Its messages have a limit of their own.
 pub(crate) fn attend(_: usize) -> MethodRouter<Service> {
     streaming(serve)
@@ -53,6 +58,15 @@ async fn choose(service: Service, max: usize, request: Request) -> Result<Respon
     service.parties()?.select(scope.rights.caller(), request, events).await?;
     scope.room.shrink_to(0);
     Ok(replies(&scope.peer, inbox, None))
+}
+
+async fn listen(service: Service, max: usize, request: Request) -> Result<Response, Status> {
+    let mut scope = scope_of::<RequestScope>(&request)?;
+    let _request: v1::FollowRequest = frame::decode(request, max).await?;
+    let (events, inbox) = outbox::channel(limits::FOLLOWER_UNREAD_BYTES, scope.unsent.take());
+    let listening = service.parties()?.follow(scope.rights.caller(), events).await?;
+    scope.room.shrink_to(0);
+    Ok(replies(&scope.peer, inbox, Some(listening)))
 }
 
 /// Events until the last, or until the connection is about to be closed.

@@ -192,6 +192,11 @@ impl Record {
                     self.kept.insert((party.clone(), subject.clone(), node.clone()), (now + VALID_MOST, false));
                 }
             }
+            Event::Ended { pod, .. } => {
+                let of_pod = self.logs.values().filter(|log| log.asked.pod.uid == *pod);
+                let claims = of_pod.flat_map(|log| &log.asked.pod.claims).map(|claim| (claim.uid.clone(), now));
+                self.given_up.extend(claims);
+            }
             Event::Deallocated(_, id) => {
                 self.undoing.remove(id);
             }
@@ -291,7 +296,7 @@ impl Record {
                     }
                 }
             }
-            Effect::Assume { negotiation, pod, claims, node } => {
+            Effect::Assume { negotiation, pod, claims, node, .. } => {
                 let log = self.logs.get_mut(negotiation).unwrap();
                 log.is_allocating = false;
                 // More than one claim is never allocated for a node before everybody has said that it suits.
@@ -308,7 +313,7 @@ impl Record {
                 self.rests.insert(party.clone(), now);
             }
             Effect::Refuse(id, refusal) => panic!("{id:?} is refused: {refusal}"),
-            Effect::Defect(_, Defect::Malformed(_)) | Effect::Over(_) => {}
+            Effect::Defect(_, Defect::Malformed(_)) | Effect::Decide(_) | Effect::Woken { .. } | Effect::Over(_) => {}
             Effect::Tell { negotiation, progress, .. } => self.check_progress(*negotiation, progress, now),
         }
     }
@@ -346,8 +351,12 @@ impl Record {
                 let is_over = self.withdrawn.contains(&deallocate.id) || nodes.is_some();
                 // To one whose stream has ended, nothing has to be withdrawn.
                 assert!(is_over || self.left.contains(&deallocate.id), "{deallocate:?} before its withdrawal");
-                self.undoing.entry(deallocate.id).or_insert((deallocate.claims.clone(), now));
+                // It may come long after that, with a new stream.
+                let since = deallocate.claims.iter().filter_map(|claim| self.given_up.get(claim)).min();
+                let since = since.copied().unwrap_or(now);
+                self.undoing.entry(deallocate.id).or_insert((deallocate.claims.clone(), since));
             }
+            Call::Bound(bound) => assert!(self.logs.values().any(|log| log.allocations.contains_key(&bound.id))),
             Call::Withdraw(id) => {
                 self.asks.remove(id);
                 self.withdrawn.insert(*id);
@@ -380,7 +389,7 @@ impl Record {
         let log = self.logs.get_mut(&id).unwrap();
         assert!(log.waits, "{id:?} is told {progress:?} after its end");
         let outcome = match progress {
-            Progress::Asked { .. } => return,
+            Progress::Asked { .. } | Progress::Refused(_) => return,
             Progress::Viable(nodes) => {
                 for node in nodes {
                     assert!(log.candidates.contains(node), "{node} has not passed predicates");
