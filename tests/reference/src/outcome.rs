@@ -62,26 +62,38 @@ pub struct Outcome {
     pub failures: BTreeMap<String, Failure>,
     /// Its effect on the cycle.
     pub cycle: Cycle,
+    /// The nodes of the cluster that its PreFilter names; none where it names none.
+    pub named: Option<BTreeSet<String>>,
+    /// The failure with which its PreFilter rejects the pod.
+    pub rejection: Option<Failure>,
 }
 
 impl Outcome {
+    /// Outcome of a filter whose PreFilter names these nodes of the cluster.
+    #[must_use]
+    pub fn naming(self, named: BTreeSet<String>) -> Self {
+        Self { cycle: self.cycle.max(Cycle::NamedNodes), named: Some(named), ..self }
+    }
+
     /// The result of evaluating every node by itself.
     pub fn each_node<'a>(nodes: impl Iterator<Item = &'a Value>, judge: impl Fn(&Value) -> Option<Failure>) -> Self {
         let failures: BTreeMap<String, Failure> =
             nodes.filter_map(|node| Some((nodesift_fixtures::json::name(node).to_owned(), judge(node)?))).collect();
         let aborted = failures.values().any(|failure| failure.code == Code::Error);
-        Self { failures, cycle: if aborted { Cycle::Aborted } else { Cycle::EachNode } }
+        let cycle = if aborted { Cycle::Aborted } else { Cycle::EachNode };
+        Self { failures, cycle, named: None, rejection: None }
     }
 
     /// Result of a filter that rejects no node.
     pub fn fits_all() -> Self {
-        Self { failures: BTreeMap::new(), cycle: Cycle::EachNode }
+        Self { failures: BTreeMap::new(), cycle: Cycle::EachNode, named: None, rejection: None }
     }
 
     /// PreFilter rejects the pod, and thereby every node.
     pub fn rejected<'a>(nodes: impl Iterator<Item = &'a Value>, failure: &Failure) -> Self {
         let cycle = if failure.code == Code::Error { Cycle::Aborted } else { Cycle::Rejected };
-        Self { cycle, ..Self::each_node(nodes, |_| Some(failure.clone())) }
+        let rejection = Some(failure.clone());
+        Self { cycle, rejection, ..Self::each_node(nodes, |_| Some(failure.clone())) }
     }
 }
 
@@ -92,11 +104,68 @@ pub struct Conjunction {
     pub feasible: Vec<String>,
     /// Every other node, with the first filter that rejects it.
     pub first: BTreeMap<String, (&'static str, Failure)>,
-    /// kube-scheduler's message: the number of nodes per reason, each node counted under all reasons of the first filter that
-    /// rejects it; only where no node is feasible.
+    /// kube-scheduler's message; only where no node is feasible. Where PreFilter rejects the pod, its reasons. Otherwise the number of
+    /// nodes per reason, each node counted under all reasons of the first filter that rejects it, and nodes that PreFilter does not
+    /// name under one of their own.
     pub message: Option<String>,
-    /// How kube-scheduler's cycle ends. Its message equals this one only where every filter runs on each node.
+    /// How kube-scheduler's cycle ends.
     pub cycle: Cycle,
+}
+
+/// PreFilter of all filters in their order.
+struct PreFilter {
+    /// The reasons with which it rejects the pod.
+    rejection: Option<Failure>,
+    /// Filters that name nodes, and the nodes that all of them name.
+    naming: Option<(BTreeSet<&'static str>, BTreeSet<String>)>,
+}
+
+impl PreFilter {
+    /// Runs PreFilter over some nodes: a filter that rejects none of them names none.
+    fn run(alone: &[(&'static str, Outcome)], nodes: &BTreeSet<&str>) -> Self {
+        let mut found = Self { rejection: None, naming: None };
+        for (filter, outcome) in alone {
+            if let Some(failure) = &outcome.rejection {
+                found.rejection = Some(failure.clone());
+                if failure.code != Code::Unschedulable {
+                    return found;
+                }
+            }
+            let rejects = nodes.iter().any(|node| outcome.failures.contains_key(*node));
+            let Some(named) = outcome.named.as_ref().filter(|_| rejects) else { continue };
+            let Some((filters, common)) = &mut found.naming else {
+                found.naming = Some((BTreeSet::from([*filter]), named.clone()));
+                continue;
+            };
+            filters.insert(filter);
+            // Nodes that do not exist are not told apart.
+            let nothing_exists = common.is_empty() && named.is_empty();
+            common.retain(|node| named.contains(node));
+            if common.is_empty() && !nothing_exists {
+                let filters = filters.iter().copied().collect::<Vec<_>>().join(" ");
+                let reason = format!("node(s) didn't satisfy plugin(s) [{filters}] simultaneously");
+                found.rejection = Some(Failure::new(Code::UnschedulableAndUnresolvable, reason));
+                return found;
+            }
+        }
+        found
+    }
+
+    /// Whether filters run on a node.
+    fn names(&self, node: &str) -> bool {
+        self.naming.as_ref().is_none_or(|(_, named)| named.contains(node))
+    }
+
+    /// How the cycle ends; `first` are the nodes that some filter rejects, each with the first failure.
+    fn cycle<'a>(&self, mut first: impl Iterator<Item = (&'a String, Code)>) -> Cycle {
+        match &self.rejection {
+            Some(failure) if failure.code == Code::Error => Cycle::Aborted,
+            Some(_) => Cycle::Rejected,
+            None if first.any(|(node, code)| code == Code::Error && self.names(node)) => Cycle::Aborted,
+            None if self.naming.is_some() => Cycle::NamedNodes,
+            None => Cycle::EachNode,
+        }
+    }
 }
 
 /// The evaluation of a pod.
@@ -123,7 +192,7 @@ impl Explanation {
         with_nominated: &WithNominated,
     ) -> Self {
         let nodes: BTreeSet<&str> = nodes.collect();
-        let mut cycle = alone.iter().map(|(_, outcome)| outcome.cycle).max().unwrap_or(Cycle::EachNode);
+        let pre_filter = PreFilter::run(&alone, &nodes);
         let mut first: BTreeMap<String, (&'static str, Failure)> = BTreeMap::new();
         for node in &nodes {
             let without = alone.iter().map(|(filter, outcome)| (*filter, outcome.failures.get(*node)));
@@ -131,9 +200,6 @@ impl Explanation {
             let with = with_nominated.get(*node).into_iter().flatten().map(Option::as_ref);
             let found = names.zip(with).chain(without).find_map(|(filter, failure)| Some((filter, failure?.clone())));
             if let Some((filter, failure)) = found {
-                if failure.code == Code::Error {
-                    cycle = cycle.max(Cycle::Aborted);
-                }
                 first.insert((*node).to_owned(), (filter, failure));
             }
         }
@@ -146,25 +212,39 @@ impl Explanation {
             }
         }
 
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for reason in first.values().flat_map(|(_, failure)| &failure.reasons) {
-            *counts.entry(reason).or_default() += 1;
+        let cycle = pre_filter.cycle(first.iter().map(|(node, (_, failure))| (node, failure.code)));
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for (node, (_, failure)) in &first {
+            let unnamed = pre_filter.naming.as_ref().filter(|_| !pre_filter.names(node)).map(|(filters, _)| {
+                let filters = filters.iter().copied().collect::<Vec<_>>().join(" ");
+                vec![format!("node(s) didn't satisfy plugin(s) [{filters}]")]
+            });
+            for reason in unnamed.as_ref().unwrap_or(&failure.reasons) {
+                *counts.entry(reason.clone()).or_default() += 1;
+            }
         }
         let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         parts.sort();
+        let parts = pre_filter.rejection.as_ref().map_or_else(|| parts.join(", "), |it| it.reasons.join(", "));
         let message = match nodes.len() {
             0 => "no nodes available to schedule pods".to_owned(),
-            count => format!("0/{count} nodes are available: {}.", parts.join(", ")),
+            count => format!("0/{count} nodes are available: {parts}."),
         };
         let message = first.len().eq(&nodes.len()).then_some(message);
         let together = Conjunction { feasible, first, message, cycle };
         Self { pod, alone, together }
     }
 
-    /// The lines of `explain -o jsonl`. The message is omitted where kube-scheduler's would differ.
+    /// How the cycle ends where only some nodes are asked about: an error on another node does not end it.
+    pub fn cycle_over(&self, nodes: &BTreeSet<&str>) -> Cycle {
+        let first = self.together.first.iter().filter(|(node, _)| nodes.contains(node.as_str()));
+        PreFilter::run(&self.alone, nodes).cycle(first.map(|(node, (_, failure))| (node, failure.code)))
+    }
+
+    /// The lines of `explain -o jsonl`. The message is omitted where an error ends the cycle.
     pub fn lines(&self) -> Vec<String> {
         let alone = self.alone.iter().map(|(filter, outcome)| self.line(filter, outcome));
-        let message = self.together.message.as_deref().filter(|_| self.together.cycle == Cycle::EachNode);
+        let message = self.together.message.as_deref().filter(|_| self.together.cycle != Cycle::Aborted);
         let message = message.map_or_else(String::new, |message| format!(r#","message":{}"#, quoted(message)));
         let feasible = Value::from(self.together.feasible.clone());
         let together = format!(r#"{{"pod":{},"predicate":"*","feasible":{feasible}{message}}}"#, quoted(&self.pod));

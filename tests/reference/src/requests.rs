@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use nodesift_fixtures::json::{at, entries, is_set, list, text};
 use serde_json::Value;
 
+use crate::kubernetes::Switches;
 use crate::quantity::Quantity;
 use crate::selector::label_key_errors;
 
@@ -18,12 +19,22 @@ pub type Rounded = BTreeMap<String, i64>;
 
 /// The requests of an incoming pod, from its spec alone.
 pub fn asked_by(pod: &Value) -> Rounded {
-    rounded(&pod_requests(pod, false))
+    rounded(&pod_requests(pod, false, false))
 }
 
-/// The resources that a pod on a node uses: during a resize, the largest of spec, container statuses and allocated amounts.
+/// The resources that a pod on a node uses, by 1.36.
 pub fn taken_by(pod: &Value) -> Rounded {
-    rounded(&pod_requests(pod, true))
+    taken_under(pod, &Switches::documented())
+}
+
+/// The resources that a pod on a node uses: during a resize, the largest of spec, container statuses and allocated amounts, by the
+/// switches of a version.
+pub fn taken_under(pod: &Value, switches: &Switches) -> Rounded {
+    let pod_level = switches.has("InPlacePodLevelResourcesVerticalScaling");
+    match switches.has("PodResizeByTotals") {
+        true => rounded(&largest_total(pod, pod_level)),
+        false => rounded(&pod_requests(pod, true, pod_level)),
+    }
 }
 
 /// The allocatable resources of a node, `pods` included.
@@ -79,7 +90,7 @@ fn is_sidecar(container: &Value) -> bool {
     text(container, "restartPolicy") == "Always"
 }
 
-fn pod_requests(pod: &Value, with_status: bool) -> Amounts {
+fn pod_requests(pod: &Value, with_status: bool, with_pod_status: bool) -> Amounts {
     let mut sum = Amounts::new();
     for container in list(pod, "spec.containers") {
         add(&mut sum, &container_requests(pod, container, with_status));
@@ -101,7 +112,7 @@ fn pod_requests(pod: &Value, with_status: bool) -> Amounts {
     raise(&mut sum, &init);
 
     let pod_level = amounts(at(pod, "spec.resources.requests"));
-    let from_status = (with_status && is_set(pod, "status.resources")).then(|| {
+    let from_status = (with_pod_status && is_set(pod, "status.resources")).then(|| {
         effective(
             pod,
             pod_level.clone(),
@@ -122,6 +133,68 @@ fn pod_requests(pod: &Value, with_status: bool) -> Amounts {
     sum
 }
 
+/// Usage since 1.37: the largest of three totals of the pod, each over all containers.
+fn largest_total(pod: &Value, with_pod_status: bool) -> Amounts {
+    let infeasible = is_infeasible(pod);
+    let statuses = [list(pod, "status.containerStatuses"), list(pod, "status.initContainerStatuses")].concat();
+    let listed = |object: &Value, path: &str| {
+        let list = amounts(at(object, path));
+        (!list.is_empty()).then_some(list)
+    };
+    // What the container's status says at the first of these paths, or else its spec.
+    let said = |container: &Value, paths: &[&str]| {
+        let status = statuses.iter().rev().find(|status| text(status, "name") == text(container, "name"));
+        let from_status = status.and_then(|status| paths.iter().find_map(|path| listed(status, path)));
+        let from_spec = || if infeasible { Amounts::new() } else { amounts(at(container, "resources.requests")) };
+        from_status.unwrap_or_else(from_spec)
+    };
+    let total = |of: &dyn Fn(&Value) -> Amounts| {
+        let mut sum = Amounts::new();
+        list(pod, "spec.containers").iter().for_each(|container| add(&mut sum, &of(container)));
+        let (mut sidecars, mut init) = (Amounts::new(), Amounts::new());
+        for container in list(pod, "spec.initContainers") {
+            let mut now = of(container);
+            if is_sidecar(container) {
+                add(&mut sum, &now);
+                add(&mut sidecars, &now);
+                now = sidecars.clone();
+            } else {
+                add(&mut now, &sidecars);
+            }
+            raise(&mut init, &now);
+        }
+        raise(&mut sum, &init);
+        sum
+    };
+    let mut largest = total(&|container| amounts(at(container, "resources.requests")));
+    if infeasible {
+        largest.clear();
+    }
+    let of_pod = (listed(pod, "status.allocatedResources"), listed(pod, "status.resources.requests"));
+    match of_pod {
+        (Some(allocated), Some(actuated)) if with_pod_status => {
+            raise(&mut largest, &allocated);
+            raise(&mut largest, &actuated);
+        }
+        _ => {
+            raise(&mut largest, &total(&|container| said(container, &["allocatedResources"])));
+            raise(&mut largest, &total(&|container| said(container, &["resources.requests", "allocatedResources"])));
+        }
+    }
+    let is_supported = |name: &String| matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-");
+    let spec = amounts(at(pod, "spec.resources.requests"));
+    if spec.keys().any(is_supported) {
+        let mut whole = spec;
+        if with_pod_status && is_set(pod, "status.resources") {
+            let actuated = amounts(at(pod, "status.resources.requests"));
+            whole = effective(pod, whole, &actuated, &amounts(at(pod, "status.allocatedResources")));
+        }
+        largest.extend(whole.into_iter().filter(|(name, _)| is_supported(name)));
+    }
+    add(&mut largest, &amounts(at(pod, "spec.overhead")));
+    largest
+}
+
 fn container_requests(pod: &Value, container: &Value, with_status: bool) -> Amounts {
     let spec = amounts(at(container, "resources.requests"));
     if !with_status {
@@ -140,12 +213,15 @@ fn container_requests(pod: &Value, container: &Value, with_status: bool) -> Amou
 
 /// The largest of three; the spec is ignored where the resize is infeasible.
 fn effective(pod: &Value, spec: Amounts, actuated: &Amounts, allocated: &Amounts) -> Amounts {
-    let pending = list(pod, "status.conditions").iter().find(|condition| text(condition, "type") == "PodResizePending");
-    let infeasible = pending.is_some_and(|condition| text(condition, "reason") == "Infeasible");
-    let mut largest = if infeasible { Amounts::new() } else { spec };
+    let mut largest = if is_infeasible(pod) { Amounts::new() } else { spec };
     raise(&mut largest, actuated);
     raise(&mut largest, allocated);
     largest
+}
+
+fn is_infeasible(pod: &Value) -> bool {
+    let pending = list(pod, "status.conditions").iter().find(|condition| text(condition, "type") == "PodResizePending");
+    pending.is_some_and(|condition| text(condition, "reason") == "Infeasible")
 }
 
 /// A host port in use: address, protocol, number.

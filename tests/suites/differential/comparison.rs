@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nodesift_engine::{Answer, Cycle, Depth, FailureGroup, RowsByName};
-use nodesift_reference::{Code, Explanation};
+use nodesift_reference::Explanation;
 
 /// Rejected nodes, each with code and reasons.
 type Rejected = BTreeMap<String, (&'static str, Vec<String>)>;
@@ -101,31 +101,22 @@ fn reference_nodes(reference: &Explanation, nodes: &[String]) -> usize {
     all.len()
 }
 
-/// How far the cycle gets about some nodes: an error on another node does not end it, and a filter that rejects none of them
-/// names none.
+/// How far the cycle gets about some nodes.
 fn expected_cycle(reference: &Explanation, nodes: &[String]) -> Cycle {
     use nodesift_reference::Cycle as Reference;
-    let of_filter = |outcome: &nodesift_reference::Outcome| {
-        let mut codes = nodes.iter().filter_map(|node| outcome.failures.get(node)).map(|failure| failure.code);
-        match outcome.cycle {
-            Reference::Rejected => Cycle::Rejected,
-            Reference::NamedNodes if codes.next().is_some() => Cycle::NamedNodes,
-            Reference::Aborted if codes.any(|code| code == Code::Error) => Cycle::Aborted,
-            Reference::EachNode | Reference::NamedNodes | Reference::Aborted => Cycle::EachNode,
-        }
-    };
-    let cycle = reference.alone.iter().map(|(_, outcome)| of_filter(outcome)).max().unwrap_or_default();
-    let first = nodes.iter().filter_map(|node| reference.together.first.get(node));
-    let aborts = first.map(|(_, failure)| failure.code).any(|code| code == Code::Error);
-    if aborts { cycle.max(Cycle::Aborted) } else { cycle }
+    match reference.cycle_over(&nodes.iter().map(String::as_str).collect()) {
+        Reference::EachNode => Cycle::EachNode,
+        Reference::NamedNodes => Cycle::NamedNodes,
+        Reference::Rejected => Cycle::Rejected,
+        Reference::Aborted => Cycle::Aborted,
+    }
 }
 
-/// Whether the messages agree. They are equal where the cycle filters every node. Where it ends earlier, both must be present;
-/// they then count different nodes.
+/// Whether the messages agree. Where an error ends the cycle, both must be present, and nobody reads them.
 fn messages_agree(found: &Answered, reference: &Explanation) -> bool {
     match reference.together.cycle {
-        nodesift_reference::Cycle::EachNode => found.message == reference.together.message,
-        _ => found.message.is_some() == reference.together.message.is_some(),
+        nodesift_reference::Cycle::Aborted => found.message.is_some() == reference.together.message.is_some(),
+        _ => found.message == reference.together.message,
     }
 }
 

@@ -1,8 +1,8 @@
 //! InterPodAffinity.
 //!
-//! Source: P/interpodaffinity/filtering.go, kube-scheduler `framework/types.go`. In one point this follows the documented
-//! behaviour, not the code of 1.36: a namespace selector with `NotIn` or `DoesNotExist` is matched against each namespace's
-//! labels, and does not match every namespace. A namespace without an object has no labels for the terms of existing pods;
+//! Source: P/interpodaffinity/filtering.go, kube-scheduler `framework/types.go`. With the switch `NamespaceSelectorMerge` the
+//! namespace selector of a term of the incoming pod stays beside the names of the namespaces that it matches, and is matched against no
+//! labels: then it matches every namespace. A namespace without an object has no labels for the terms of existing pods;
 //! the selector of an incoming pod is only matched against existing objects, unless it selects everything.
 
 use std::collections::BTreeSet;
@@ -11,6 +11,7 @@ use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{at, is_set, label, labels, list, name, namespace, text, texts};
 use serde_json::Value;
 
+use crate::kubernetes::Switches;
 use crate::outcome::{Code, Failure, Outcome};
 use crate::selector::{Selector, aggregate};
 
@@ -59,12 +60,13 @@ const PREFERRED_AFFINITY: &str = "spec.affinity.podAffinity.preferredDuringSched
 const PREFERRED_ANTI_AFFINITY: &str = "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution";
 
 /// The terms of an incoming pod, with namespace selectors replaced by the names of the matching namespaces.
-fn incoming_terms(cluster: &Cluster, pod: &Value, path: &str) -> Vec<Term> {
+fn incoming_terms(cluster: &Cluster, pod: &Value, path: &str, switches: &Switches) -> Vec<Term> {
     let mut terms = terms(pod, list(pod, path), "").unwrap_or_default();
     for term in terms.iter_mut().filter(|term| !term.namespace_selector.is_everything()) {
         let selected = cluster.all("Namespace").filter(|namespace| term.namespace_selector.matches(labels(namespace)));
         term.namespaces.extend(selected.map(|namespace| name(namespace).to_owned()));
-        term.namespace_selector = Selector::Nothing;
+        let stays = switches.has("NamespaceSelectorMerge") && term.namespace_selector.matches(&Value::Null);
+        term.namespace_selector = if stays { Selector::All(Vec::new()) } else { Selector::Nothing };
     }
     terms
 }
@@ -84,12 +86,12 @@ fn parse_error(pod: &Value) -> Option<String> {
     (!errors.is_empty()).then(|| format!("parsing pod: {}", aggregate(&errors)))
 }
 
-pub(super) fn judge(cluster: &Cluster, pod: &Value) -> Outcome {
+pub(super) fn judge(cluster: &Cluster, pod: &Value, switches: &Switches) -> Outcome {
     if let Some(error) = parse_error(pod) {
         return Outcome::rejected(cluster.nodes(), &Failure::new(Code::UnschedulableAndUnresolvable, error));
     }
-    let affinity = incoming_terms(cluster, pod, AFFINITY);
-    let anti_affinity = incoming_terms(cluster, pod, ANTI_AFFINITY);
+    let affinity = incoming_terms(cluster, pod, AFFINITY, switches);
+    let anti_affinity = incoming_terms(cluster, pod, ANTI_AFFINITY, switches);
     let placed = cluster.placed_pods();
 
     // Those with at least one relevant pod.

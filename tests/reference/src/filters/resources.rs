@@ -3,8 +3,9 @@
 use nodesift_fixtures::Cluster;
 use serde_json::Value;
 
+use crate::kubernetes::Switches;
 use crate::outcome::{Code, Failure, Outcome};
-use crate::requests::{HostPort, asked_by, given_by, host_ports, served_by_device_classes, taken_by};
+use crate::requests::{HostPort, asked_by, given_by, host_ports, served_by_device_classes, taken_under};
 
 pub(super) fn ports(cluster: &Cluster, pod: &Value) -> Outcome {
     let wanted = host_ports(pod);
@@ -21,13 +22,14 @@ fn ports_conflict(wanted: &HostPort, used: &HostPort) -> bool {
     (wanted.1 == used.1 && wanted.2 == used.2) && (any(wanted) || any(used) || wanted.0 == used.0)
 }
 
-pub(super) fn fit(cluster: &Cluster, pod: &Value) -> Outcome {
+pub(super) fn fit(cluster: &Cluster, pod: &Value, switches: &Switches) -> Outcome {
     let asked = asked_by(pod);
-    let served = served_by_device_classes(cluster.all("DeviceClass"));
+    let classes = cluster.all("DeviceClass").filter(|_| switches.has("DRAExtendedResource"));
+    let served = served_by_device_classes(classes);
     Outcome::each_node(cluster.nodes(), |node| {
         let given = given_by(node);
         let given = |resource: &str| given.get(resource).copied().unwrap_or(0);
-        let pods: Vec<_> = cluster.pods_on(node).map(taken_by).collect();
+        let pods: Vec<_> = cluster.pods_on(node).map(|pod| taken_under(pod, switches)).collect();
         let taken = |resource: &str| {
             pods.iter().filter_map(|pod| pod.get(resource)).fold(0_i64, |sum, amount| sum.wrapping_add(*amount))
         };
