@@ -14,7 +14,9 @@ mod bench;
 mod cases;
 mod checks;
 mod contract;
+mod dev;
 mod inspect;
+mod sandbox;
 
 /// Path of the program `nodesift-dev`.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_nodesift-dev");
