@@ -72,6 +72,14 @@ pub const STORAGE_STRIDE: usize = 64;
 /// Names of claims or resources that a fault about them lists; a pod may have hundreds.
 pub const UNSUPPORTED_NAMES: usize = 8;
 
+/// Facts of one predicate that the policy does not name and that are listed: who misses more has one mistake, not many. The guest chooses
+/// them, so they need a bound.
+pub const UNNAMED_FACTS: usize = 16;
+
+/// Bytes of the name of such a fact: the longest key of an annotation (a prefix of 253 bytes, a slash, 63 bytes), which is as long as the
+/// longest `namespace/name` of a ConfigMap.
+pub const UNNAMED_NAME_BYTES: usize = 253 + 1 + 63;
+
 /// Nodes on which a policy is tried before it becomes active: more than the shapes of nodes that most clusters have, and so few
 /// that a call takes microseconds.
 pub const TRIAL_NODES: usize = 100;
@@ -271,3 +279,9 @@ pub const NODE_SUM_SERIES: usize = 10_000;
 /// The part of the time that a request has left that one of its pods may take, where it asks about several: one in so many. A pod that
 /// takes longer is answered with an error, and leaves time for those after it: after ten of them a twentieth is left.
 pub const POD_SHARE: u32 = 4;
+
+/// Bytes of the expression of a device selector that is read for its driver: the most that the API takes.
+pub const SELECTOR_TEXT_BYTES: usize = 10 << 10;
+
+/// Nested parts of an expression of a device selector that are read for its driver; what is deeper counts as unknown.
+pub const SELECTOR_DEPTH: usize = 32;

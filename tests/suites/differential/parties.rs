@@ -42,6 +42,7 @@ spec:
   - {name: team, for: {podSelector: {matchLabels: {team: a}}}, nodeSelector: {zone: z0}, scope: template}
   - {name: gpu, for: {driver: gpu.example.com}, scope: claims, onSilence: Reject}
   - {name: nic, for: {deviceClass: nic}, scope: pod, onSilence: Ignore}
+  - {name: spare, for: {podSelector: {matchLabels: {team: c}}}, onUnknown: Fit}
 ";
 
 #[test]
@@ -149,7 +150,7 @@ fn engine(mirror: &Mirror) -> (Engine, Registry) {
 /// A pod of the cluster, in one team or another.
 fn some_pod(random: &mut fastrand::Rng, history: &DeviceHistory) -> Option<Value> {
     let mut pod = random.choice(history.cluster.all("Pod").collect::<Vec<_>>())?.clone();
-    pod["metadata"]["labels"]["team"] = json!(["a", "b"][random.usize(0..2)]);
+    pod["metadata"]["labels"]["team"] = json!(["a", "b", "c"][random.usize(0..3)]);
     Some(pod)
 }
 
@@ -219,13 +220,9 @@ fn ask(
     } else {
         Nodes::All
     };
-    let query = Query::new([whole(pod)]).with_nodes(nodes);
     let is_negotiated = random.u8(0..4) == 0;
-    let answer = match is_negotiated {
-        true => engine.answer(&query, Options::on(&snapshot).for_candidates()),
-        false => engine.answer(&query, Options::on(&snapshot)),
-    };
-    let answer = match answer {
+    let query = Query::new([whole(pod)]).with_nodes(nodes).with_negotiated(is_negotiated);
+    let answer = match engine.answer(&query, Options::on(&snapshot)) {
         Ok(answer) => answer,
         Err(error) => return Some(error.to_string()),
     };
@@ -271,22 +268,26 @@ fn seats(history: &DeviceHistory, pod: &Value, template: &Arc<str>) -> Vec<(&'st
     if label(pod, "team") == Some("a") {
         seats.push(("team", Subject::Template(template.clone())));
     }
-    let classes = |claim: &Value| -> Vec<String> {
+    let requests = |claim: &Value| -> Vec<Value> {
         let asked = list(claim, "spec.devices.requests")
             .iter()
             .flat_map(|request| std::iter::once(&request["exactly"]).chain(list(request, "firstAvailable")));
-        asked.map(|asked| text(asked, "deviceClassName").to_owned()).collect()
+        asked.filter(|asked| !asked.is_null()).cloned().collect()
     };
-    let selects = |class: &String, driver: &str| {
-        history.cluster.get("DeviceClass", class).is_some_and(|class| {
-            let wanted = format!("device.driver == '{driver}'");
-            list(class, "spec.selectors").iter().any(|selector| text(selector, "cel.expression") == wanted)
-        })
+    // The selectors of the fixture name one driver, or begin as no name of `gpu` does, or say nothing of it.
+    let may_be_gpu = |selector: &Value| match text(selector, "cel.expression").strip_prefix("device.driver == '") {
+        Some(driver) => driver == "gpu.example.com'",
+        None => text(selector, "cel.expression") != "device.driver.startsWith('net')",
+    };
+    let asks_gpu = |asked: &Value| {
+        let class = history.cluster.get("DeviceClass", text(asked, "deviceClassName"));
+        let of_class = class.into_iter().flat_map(|class| list(class, "spec.selectors"));
+        of_class.chain(list(asked, "selectors")).all(may_be_gpu)
     };
     let claims: Vec<&Value> = claims(history, pod).collect();
     let mut of_gpu: Vec<Arc<str>> = claims
         .iter()
-        .filter(|claim| classes(claim).iter().any(|class| selects(class, "gpu.example.com")))
+        .filter(|claim| requests(claim).iter().any(asks_gpu))
         .map(|claim| text(claim, "metadata.uid").into())
         .collect();
     of_gpu.sort_unstable();
@@ -294,8 +295,11 @@ fn seats(history: &DeviceHistory, pod: &Value, template: &Arc<str>) -> Vec<(&'st
     if !of_gpu.is_empty() {
         seats.push(("gpu", Subject::Claims(of_gpu.into())));
     }
-    if claims.iter().any(|claim| classes(claim).iter().any(|class| class == "nic")) {
+    if claims.iter().any(|claim| requests(claim).iter().any(|asked| text(asked, "deviceClassName") == "nic")) {
         seats.push(("nic", Subject::Pod(text(pod, "metadata.uid").into())));
+    }
+    if label(pod, "team") == Some("c") {
+        seats.push(("spare", Subject::Pod(text(pod, "metadata.uid").into())));
     }
     seats
 }
@@ -335,13 +339,14 @@ fn reasons(
             }
             Some(Suitability::Unsuitable(reason)) if reason.is_empty() => (&mut done.unsuitable, Some(String::new())),
             Some(Suitability::Unsuitable(reason)) => (&mut done.unsuitable, Some(format!(": {reason}"))),
-            None if *party == "gpu" && !is_negotiated => (&mut done.silent, None),
+            // The policy ignores the silence of `nic`, and has nodes fit of which `spare` says nothing.
+            None if matches!(*party, "gpu" | "team") && !is_negotiated => (&mut done.silent, None),
             _ => continue,
         };
         *count += 1;
         reasons.insert(match reason {
             Some(reason) => format!("node(s) didn't suit party {party}{reason}"),
-            None => format!("node(s) were not answered for by party {party}"),
+            None => format!("waiting for party {party}"),
         });
     }
     done.fits += u64::from(reasons.is_empty());

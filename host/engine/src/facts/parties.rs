@@ -3,19 +3,21 @@
 //! Start at [`Context::party_columns`]. A pod is known to negotiations by [`Context::negotiated_pod`], so that a question and the column
 //! that its answer changes are about the same subject.
 
+mod driver;
+
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use nodesift_cache::metadata::{ClaimRecord, ClaimReference, ClassRecord, Configurations};
-use nodesift_negotiation::{Claim, ClaimState, Concern, OnSilence, Pod, Scope, Suitability};
+use nodesift_cache::metadata::{ClaimRecord, ClaimReference, ClassRecord};
+use nodesift_negotiation::{Claim, ClaimState, Concern, Pod, Scope, Suitability};
 use nodesift_object::claim::{DeviceFields, DeviceRequest};
 use nodesift_sandbox::wire::PartyColumn;
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 
 use super::context::Context;
 use crate::answer::ExplainedParties;
 use crate::party::{PartySeat, PolicyParty};
+use driver::can_select;
 
 /// The state of a row in a column: see `node-parties` in the contract.
 const SUITABLE: u8 = 1;
@@ -23,12 +25,6 @@ const UNSUITABLE: u8 = 2;
 
 /// The reason for which a node does not suit a party whose node selector does not match it.
 const OUT_OF_REACH: &str = "outside its nodeSelector";
-
-/// `opaque` of a configuration of devices: the driver that it is for.
-#[derive(Deserialize)]
-struct Opaque {
-    driver: String,
-}
 
 impl Context {
     /// The pod as negotiations know it, and the parties whose pod selectors match it. A negotiation that is made of these keeps its
@@ -41,7 +37,8 @@ impl Context {
         // Made of everything that predicates can read of the pod, so only where somebody asks for it.
         let is_asked = self.parties().iter().any(|party| party.party.scope == Scope::Template);
         let template = if is_asked { self.template_key() } else { Arc::default() };
-        let pod = Pod { uid: self.negotiated_uid(), template, claims: self.negotiated_claims() };
+        let (uid, claims, pending_volumes) = (self.negotiated_uid(), self.negotiated_claims(), self.pending_volumes());
+        let pod = Pod { uid, template, claims, pending_volumes };
         (pod, selected_by.collect())
     }
 
@@ -50,10 +47,15 @@ impl Context {
         if self.owner.1.is_empty() { self.pod_key().into() } else { Arc::clone(&self.owner.1) }
     }
 
-    /// The pod and the parties that decide about it, for explanations; none where the policy has no parties.
+    /// The pod and the parties that decide about it, for answers; none where the policy has no parties.
     pub(crate) fn explained_parties(&self) -> Option<ExplainedParties> {
-        let seats = || Arc::clone(self.party_seats());
-        (!self.parties().is_empty()).then(|| ExplainedParties { pod: self.negotiated_uid(), seats: seats() })
+        if self.parties().is_empty() {
+            return None;
+        }
+        let seats = Arc::clone(self.party_seats());
+        let answers = |seat: &PartySeat| self.snapshot.parties().get(&seat.party, &seat.subject);
+        let known = seats.iter().map(|seat| answers(seat).map_or(0, |answers| answers.len())).collect();
+        Some(ExplainedParties { pod: self.negotiated_uid(), seats, known })
     }
 
     /// The parties that decide about the pod, in the order of the policy; looked up once.
@@ -69,7 +71,7 @@ impl Context {
                     party: Arc::clone(&known.party.name),
                     subject,
                     nodes: Arc::clone(&known.nodes),
-                    unknown_fits: self.is_negotiated || known.party.on_silence != OnSilence::Reject,
+                    unknown_fits: self.is_negotiated || known.unknown_fits(),
                 })
             };
             self.parties().iter().filter_map(seat).collect()
@@ -157,39 +159,33 @@ impl Context {
         let Some(named) = self.pod.claims.as_ref().map(|claims| &claims.named) else { return Vec::new() };
         let mut claims: Vec<Claim> = Vec::new();
         for entry in named.iter() {
-            let (name, ephemeral) = match &entry.claim {
-                ClaimReference::Named(name) => (name, false),
-                ClaimReference::Made(name) => (name, true),
-                ClaimReference::NotNeeded | ClaimReference::NotMade | ClaimReference::Unknown => continue,
-            };
+            let (ClaimReference::Named(name) | ClaimReference::Made(name)) = &entry.claim else { continue };
             let key = [&*self.pod.namespace, "/", name].concat();
             let Some(claim) = self.snapshot.claims().claim(&key) else { continue };
             if !claims.iter().any(|known| known.uid == claim.uid) {
-                claims.push(self.negotiated_claim(claim, ephemeral));
+                claims.push(self.negotiated_claim(claim));
             }
         }
         claims
     }
 
-    fn negotiated_claim(&self, claim: &ClaimRecord, ephemeral: bool) -> Claim {
+    fn negotiated_claim(&self, claim: &ClaimRecord) -> Claim {
         let mut classes: Vec<Arc<str>> = Vec::new();
         for asked in fields_of(claim) {
             if !classes.iter().any(|known| **known == *asked.device_class_name) {
                 classes.push(asked.device_class_name.as_str().into());
             }
         }
-        let known: Vec<&ClassRecord> =
-            classes.iter().filter_map(|class| self.snapshot.claims().class(class)).map(|class| &**class).collect();
+        let class = |name: &str| self.snapshot.claims().class(name);
         let drivers = self.parties().iter().filter_map(|party| match &party.party.concern {
-            Concern::Driver(driver) if is_of_driver(claim, &known, driver) => Some(Arc::clone(driver)),
+            Concern::Driver(driver) if may_be_of_driver(claim, class, driver) => Some(Arc::clone(driver)),
             _ => None,
         });
         Claim {
             uid: Arc::clone(&claim.uid),
+            name: Arc::clone(&claim.name),
             drivers: drivers.collect(),
             classes,
-            immediate: false,
-            ephemeral,
             state: match &claim.allocation {
                 Some(_) => ClaimState::Allocated,
                 None if self.snapshot.claims().is_in_flight(&claim.uid) => ClaimState::InFlight,
@@ -205,23 +201,18 @@ fn fields_of(claim: &ClaimRecord) -> impl Iterator<Item = &DeviceFields> {
     claim.spec.requests.iter().flatten().flat_map(DeviceRequest::fields)
 }
 
-/// Whether a claim is for devices of a driver: the claim or one of its classes has a configuration for it, or a selector of a class names
-/// it, as in `device.driver == "NAME"`.
-fn is_of_driver(claim: &ClaimRecord, classes: &[&ClassRecord], driver: &str) -> bool {
-    let configured = |configurations: &Configurations| {
-        configurations.iter().flat_map(|list| list.iter()).filter_map(|config| config.opaque.as_ref()).any(|opaque| {
-            serde_json::from_str(&opaque.0).is_ok_and(|Opaque { driver: configured }| configured == driver)
-        })
-    };
-    let quoted = [format!("device.driver==\"{driver}\""), format!("device.driver=='{driver}'")];
-    let selected = |class: &&ClassRecord| {
-        class.selectors.iter().flatten().any(|expression| {
-            let expression: String = expression.split_whitespace().collect();
-            quoted.iter().any(|quoted| expression.contains(quoted))
-        })
-    };
-    configured(&claim.configurations)
-        || classes.iter().any(|class| configured(&class.configurations) || selected(class))
+/// Whether a claim may be for devices of a driver: the selectors of some request, and those of its class, can be true for one. Of a class
+/// that does not exist nothing is known.
+fn may_be_of_driver<'a>(
+    claim: &ClaimRecord,
+    class: impl Fn(&str) -> Option<&'a Arc<ClassRecord>>,
+    driver: &str,
+) -> bool {
+    fields_of(claim).any(|asked| {
+        let of_class = class(&asked.device_class_name).into_iter().flat_map(|class| class.selectors.iter().flatten());
+        let own = asked.selectors.iter().filter_map(|selector| Some(&selector.cel.as_ref()?.expression));
+        of_class.chain(own).all(|expression| can_select(expression, driver))
+    })
 }
 
 #[cfg(test)]
