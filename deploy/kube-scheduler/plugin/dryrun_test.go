@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	testingclient "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -76,6 +77,43 @@ func TestADryRunIsOneCallAndEvictsWhoMayNotStay(t *testing.T) {
 	until(t, "the victim is deleted", func() bool {
 		return slices.ContainsFunc(w.client.Actions(), func(action testingclient.Action) bool { return action.GetVerb() == "delete" })
 	})
+}
+
+func TestStaticPodsAreVictimsUnlessThePolicyLetsThemStay(t *testing.T) {
+	for _, stay := range []bool{false, true} {
+		var asked []string
+		fake := startFull(t, func(_ int, node *nodesiftv1.NodeVictims) *nodesiftv1.NodeReprieve {
+			asked = node.GetVictims()
+			return &nodesiftv1.NodeReprieve{Fits: true}
+		}, "a")
+		fake.set(func(f *fakeSidecar) {
+			f.capabilities = &nodesiftv1.CapabilitiesResponse{Version: "1.0.0", Policy: &nodesiftv1.SupportedPolicy{StaticPodsStay: stay}}
+		})
+		web := pod("web").Priority(10).Obj()
+		objects := fullNodes(web, "a")
+		for _, object := range objects {
+			if low, ok := object.(*v1.Pod); ok && low.Name == "a-low" {
+				low.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a", UID: "uid-a"}}
+			}
+		}
+		w := newWorld(t, full, patient(fake.address()), objects...)
+		until(t, "the sidecar has said what it supports", func() bool {
+			sidecarsMutex.Lock()
+			defer sidecarsMutex.Unlock()
+			shared := sidecars[fake.address()]
+			return shared != nil && shared.client.Supported() != nil
+		})
+		if _, status := w.preempt(web); !status.IsSuccess() {
+			t.Fatalf("%v", status)
+		}
+		wanted := []string{"uid-a-high", "uid-a-low"}
+		if stay {
+			wanted = wanted[:1]
+		}
+		if !slices.Equal(asked, wanted) {
+			t.Errorf("static pods stay: %t, and the victims are %v, not %v", stay, asked, wanted)
+		}
+	}
 }
 
 func TestNodesWhereNoPreemptionHelpsSayWhyInOneCall(t *testing.T) {

@@ -55,6 +55,8 @@ type fakeSidecar struct {
 	hanging   atomic.Int64
 	reprieve  func(*nodesiftv1.ReprieveRequest) *nodesiftv1.ReprieveResponse
 	reprieves int
+	// What it says that it supports; nil where it is too old to know.
+	capabilities *nodesiftv1.CapabilitiesResponse
 	// Its other half, and the explanations that it was asked for.
 	parties  *fakeParties
 	explains atomic.Int64
@@ -74,7 +76,7 @@ func startFake(t testing.TB, nodes ...string) *fakeSidecar {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	f := &fakeSidecar{socket: filepath.Join(folder, "n.sock"), nodes: nodes, rejects: map[string]*nodesiftv1.Failure{},
 		refuses: map[string]string{}, fails: map[string]codes.Code{},
-		told: map[string]int{}, predicates: []string{"NodeName"}, parties: &fakeParties{}}
+		told: map[string]int{}, predicates: []string{"NodeName"}, parties: &fakeParties{words: make(chan *nodesiftv1.PartyWord)}}
 	f.start(t)
 	t.Cleanup(func() { f.server.Stop() })
 	return f
@@ -235,6 +237,9 @@ func (f *fakeSidecar) answer(ctx context.Context, request *nodesiftv1.FilterRequ
 		group.Count, group.NodeRows = 1, rows
 		about.Failures = append(about.Failures, group)
 	}
+	if slices.Contains(f.predicates, partiesPredicate) {
+		about.Parties = f.parties.needed(request.GetPods()[0])
+	}
 	response.Pods, response.Rows = []*nodesiftv1.PodAnswer{about}, f.table()
 	if f.edit != nil {
 		if err := f.edit(request, response); err != nil {
@@ -292,8 +297,16 @@ func (f *fakeSidecar) Explain(_ context.Context, request *nodesiftv1.ExplainRequ
 	for _, name := range f.predicates {
 		explanation.Predicates = append(explanation.Predicates, &nodesiftv1.PredicateAnswer{Predicate: name})
 	}
-	explanation.Parties = f.parties.stances(request.GetPods()[0])
 	return &nodesiftv1.ExplainResponse{Version: &nodesiftv1.Version{PolicyGeneration: 1}, Pods: []*nodesiftv1.PodExplanation{explanation}}, nil
+}
+
+func (f *fakeSidecar) Capabilities(context.Context, *nodesiftv1.CapabilitiesRequest) (*nodesiftv1.CapabilitiesResponse, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.capabilities == nil {
+		return nil, status.Error(codes.Unimplemented, "unknown method Capabilities")
+	}
+	return f.capabilities, nil
 }
 
 func (f *fakeSidecar) Reprieve(_ context.Context, request *nodesiftv1.ReprieveRequest) (*nodesiftv1.ReprieveResponse, error) {

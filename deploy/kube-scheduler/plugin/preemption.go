@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,18 @@ func newPreemption(ctx context.Context, p *Plugin) (*preemptionPlugin, error) {
 	return &preemptionPlugin{own}, nil
 }
 
+// eligible tells which pods may be victims: those that DefaultPreemption takes, and of these no static pod where the policy that the
+// sidecar had when it was connected lets static pods stay. Their kubelet would start them again.
+func (p *Plugin) eligible(taken defaultpreemption.IsEligiblePodFunc) defaultpreemption.IsEligiblePodFunc {
+	if known := p.sidecar.client.Supported(); known == nil || !known.Policy.StaticPodsStay {
+		return taken
+	}
+	return func(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool {
+		isNode := func(owner metav1.OwnerReference) bool { return owner.Kind == "Node" }
+		return !slices.ContainsFunc(victim.GetPod().OwnerReferences, isNode) && taken(node, victim, preemptor)
+	}
+}
+
 // PreEnqueue keeps a pod out of the queue while its preemption is under way, as DefaultPreemption does.
 func (p *Plugin) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
 	if p.preemption == nil {
@@ -48,6 +61,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 		return nil, fwk.NewStatus(fwk.Unschedulable, s.standing.waiting())
 	}
 	own := *p.preemption.DefaultPreemption
+	own.IsEligiblePod = p.eligible(own.IsEligiblePod)
 	run := &dryRun{DefaultPreemption: &own, plugin: p, statuses: statuses}
 	own.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, p.handle, run, own.Executor)
 	result, status := own.PostFilter(ctx, state, pod, run)

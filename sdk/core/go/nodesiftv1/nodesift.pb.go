@@ -1,15 +1,15 @@
 // The API that a scheduler core calls. The messages are used over gRPC and, in the protobuf JSON mapping, over HTTP:
 // POST /v1/ followed by the name of the call in lower case.
 //
-// HTTP has two further resources, in plain JSON: GET /v1/state (?node=NAME for one node) returns the content of the
-// cache: per node its resource amounts, `allocations` and `foreignAllocations`, named as in YuniKorn's REST API; their
-// totals as `partitions`; pending, nominated and orphan pods; the version. Where the policy reads devices, a node has
-// `devices`: per pool that only it sees, how many devices there are, how many of them are `allocated`, how many of those
-// `inFlight` (a core has reported them, and no claim's status shows them yet), and how many are `free`;
-// `clusterDevices` has the same of pools that several nodes may see, each once. Where the policy has an accounting
-// component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod or node is its
-// `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET /v1/events streams changes of
-// allocations: one JSON object per line, from the generation that the first line names.
+// HTTP has further resources, in plain JSON. GET /v1/state (?node=NAME for one node) returns the content of the cache: per
+// node its resource amounts, with the number of pods among them, `ownPods` and `foreignPods`; their `totals`; pending,
+// nominated and orphan pods; the version. With ?format=yunikorn it returns nodes and allocations as YuniKorn's REST API has
+// them. Where the policy reads devices, a node has `devices`: per pool that only it sees, how many devices there are, how
+// many of them are `allocated`, how many of those `inFlight` (a core has reported them, and no claim's status shows them
+// yet), and how many are `free`; `clusterDevices` has the same of pools that several nodes may see, each once. Where the
+// policy has an accounting component, nodes, pods and totals have `sums`, pods have `flags`, and what is not known of a pod
+// or node is its `accountError`; `accountIs` says whether the `last` account or the `standard` amounts count. GET
+// /v1/events streams changes of allocations: one JSON object per line, from the generation that the first line names.
 //
 // A request has a time, from its first byte to its answer: 2 seconds unless configured otherwise. Clients shorten it by
 // the header `grpc-timeout` (also over HTTP), by `request-timeout` in seconds, or by `timeout_ms`. Past it, the call fails
@@ -610,6 +610,10 @@ type FilterRequest struct {
 	// most. Pods to evaluate must leave room for those of at least their own priority, and may not rely on them. A pod
 	// whose `node` is empty is not nominated. A pod is not judged by its own nomination.
 	NominatedPods []*PlacedPod `protobuf:"bytes,17,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
+	// Whether the core has the external parties of the pods agree and allocate before it binds, by Negotiate and Select. Nodes
+	// then fit of which a party has said nothing. Otherwise such nodes are rejected with `waiting for party NAME`, unless
+	// the policy says `onUnknown: Fit` of the party.
+	Negotiates    bool `protobuf:"varint,18,opt,name=negotiates,proto3" json:"negotiates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -761,6 +765,13 @@ func (x *FilterRequest) GetNominatedPods() []*PlacedPod {
 		return x.NominatedPods
 	}
 	return nil
+}
+
+func (x *FilterRequest) GetNegotiates() bool {
+	if x != nil {
+		return x.Negotiates
+	}
+	return false
 }
 
 type FilterResponse struct {
@@ -2831,7 +2842,9 @@ type ReprieveRequest struct {
 	// Predicates that are not evaluated, as in FilterRequest.
 	Skip []string `protobuf:"bytes,5,rep,name=skip,proto3" json:"skip,omitempty"`
 	// The time for this request in milliseconds, as in FilterRequest.
-	TimeoutMs     *uint32 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
+	TimeoutMs *uint32 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
+	// Whether the core negotiates with parties before it binds, as in FilterRequest.
+	Negotiates    bool `protobuf:"varint,7,opt,name=negotiates,proto3" json:"negotiates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2906,6 +2919,13 @@ func (x *ReprieveRequest) GetTimeoutMs() uint32 {
 		return *x.TimeoutMs
 	}
 	return 0
+}
+
+func (x *ReprieveRequest) GetNegotiates() bool {
+	if x != nil {
+		return x.Negotiates
+	}
+	return false
 }
 
 // A node and the pods that preemption may evict there.
@@ -3032,7 +3052,7 @@ type NodeReprieve struct {
 	// Whether the pod fits with all victims removed. Where it does not, `kept` is empty.
 	Fits bool `protobuf:"varint,1,opt,name=fits,proto3" json:"fits,omitempty"`
 	// The victims that may stay, as indices of `victims`, ascending: beside these and those before them that may stay, the
-	// pod still fits. All other victims have to be evicted.
+	// pod still fits. All other victims have to be evicted. Where the policy lets static pods stay, they are among these.
 	Kept []uint32 `protobuf:"varint,2,rep,packed,name=kept,proto3" json:"kept,omitempty"`
 	// Why there is no answer for this node: NOT_FOUND where the cache does not have it, or where a victim does not count on
 	// it. The other nodes are answered.
@@ -3101,6 +3121,594 @@ func (x *NodeReprieve) GetFailure() *Failure {
 	return nil
 }
 
+type HeadroomRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A pod on a node, bound or assumed. A whole pod is identified by its UID, or by its name where it has no UID; what
+	// counts is the pod of the cache.
+	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// The increases, by resource: cpu in millicores, everything else in whole units. 64 at most, none below zero.
+	Amounts []*NamedAmount `protobuf:"bytes,2,rep,name=amounts,proto3" json:"amounts,omitempty"`
+	// Absent: the newest snapshot.
+	Consistency *Consistency `protobuf:"bytes,3,opt,name=consistency,proto3" json:"consistency,omitempty"`
+	// The time for this request in milliseconds, as in FilterRequest.
+	TimeoutMs     *uint32 `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeadroomRequest) Reset() {
+	*x = HeadroomRequest{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeadroomRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeadroomRequest) ProtoMessage() {}
+
+func (x *HeadroomRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeadroomRequest.ProtoReflect.Descriptor instead.
+func (*HeadroomRequest) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *HeadroomRequest) GetPod() *Pod {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *HeadroomRequest) GetAmounts() []*NamedAmount {
+	if x != nil {
+		return x.Amounts
+	}
+	return nil
+}
+
+func (x *HeadroomRequest) GetConsistency() *Consistency {
+	if x != nil {
+		return x.Consistency
+	}
+	return nil
+}
+
+func (x *HeadroomRequest) GetTimeoutMs() uint32 {
+	if x != nil && x.TimeoutMs != nil {
+		return *x.TimeoutMs
+	}
+	return 0
+}
+
+type HeadroomResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// The pod as namespace/name.
+	Pod string `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
+	// The node that the pod is on.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// One entry per amount, in the order of the request.
+	Resources     []*ResourceHeadroom `protobuf:"bytes,4,rep,name=resources,proto3" json:"resources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeadroomResponse) Reset() {
+	*x = HeadroomResponse{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeadroomResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeadroomResponse) ProtoMessage() {}
+
+func (x *HeadroomResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeadroomResponse.ProtoReflect.Descriptor instead.
+func (*HeadroomResponse) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *HeadroomResponse) GetVersion() *Version {
+	if x != nil {
+		return x.Version
+	}
+	return nil
+}
+
+func (x *HeadroomResponse) GetPod() string {
+	if x != nil {
+		return x.Pod
+	}
+	return ""
+}
+
+func (x *HeadroomResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *HeadroomResponse) GetResources() []*ResourceHeadroom {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+// Room of a node for more of one resource.
+type ResourceHeadroom struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The amount in `status.allocatable` of the node.
+	Allocatable int64 `protobuf:"varint,2,opt,name=allocatable,proto3" json:"allocatable,omitempty"`
+	// The amount that the pod takes.
+	Taken int64 `protobuf:"varint,3,opt,name=taken,proto3" json:"taken,omitempty"`
+	// The amount that no pod takes; below zero where pods take more than there is.
+	Free int64 `protobuf:"varint,4,opt,name=free,proto3" json:"free,omitempty"`
+	// The part of the increase that fits: from 0 to all of it.
+	Fits          int64 `protobuf:"varint,5,opt,name=fits,proto3" json:"fits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceHeadroom) Reset() {
+	*x = ResourceHeadroom{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceHeadroom) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceHeadroom) ProtoMessage() {}
+
+func (x *ResourceHeadroom) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceHeadroom.ProtoReflect.Descriptor instead.
+func (*ResourceHeadroom) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ResourceHeadroom) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResourceHeadroom) GetAllocatable() int64 {
+	if x != nil {
+		return x.Allocatable
+	}
+	return 0
+}
+
+func (x *ResourceHeadroom) GetTaken() int64 {
+	if x != nil {
+		return x.Taken
+	}
+	return 0
+}
+
+func (x *ResourceHeadroom) GetFree() int64 {
+	if x != nil {
+		return x.Free
+	}
+	return 0
+}
+
+func (x *ResourceHeadroom) GetFits() int64 {
+	if x != nil {
+		return x.Fits
+	}
+	return 0
+}
+
+type CapabilitiesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CapabilitiesRequest) Reset() {
+	*x = CapabilitiesRequest{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CapabilitiesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CapabilitiesRequest) ProtoMessage() {}
+
+func (x *CapabilitiesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CapabilitiesRequest.ProtoReflect.Descriptor instead.
+func (*CapabilitiesRequest) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
+}
+
+type CapabilitiesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of the program, major.minor.patch.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// The revision of the source that the program was built from; empty where the build does not name one.
+	Revision string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The minor version of Kubernetes whose kube-scheduler has the verdicts of the built-in predicates, such as 1.36.
+	KubernetesVersion string `protobuf:"bytes,3,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
+	// Every call that the sidecar serves, whatever rights the caller has.
+	Calls []*SupportedCall `protobuf:"bytes,4,rep,name=calls,proto3" json:"calls,omitempty"`
+	// The phases that a request can name.
+	Phases []Phase `protobuf:"varint,5,rep,packed,name=phases,proto3,enum=nodesift.v1.Phase" json:"phases,omitempty"`
+	// The contracts that modules of a policy can be built for, as PACKAGE@VERSION. Each serves all earlier patch versions
+	// of its minor version.
+	Contracts []string `protobuf:"bytes,6,rep,name=contracts,proto3" json:"contracts,omitempty"`
+	// The limits of requests by name, such as reprieveNodes, and times in milliseconds.
+	Limits []*NamedAmount `protobuf:"bytes,7,rep,name=limits,proto3" json:"limits,omitempty"`
+	// The active policy, at the time of the answer.
+	Policy        *SupportedPolicy `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CapabilitiesResponse) Reset() {
+	*x = CapabilitiesResponse{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CapabilitiesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CapabilitiesResponse) ProtoMessage() {}
+
+func (x *CapabilitiesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CapabilitiesResponse.ProtoReflect.Descriptor instead.
+func (*CapabilitiesResponse) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *CapabilitiesResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *CapabilitiesResponse) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *CapabilitiesResponse) GetKubernetesVersion() string {
+	if x != nil {
+		return x.KubernetesVersion
+	}
+	return ""
+}
+
+func (x *CapabilitiesResponse) GetCalls() []*SupportedCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *CapabilitiesResponse) GetPhases() []Phase {
+	if x != nil {
+		return x.Phases
+	}
+	return nil
+}
+
+func (x *CapabilitiesResponse) GetContracts() []string {
+	if x != nil {
+		return x.Contracts
+	}
+	return nil
+}
+
+func (x *CapabilitiesResponse) GetLimits() []*NamedAmount {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *CapabilitiesResponse) GetPolicy() *SupportedPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+// A call that the sidecar serves.
+type SupportedCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the call in this API.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The service that has it over gRPC, such as nodesift.v1.Nodesift; empty where it is JSON over HTTP alone.
+	Service string `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	// The method and path of JSON over HTTP, such as POST /v1/filter; empty where it is gRPC alone.
+	Http          string `protobuf:"bytes,3,opt,name=http,proto3" json:"http,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SupportedCall) Reset() {
+	*x = SupportedCall{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupportedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupportedCall) ProtoMessage() {}
+
+func (x *SupportedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupportedCall.ProtoReflect.Descriptor instead.
+func (*SupportedCall) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SupportedCall) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SupportedCall) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *SupportedCall) GetHttp() string {
+	if x != nil {
+		return x.Http
+	}
+	return ""
+}
+
+// Predicates, parties and schedulers of the active policy.
+type SupportedPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The generation of the policy, as in Version.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The `spec.schedulerName` of the pods that are not foreign.
+	SchedulerNames []string `protobuf:"bytes,2,rep,name=scheduler_names,json=schedulerNames,proto3" json:"scheduler_names,omitempty"`
+	// The predicates in evaluation order.
+	Predicates []*SupportedPredicate `protobuf:"bytes,3,rep,name=predicates,proto3" json:"predicates,omitempty"`
+	// The external parties, in the order of the policy.
+	Parties []string `protobuf:"bytes,4,rep,name=parties,proto3" json:"parties,omitempty"`
+	// Whether an accounting component says what pods take.
+	Accounting bool `protobuf:"varint,5,opt,name=accounting,proto3" json:"accounting,omitempty"`
+	// Whether Reprieve has static pods stay, whatever their priority.
+	StaticPodsStay bool `protobuf:"varint,6,opt,name=static_pods_stay,json=staticPodsStay,proto3" json:"static_pods_stay,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *SupportedPolicy) Reset() {
+	*x = SupportedPolicy{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupportedPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupportedPolicy) ProtoMessage() {}
+
+func (x *SupportedPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupportedPolicy.ProtoReflect.Descriptor instead.
+func (*SupportedPolicy) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SupportedPolicy) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SupportedPolicy) GetSchedulerNames() []string {
+	if x != nil {
+		return x.SchedulerNames
+	}
+	return nil
+}
+
+func (x *SupportedPolicy) GetPredicates() []*SupportedPredicate {
+	if x != nil {
+		return x.Predicates
+	}
+	return nil
+}
+
+func (x *SupportedPolicy) GetParties() []string {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+func (x *SupportedPolicy) GetAccounting() bool {
+	if x != nil {
+		return x.Accounting
+	}
+	return false
+}
+
+func (x *SupportedPolicy) GetStaticPodsStay() bool {
+	if x != nil {
+		return x.StaticPodsStay
+	}
+	return false
+}
+
+// A predicate of the policy.
+type SupportedPredicate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The phases in which it runs.
+	Phases []Phase `protobuf:"varint,2,rep,packed,name=phases,proto3,enum=nodesift.v1.Phase" json:"phases,omitempty"`
+	// Whether its verdicts count; else it is a shadow.
+	Enforced      bool `protobuf:"varint,3,opt,name=enforced,proto3" json:"enforced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SupportedPredicate) Reset() {
+	*x = SupportedPredicate{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupportedPredicate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupportedPredicate) ProtoMessage() {}
+
+func (x *SupportedPredicate) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupportedPredicate.ProtoReflect.Descriptor instead.
+func (*SupportedPredicate) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *SupportedPredicate) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SupportedPredicate) GetPhases() []Phase {
+	if x != nil {
+		return x.Phases
+	}
+	return nil
+}
+
+func (x *SupportedPredicate) GetEnforced() bool {
+	if x != nil {
+		return x.Enforced
+	}
+	return false
+}
+
 // The versions that an answer was computed from.
 type Version struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3124,7 +3732,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3744,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3757,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Version) GetGeneration() uint64 {
@@ -3217,7 +3825,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3837,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3850,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Failure) GetPredicate() string {
@@ -3312,7 +3920,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3932,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3945,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Fault) GetPredicate() string {
@@ -3400,13 +4008,16 @@ type PodAnswer struct {
 	// use, and that are reserved for nobody but this pod, in the order of the pod. Like kube-scheduler's PostFilter, a core
 	// can make the pod fit by clearing the `status.allocation` of one of them.
 	ClaimsToRelease []string `protobuf:"bytes,13,rep,name=claims_to_release,json=claimsToRelease,proto3" json:"claims_to_release,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The external parties that decide about the pod, in the order of the policy: all of them have to allocate before it is
+	// bound. Empty where none decides.
+	Parties       []*NeededParty `protobuf:"bytes,14,rep,name=parties,proto3" json:"parties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodAnswer) Reset() {
 	*x = PodAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3418,7 +4029,7 @@ func (x *PodAnswer) String() string {
 func (*PodAnswer) ProtoMessage() {}
 
 func (x *PodAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3431,7 +4042,7 @@ func (x *PodAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAnswer.ProtoReflect.Descriptor instead.
 func (*PodAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PodAnswer) GetPod() string {
@@ -3525,6 +4136,69 @@ func (x *PodAnswer) GetClaimsToRelease() []string {
 	return nil
 }
 
+func (x *PodAnswer) GetParties() []*NeededParty {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+// An external party that decides about a pod.
+type NeededParty struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name in the policy.
+	Party string `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	// The number of nodes of which it has said something that stands for the pod, in the snapshot of the answer. 0: nothing is
+	// known yet.
+	KnownNodes    uint32 `protobuf:"varint,2,opt,name=known_nodes,json=knownNodes,proto3" json:"known_nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NeededParty) Reset() {
+	*x = NeededParty{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NeededParty) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NeededParty) ProtoMessage() {}
+
+func (x *NeededParty) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NeededParty.ProtoReflect.Descriptor instead.
+func (*NeededParty) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *NeededParty) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *NeededParty) GetKnownNodes() uint32 {
+	if x != nil {
+		return x.KnownNodes
+	}
+	return 0
+}
+
 // The result of one predicate.
 type PredicateAnswer struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -3537,7 +4211,7 @@ type PredicateAnswer struct {
 
 func (x *PredicateAnswer) Reset() {
 	*x = PredicateAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3549,7 +4223,7 @@ func (x *PredicateAnswer) String() string {
 func (*PredicateAnswer) ProtoMessage() {}
 
 func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3562,7 +4236,7 @@ func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicateAnswer.ProtoReflect.Descriptor instead.
 func (*PredicateAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PredicateAnswer) GetPredicate() string {
@@ -3603,7 +4277,7 @@ type PodExplanation struct {
 
 func (x *PodExplanation) Reset() {
 	*x = PodExplanation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3615,7 +4289,7 @@ func (x *PodExplanation) String() string {
 func (*PodExplanation) ProtoMessage() {}
 
 func (x *PodExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3628,7 +4302,7 @@ func (x *PodExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodExplanation.ProtoReflect.Descriptor instead.
 func (*PodExplanation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PodExplanation) GetPod() string {
@@ -3693,7 +4367,7 @@ type PartyStance struct {
 
 func (x *PartyStance) Reset() {
 	*x = PartyStance{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +4379,7 @@ func (x *PartyStance) String() string {
 func (*PartyStance) ProtoMessage() {}
 
 func (x *PartyStance) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +4392,7 @@ func (x *PartyStance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyStance.ProtoReflect.Descriptor instead.
 func (*PartyStance) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PartyStance) GetParty() string {
@@ -3775,7 +4449,7 @@ type PodAccount struct {
 
 func (x *PodAccount) Reset() {
 	*x = PodAccount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3787,7 +4461,7 @@ func (x *PodAccount) String() string {
 func (*PodAccount) ProtoMessage() {}
 
 func (x *PodAccount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +4474,7 @@ func (x *PodAccount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAccount.ProtoReflect.Descriptor instead.
 func (*PodAccount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PodAccount) GetRequests() []*NamedAmount {
@@ -3848,7 +4522,7 @@ type NamedAmount struct {
 
 func (x *NamedAmount) Reset() {
 	*x = NamedAmount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3860,7 +4534,7 @@ func (x *NamedAmount) String() string {
 func (*NamedAmount) ProtoMessage() {}
 
 func (x *NamedAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3873,7 +4547,7 @@ func (x *NamedAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedAmount.ProtoReflect.Descriptor instead.
 func (*NamedAmount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NamedAmount) GetName() string {
@@ -3926,7 +4600,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3938,7 +4612,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3951,7 +4625,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -4062,7 +4736,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x03pod\"\"\n" +
 	"\n" +
 	"NodeSubset\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\"\xc7\x05\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x05\n" +
 	"\rFilterRequest\x12$\n" +
 	"\x04pods\x18\x01 \x03(\v2\x10.nodesift.v1.PodR\x04pods\x12(\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x12.nodesift.v1.PhaseR\x05phase\x12-\n" +
@@ -4083,7 +4757,10 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x06forget\x18\x0e \x03(\v2\x1a.nodesift.v1.ForgetRequestR\x06forget\x122\n" +
 	"\x06assume\x18\x0f \x03(\v2\x1a.nodesift.v1.AssumeRequestR\x06assume\x12\x12\n" +
 	"\x04skip\x18\x10 \x03(\tR\x04skip\x12=\n" +
-	"\x0enominated_pods\x18\x11 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPodsB\r\n" +
+	"\x0enominated_pods\x18\x11 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPods\x12\x1e\n" +
+	"\n" +
+	"negotiates\x18\x12 \x01(\bR\n" +
+	"negotiatesB\r\n" +
 	"\v_timeout_ms\"\xd4\x02\n" +
 	"\x0eFilterResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12*\n" +
@@ -4232,7 +4909,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12.\n" +
 	"\aversion\x18\x04 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12*\n" +
-	"\x06faults\x18\x05 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\xa7\x02\n" +
+	"\x06faults\x18\x05 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\xc7\x02\n" +
 	"\x0fReprieveRequest\x12\"\n" +
 	"\x03pod\x18\x01 \x01(\v2\x10.nodesift.v1.PodR\x03pod\x12.\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x18.nodesift.v1.NodeVictimsR\x05nodes\x12:\n" +
@@ -4240,7 +4917,10 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x0enominated_pods\x18\x04 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPods\x12\x12\n" +
 	"\x04skip\x18\x05 \x03(\tR\x04skip\x12\"\n" +
 	"\n" +
-	"timeout_ms\x18\x06 \x01(\rH\x00R\ttimeoutMs\x88\x01\x01B\r\n" +
+	"timeout_ms\x18\x06 \x01(\rH\x00R\ttimeoutMs\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"negotiates\x18\a \x01(\bR\n" +
+	"negotiatesB\r\n" +
 	"\v_timeout_ms\";\n" +
 	"\vNodeVictims\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
@@ -4253,7 +4933,56 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x04fits\x18\x01 \x01(\bR\x04fits\x12\x12\n" +
 	"\x04kept\x18\x02 \x03(\rR\x04kept\x12,\n" +
 	"\x05error\x18\x03 \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\x12.\n" +
-	"\afailure\x18\x04 \x01(\v2\x14.nodesift.v1.FailureR\afailure\"\x8f\x02\n" +
+	"\afailure\x18\x04 \x01(\v2\x14.nodesift.v1.FailureR\afailure\"\xd8\x01\n" +
+	"\x0fHeadroomRequest\x12\"\n" +
+	"\x03pod\x18\x01 \x01(\v2\x10.nodesift.v1.PodR\x03pod\x122\n" +
+	"\aamounts\x18\x02 \x03(\v2\x18.nodesift.v1.NamedAmountR\aamounts\x12:\n" +
+	"\vconsistency\x18\x03 \x01(\v2\x18.nodesift.v1.ConsistencyR\vconsistency\x12\"\n" +
+	"\n" +
+	"timeout_ms\x18\x04 \x01(\rH\x00R\ttimeoutMs\x88\x01\x01B\r\n" +
+	"\v_timeout_ms\"\xa5\x01\n" +
+	"\x10HeadroomResponse\x12.\n" +
+	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12\x10\n" +
+	"\x03pod\x18\x02 \x01(\tR\x03pod\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12;\n" +
+	"\tresources\x18\x04 \x03(\v2\x1d.nodesift.v1.ResourceHeadroomR\tresources\"\x86\x01\n" +
+	"\x10ResourceHeadroom\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vallocatable\x18\x02 \x01(\x03R\vallocatable\x12\x14\n" +
+	"\x05taken\x18\x03 \x01(\x03R\x05taken\x12\x12\n" +
+	"\x04free\x18\x04 \x01(\x03R\x04free\x12\x12\n" +
+	"\x04fits\x18\x05 \x01(\x03R\x04fits\"\x15\n" +
+	"\x13CapabilitiesRequest\"\xdf\x02\n" +
+	"\x14CapabilitiesResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\tR\brevision\x12-\n" +
+	"\x12kubernetes_version\x18\x03 \x01(\tR\x11kubernetesVersion\x120\n" +
+	"\x05calls\x18\x04 \x03(\v2\x1a.nodesift.v1.SupportedCallR\x05calls\x12*\n" +
+	"\x06phases\x18\x05 \x03(\x0e2\x12.nodesift.v1.PhaseR\x06phases\x12\x1c\n" +
+	"\tcontracts\x18\x06 \x03(\tR\tcontracts\x120\n" +
+	"\x06limits\x18\a \x03(\v2\x18.nodesift.v1.NamedAmountR\x06limits\x124\n" +
+	"\x06policy\x18\b \x01(\v2\x1c.nodesift.v1.SupportedPolicyR\x06policy\"Q\n" +
+	"\rSupportedCall\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\x12\x12\n" +
+	"\x04http\x18\x03 \x01(\tR\x04http\"\xff\x01\n" +
+	"\x0fSupportedPolicy\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12'\n" +
+	"\x0fscheduler_names\x18\x02 \x03(\tR\x0eschedulerNames\x12?\n" +
+	"\n" +
+	"predicates\x18\x03 \x03(\v2\x1f.nodesift.v1.SupportedPredicateR\n" +
+	"predicates\x12\x18\n" +
+	"\aparties\x18\x04 \x03(\tR\aparties\x12\x1e\n" +
+	"\n" +
+	"accounting\x18\x05 \x01(\bR\n" +
+	"accounting\x12(\n" +
+	"\x10static_pods_stay\x18\x06 \x01(\bR\x0estaticPodsStay\"p\n" +
+	"\x12SupportedPredicate\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
+	"\x06phases\x18\x02 \x03(\x0e2\x12.nodesift.v1.PhaseR\x06phases\x12\x1a\n" +
+	"\benforced\x18\x03 \x01(\bR\benforced\"\x8f\x02\n" +
 	"\aVersion\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -4278,7 +5007,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x12\x14\n" +
 	"\x05fault\x18\x02 \x01(\tR\x05fault\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06effect\x18\x04 \x01(\tR\x06effect\"\x93\x04\n" +
+	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xc7\x04\n" +
 	"\tPodAnswer\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x1a\n" +
 	"\bfeasible\x18\x02 \x03(\tR\bfeasible\x120\n" +
@@ -4295,11 +5024,16 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x05error\x18\v \x01(\v2\x16.nodesift.v1.CallErrorR\x05error\x12\x1f\n" +
 	"\vnamed_nodes\x18\f \x03(\tR\n" +
 	"namedNodes\x12*\n" +
-	"\x11claims_to_release\x18\r \x03(\tR\x0fclaimsToReleaseB\n" +
+	"\x11claims_to_release\x18\r \x03(\tR\x0fclaimsToRelease\x122\n" +
+	"\aparties\x18\x0e \x03(\v2\x18.nodesift.v1.NeededPartyR\apartiesB\n" +
 	"\n" +
 	"\b_messageB\x10\n" +
 	"\x0e_feasible_rowsB\r\n" +
-	"\v_next_start\"a\n" +
+	"\v_next_start\"D\n" +
+	"\vNeededParty\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x1f\n" +
+	"\vknown_nodes\x18\x02 \x01(\rR\n" +
+	"knownNodes\"a\n" +
 	"\x0fPredicateAnswer\x12\x1c\n" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x120\n" +
 	"\bfailures\x18\x02 \x03(\v2\x14.nodesift.v1.FailureR\bfailures\"\xba\x02\n" +
@@ -4368,7 +5102,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x0fCYCLE_EACH_NODE\x10\x01\x12\x15\n" +
 	"\x11CYCLE_NAMED_NODES\x10\x02\x12\x12\n" +
 	"\x0eCYCLE_REJECTED\x10\x03\x12\x11\n" +
-	"\rCYCLE_ABORTED\x10\x042\xaf\x06\n" +
+	"\rCYCLE_ABORTED\x10\x042\xcd\a\n" +
 	"\bNodesift\x12A\n" +
 	"\x06Filter\x12\x1a.nodesift.v1.FilterRequest\x1a\x1b.nodesift.v1.FilterResponse\x12W\n" +
 	"\fFilterStream\x12 .nodesift.v1.FilterStreamRequest\x1a!.nodesift.v1.FilterStreamResponse(\x010\x01\x12D\n" +
@@ -4380,7 +5114,9 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"Predicates\x12\x1e.nodesift.v1.PredicatesRequest\x1a\x1f.nodesift.v1.PredicatesResponse\x12h\n" +
 	"\x13PreFilterPredicates\x12'.nodesift.v1.PreFilterPredicatesRequest\x1a(.nodesift.v1.PreFilterPredicatesResponse\x12k\n" +
 	"\x14PreemptionPredicates\x12(.nodesift.v1.PreemptionPredicatesRequest\x1a).nodesift.v1.PreemptionPredicatesResponse\x12G\n" +
-	"\bReprieve\x12\x1c.nodesift.v1.ReprieveRequest\x1a\x1d.nodesift.v1.ReprieveResponseB5Z3github.com/nodesift/nodesift/sdk/core/go/nodesiftv1b\x06proto3"
+	"\bReprieve\x12\x1c.nodesift.v1.ReprieveRequest\x1a\x1d.nodesift.v1.ReprieveResponse\x12G\n" +
+	"\bHeadroom\x12\x1c.nodesift.v1.HeadroomRequest\x1a\x1d.nodesift.v1.HeadroomResponse\x12S\n" +
+	"\fCapabilities\x12 .nodesift.v1.CapabilitiesRequest\x1a!.nodesift.v1.CapabilitiesResponseB5Z3github.com/nodesift/nodesift/sdk/core/go/nodesiftv1b\x06proto3"
 
 var (
 	file_nodesift_v1_nodesift_proto_rawDescOnce sync.Once
@@ -4395,7 +5131,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -4438,123 +5174,148 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*NodeVictims)(nil),                  // 38: nodesift.v1.NodeVictims
 	(*ReprieveResponse)(nil),             // 39: nodesift.v1.ReprieveResponse
 	(*NodeReprieve)(nil),                 // 40: nodesift.v1.NodeReprieve
-	(*Version)(nil),                      // 41: nodesift.v1.Version
-	(*Failure)(nil),                      // 42: nodesift.v1.Failure
-	(*Fault)(nil),                        // 43: nodesift.v1.Fault
-	(*PodAnswer)(nil),                    // 44: nodesift.v1.PodAnswer
-	(*PredicateAnswer)(nil),              // 45: nodesift.v1.PredicateAnswer
-	(*PodExplanation)(nil),               // 46: nodesift.v1.PodExplanation
-	(*PartyStance)(nil),                  // 47: nodesift.v1.PartyStance
-	(*PodAccount)(nil),                   // 48: nodesift.v1.PodAccount
-	(*NamedAmount)(nil),                  // 49: nodesift.v1.NamedAmount
-	(*RequestedDevices)(nil),             // 50: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 51: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),        // 52: google.protobuf.Timestamp
+	(*HeadroomRequest)(nil),              // 41: nodesift.v1.HeadroomRequest
+	(*HeadroomResponse)(nil),             // 42: nodesift.v1.HeadroomResponse
+	(*ResourceHeadroom)(nil),             // 43: nodesift.v1.ResourceHeadroom
+	(*CapabilitiesRequest)(nil),          // 44: nodesift.v1.CapabilitiesRequest
+	(*CapabilitiesResponse)(nil),         // 45: nodesift.v1.CapabilitiesResponse
+	(*SupportedCall)(nil),                // 46: nodesift.v1.SupportedCall
+	(*SupportedPolicy)(nil),              // 47: nodesift.v1.SupportedPolicy
+	(*SupportedPredicate)(nil),           // 48: nodesift.v1.SupportedPredicate
+	(*Version)(nil),                      // 49: nodesift.v1.Version
+	(*Failure)(nil),                      // 50: nodesift.v1.Failure
+	(*Fault)(nil),                        // 51: nodesift.v1.Fault
+	(*PodAnswer)(nil),                    // 52: nodesift.v1.PodAnswer
+	(*NeededParty)(nil),                  // 53: nodesift.v1.NeededParty
+	(*PredicateAnswer)(nil),              // 54: nodesift.v1.PredicateAnswer
+	(*PodExplanation)(nil),               // 55: nodesift.v1.PodExplanation
+	(*PartyStance)(nil),                  // 56: nodesift.v1.PartyStance
+	(*PodAccount)(nil),                   // 57: nodesift.v1.PodAccount
+	(*NamedAmount)(nil),                  // 58: nodesift.v1.NamedAmount
+	(*RequestedDevices)(nil),             // 59: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 60: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),        // 61: google.protobuf.Timestamp
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
-	5,  // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	51, // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
-	6,  // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
-	0,  // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
-	7,  // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
-	1,  // 5: nodesift.v1.FilterRequest.detail:type_name -> nodesift.v1.Detail
-	25, // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
-	17, // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
-	12, // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
-	29, // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
-	26, // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
-	18, // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	41, // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
-	44, // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
-	13, // 14: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
-	10, // 15: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
-	11, // 16: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
-	27, // 17: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
-	22, // 18: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
-	30, // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
-	22, // 20: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
-	14, // 21: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
-	12, // 22: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
-	13, // 23: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
-	6,  // 24: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
-	18, // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
-	19, // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
-	6,  // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	51, // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
-	8,  // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
-	9,  // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
-	22, // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
-	6,  // 32: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
-	0,  // 33: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
-	7,  // 34: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
-	25, // 35: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
-	17, // 36: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
-	41, // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
-	46, // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
-	6,  // 39: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
-	41, // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
-	2,  // 41: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
-	28, // 42: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
-	6,  // 43: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
-	41, // 44: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
-	25, // 45: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	41, // 46: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
-	43, // 47: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25, // 48: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	41, // 49: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
-	43, // 50: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25, // 51: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	41, // 52: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
-	43, // 53: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	6,  // 54: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
-	38, // 55: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
-	25, // 56: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
-	18, // 57: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	41, // 58: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
-	40, // 59: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
-	43, // 60: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
-	22, // 61: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
-	42, // 62: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
-	3,  // 63: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
-	42, // 64: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	43, // 65: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	4,  // 66: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	22, // 67: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	42, // 68: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	45, // 69: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	44, // 70: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	50, // 71: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	48, // 72: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
-	47, // 73: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
-	52, // 74: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
-	49, // 75: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
-	49, // 76: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
-	49, // 77: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
-	8,  // 78: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20, // 79: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23, // 80: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15, // 81: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26, // 82: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	29, // 83: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	31, // 84: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	33, // 85: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	35, // 86: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	37, // 87: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	9,  // 88: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21, // 89: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24, // 90: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16, // 91: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27, // 92: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	30, // 93: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	32, // 94: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	34, // 95: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	36, // 96: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	39, // 97: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	88, // [88:98] is the sub-list for method output_type
-	78, // [78:88] is the sub-list for method input_type
-	78, // [78:78] is the sub-list for extension type_name
-	78, // [78:78] is the sub-list for extension extendee
-	0,  // [0:78] is the sub-list for field type_name
+	5,   // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
+	60,  // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	6,   // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
+	0,   // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
+	7,   // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
+	1,   // 5: nodesift.v1.FilterRequest.detail:type_name -> nodesift.v1.Detail
+	25,  // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
+	17,  // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
+	12,  // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
+	29,  // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
+	26,  // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
+	18,  // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	49,  // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
+	52,  // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
+	13,  // 14: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
+	10,  // 15: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
+	11,  // 16: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
+	27,  // 17: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
+	22,  // 18: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
+	30,  // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
+	22,  // 20: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
+	14,  // 21: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
+	12,  // 22: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
+	13,  // 23: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
+	6,   // 24: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
+	18,  // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
+	19,  // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
+	6,   // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
+	60,  // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	8,   // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
+	9,   // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
+	22,  // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
+	6,   // 32: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
+	0,   // 33: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
+	7,   // 34: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
+	25,  // 35: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
+	17,  // 36: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
+	49,  // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
+	55,  // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
+	6,   // 39: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
+	49,  // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
+	2,   // 41: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
+	28,  // 42: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
+	6,   // 43: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
+	49,  // 44: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
+	25,  // 45: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	49,  // 46: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
+	51,  // 47: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25,  // 48: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	49,  // 49: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
+	51,  // 50: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	25,  // 51: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	49,  // 52: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
+	51,  // 53: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	6,   // 54: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
+	38,  // 55: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
+	25,  // 56: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
+	18,  // 57: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	49,  // 58: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
+	40,  // 59: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
+	51,  // 60: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
+	22,  // 61: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
+	50,  // 62: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
+	6,   // 63: nodesift.v1.HeadroomRequest.pod:type_name -> nodesift.v1.Pod
+	58,  // 64: nodesift.v1.HeadroomRequest.amounts:type_name -> nodesift.v1.NamedAmount
+	25,  // 65: nodesift.v1.HeadroomRequest.consistency:type_name -> nodesift.v1.Consistency
+	49,  // 66: nodesift.v1.HeadroomResponse.version:type_name -> nodesift.v1.Version
+	43,  // 67: nodesift.v1.HeadroomResponse.resources:type_name -> nodesift.v1.ResourceHeadroom
+	46,  // 68: nodesift.v1.CapabilitiesResponse.calls:type_name -> nodesift.v1.SupportedCall
+	0,   // 69: nodesift.v1.CapabilitiesResponse.phases:type_name -> nodesift.v1.Phase
+	58,  // 70: nodesift.v1.CapabilitiesResponse.limits:type_name -> nodesift.v1.NamedAmount
+	47,  // 71: nodesift.v1.CapabilitiesResponse.policy:type_name -> nodesift.v1.SupportedPolicy
+	48,  // 72: nodesift.v1.SupportedPolicy.predicates:type_name -> nodesift.v1.SupportedPredicate
+	0,   // 73: nodesift.v1.SupportedPredicate.phases:type_name -> nodesift.v1.Phase
+	3,   // 74: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	50,  // 75: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	51,  // 76: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,   // 77: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	22,  // 78: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	53,  // 79: nodesift.v1.PodAnswer.parties:type_name -> nodesift.v1.NeededParty
+	50,  // 80: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	54,  // 81: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	52,  // 82: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	59,  // 83: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	57,  // 84: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
+	56,  // 85: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
+	61,  // 86: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
+	58,  // 87: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
+	58,  // 88: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
+	58,  // 89: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
+	8,   // 90: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	20,  // 91: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	23,  // 92: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	15,  // 93: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	26,  // 94: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	29,  // 95: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	31,  // 96: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	33,  // 97: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	35,  // 98: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	37,  // 99: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	41,  // 100: nodesift.v1.Nodesift.Headroom:input_type -> nodesift.v1.HeadroomRequest
+	44,  // 101: nodesift.v1.Nodesift.Capabilities:input_type -> nodesift.v1.CapabilitiesRequest
+	9,   // 102: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	21,  // 103: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	24,  // 104: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	16,  // 105: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	27,  // 106: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	30,  // 107: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	32,  // 108: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	34,  // 109: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	36,  // 110: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	39,  // 111: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	42,  // 112: nodesift.v1.Nodesift.Headroom:output_type -> nodesift.v1.HeadroomResponse
+	45,  // 113: nodesift.v1.Nodesift.Capabilities:output_type -> nodesift.v1.CapabilitiesResponse
+	102, // [102:114] is the sub-list for method output_type
+	90,  // [90:102] is the sub-list for method input_type
+	90,  // [90:90] is the sub-list for extension type_name
+	90,  // [90:90] is the sub-list for extension extendee
+	0,   // [0:90] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -4590,15 +5351,16 @@ func file_nodesift_v1_nodesift_proto_init() {
 	file_nodesift_v1_nodesift_proto_msgTypes[21].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[32].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[36].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[37].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[39].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[44].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[45].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[47].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   46,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
