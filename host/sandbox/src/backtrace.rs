@@ -10,7 +10,7 @@ use wasmtime::WasmBacktrace;
 use crate::limits::{BACKTRACE_BYTES, FAULT_FRAMES};
 
 /// Functions through which a language runtime ends a call, and those that this contract's bindings add: not where it went wrong.
-const MACHINERY: [&str; 12] = [
+const MACHINERY: [&str; 19] = [
     "__rust",
     "rust_panic",
     "rust_begin_unwind",
@@ -19,14 +19,25 @@ const MACHINERY: [&str; 12] = [
     "core::panicking",
     "core::result::",
     "core::slice::index::",
+    "github.com_nodesift_nodesift_sdk_predicate_go",
     "nodesift:predicate/",
+    "nodesift_predicate_",
     "nodesift_sdk::",
     "runtime.",
     "std::",
+    "stderr_get_",
+    "stdio_get_",
+    "wasi_",
+    "wasm_pc_f_loop",
+    "wit_dylib_",
 ];
 
-/// The innermost functions with a name, innermost first; none where the error has no backtrace, or the modules no names.
-pub(super) fn frames(error: &wasmtime::Error) -> Option<String> {
+/// Functions of a C library through which a runtime writes its last words. Authors' names begin like them.
+const LIBRARY: [&str; 2] = ["write", "writev"];
+
+/// The innermost functions with a name, innermost first; none where the error has no backtrace, or the modules no names. Where only machinery
+/// has names it is told too, unless the guest has said by itself where it was.
+pub(super) fn frames(error: &wasmtime::Error, has_said: bool) -> Option<String> {
     let backtrace = error.downcast_ref::<WasmBacktrace>()?;
     if backtrace.frames().iter().all(|frame| frame.func_name().is_none()) {
         return None;
@@ -35,13 +46,18 @@ pub(super) fn frames(error: &wasmtime::Error) -> Option<String> {
     // An error says that the rest did not fit.
     let _ = write!(text, "{backtrace}");
     let mut names: Vec<&str> = text.0.lines().filter_map(name_of).collect();
-    let is_machinery = |name: &&str| MACHINERY.iter().any(|known| name.trim_start_matches('<').starts_with(known));
-    if !names.iter().all(is_machinery) {
+    if has_said || !names.iter().all(|name| is_machinery(name)) {
         names.retain(|name| !is_machinery(name));
     }
     names.dedup();
     names.truncate(FAULT_FRAMES);
     (!names.is_empty()).then(|| names.join(" < "))
+}
+
+/// Whether a function is no author's.
+fn is_machinery(name: &str) -> bool {
+    let name = name.trim_start_matches('<');
+    LIBRARY.contains(&name) || MACHINERY.iter().any(|known| name.starts_with(known))
 }
 
 /// The name of a function from a line of a backtrace: `    0:   0x12 - module!function`.
@@ -87,6 +103,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(name_of(line), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn machinery_is_known_by_the_beginnings_of_names() {
+        for name in [
+            "core::panicking::panic_fmt",
+            "<std::io::Stderr as X>::write",
+            "write",
+            "stdio_get_write_stream",
+            "wasi_end",
+        ] {
+            assert!(is_machinery(name), "{name}");
+        }
+        for name in ["team::filter", "main.filter", "filter", "write_verdict", "_PyEval_EvalFrameDefault"] {
+            assert!(!is_machinery(name), "{name}");
         }
     }
 

@@ -263,10 +263,12 @@ fn fault<W: Guest>(store: &mut Store<Frame<W>>, error: &wasmtime::Error) -> Faul
     let limit = W::limit_text(kind, &cause, frame.time, frame.memory.limit_bytes());
     let is_located = W::LOCATES_LIMITS || limit.is_none();
     let mut detail = limit.unwrap_or(cause);
-    if let Some(words) = frame.last_words.take() {
+    let words = frame.last_words.take();
+    let has_said = words.is_some();
+    if let Some(words) = words {
         detail = format!("{}; {words}", shorten(&detail));
     }
-    if let Some(frames) = backtrace::frames(error).filter(|_| is_located) {
+    if let Some(frames) = backtrace::frames(error, has_said).filter(|_| is_located) {
         detail = format!("{detail}; in {frames}");
     }
     Fault::new(kind, &detail)

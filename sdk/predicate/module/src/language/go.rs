@@ -1,6 +1,8 @@
 //! Go: a main package that the Go toolchain compiles for wasip1, as a library. Its runtime starts at build time, once. What the package
 //! does not call is not in the module, so its component imports only what it uses.
 
+mod overlay;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -63,11 +65,12 @@ impl Support for Go {
         let go = tool::find(&["go"], "https://go.dev/dl; version 1.24 or later")?;
         let scratch = tempfile::tempdir().map_err(|error| BuildError::File(std::env::temp_dir(), error))?;
         let output = scratch.path().join("module.wasm");
+        let overlay = overlay::write(&go, folder, scratch.path())?;
         let mut command = Command::new(go);
         // Without paths of this machine, the state of its version control and debugging information, the same source gives the same
-        // bytes everywhere.
-        command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]);
-        command.arg(&output).arg(".").current_dir(folder);
+        // bytes everywhere. Names of functions stay: a deadline says in which it was.
+        command.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-w", "-overlay"]);
+        command.arg(&overlay).arg("-o").arg(&output).arg(".").current_dir(folder);
         command.env("GOOS", "wasip1").env("GOARCH", "wasm").env("CGO_ENABLED", "0").env_remove("GOWASM");
         steps.run("compile", || tool::run(&mut command))?;
         let module = std::fs::read(&output).map_err(|error| BuildError::File(output, error))?;
