@@ -46,15 +46,25 @@ func (n *negotiations) reserve(uid types.UID, node string, epoch uint64) *fwk.St
 			nodes = append(nodes, other)
 		}
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, n.allocation+streamSlack)
+	ctx, cancel := context.WithTimeout(n.ctx, n.timeFor(it)+streamSlack)
 	it.phase, it.reserved, it.epoch, it.call, it.cancel = allocating, node, epoch, ctx, cancel
-	go n.allocate(ctx, it, it.id, it.parties, nodes)
+	go n.allocate(ctx, it, it.id, it.parties, nodes, n.timeFor(it))
 	return nil
 }
 
+// timeFor is the time to allocate: what the policy says of the parties, or else what the profile does. It is called with the lock.
+func (n *negotiations) timeFor(it *negotiation) time.Duration {
+	if it.allocation > 0 {
+		return it.allocation
+	}
+	return n.allocation
+}
+
 // allocate follows an allocation to its end.
-func (n *negotiations) allocate(ctx context.Context, it *negotiation, id uint64, parties, nodes []string) {
-	for event, err := range n.client.Selection(ctx, id, nodes, nodesift.AllocatedWithin(n.allocation)) {
+func (n *negotiations) allocate(
+	ctx context.Context, it *negotiation, id uint64, parties, nodes []string, within time.Duration,
+) {
+	for event, err := range n.client.Selection(ctx, id, nodes, nodesift.AllocatedWithin(within)) {
 		switch {
 		case err != nil:
 			// What the parties do is unknown.
@@ -142,7 +152,7 @@ func (n *negotiations) permit(uid types.UID, node string) (*fwk.Status, time.Dur
 	case it.phase == allocating:
 		it.waits = true
 		// The sidecar ends it before.
-		return fwk.NewStatus(fwk.Wait, (&standing{parties: it.parties}).waiting()), n.allocation + 2*streamSlack
+		return fwk.NewStatus(fwk.Wait, (&standing{parties: it.parties}).waiting()), n.timeFor(it) + 2*streamSlack
 	case it.phase == allocated && it.node == node:
 		return nil, 0
 	case it.phase == allocated:

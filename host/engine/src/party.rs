@@ -1,9 +1,10 @@
 //! The parties of a policy. Start at [`PolicyParty`]. Which parties decide about a pod is in `facts/parties`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use nodesift_cache::metadata::{self, Labels, PodSelector};
-use nodesift_negotiation::{Party, Subject};
+use nodesift_negotiation::{OnSilence, Party, Subject};
 use nodesift_object as object;
 use nodesift_object::selector::LabelSelector;
 
@@ -16,13 +17,45 @@ pub struct PolicyParty {
     pub pods: PodSelector,
     /// `nodeSelector`: labels, sorted by key, that nodes have for which it decides; the others do not suit it. Empty: every node.
     pub nodes: Labels,
+    /// Meaning of a node of which it has said nothing: `onUnknown` of the policy.
+    pub on_unknown: OnUnknown,
+    /// Time that it may take to allocate; `None` where the core says so.
+    pub deadline: Option<Duration>,
+}
+
+/// Meaning of a node of which a party has said nothing, or nothing any more, for cores that do not negotiate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnUnknown {
+    /// The node is rejected, and the pod waits for the party.
+    #[default]
+    Wait,
+    /// A node fits of which the party has said nothing.
+    Fit,
 }
 
 impl PolicyParty {
     /// A party, the pods that it decides about, of any namespace, and labels of the nodes for which it does. `None` where the selector has
     /// an operator that label selectors do not have.
     pub fn new(party: Party, pods: &LabelSelector, nodes: &object::Labels) -> Option<Self> {
-        Some(Self { party, pods: PodSelector::everywhere(pods)?, nodes: metadata::labels(nodes) })
+        let (pods, nodes) = (PodSelector::everywhere(pods)?, metadata::labels(nodes));
+        Some(Self { party, pods, nodes, on_unknown: OnUnknown::default(), deadline: None })
+    }
+
+    /// Sets the time that it may take to allocate; by default the core says so.
+    #[must_use]
+    pub fn with_deadline(self, deadline: Option<Duration>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Sets the meaning of a node of which it has said nothing; by default the pod waits.
+    #[must_use]
+    pub fn with_on_unknown(self, on_unknown: OnUnknown) -> Self {
+        Self { on_unknown, ..self }
+    }
+
+    /// Whether a node fits of which it has said nothing, where nobody negotiates. One that a negotiation ignores keeps nobody waiting.
+    pub(crate) fn unknown_fits(&self) -> bool {
+        self.on_unknown == OnUnknown::Fit || self.party.on_silence == OnSilence::Ignore
     }
 
     /// Whether its node selector matches a node with these labels.

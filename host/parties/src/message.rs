@@ -10,20 +10,32 @@ use nodesift_api::Error;
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_negotiation as negotiation;
-use nodesift_negotiation::limits::ALTERNATIVES;
+use nodesift_negotiation::limits::{ALTERNATIVES, SELECTOR_BYTES};
 use nodesift_negotiation::{
-    Answer, Call, CallId, End, Event, Invalidate, PartyAllocated, PartyFailed, Progress, Subject,
+    Answer, Call, CallId, End, Event, Invalidate, MalformedAnswer, OtherClaim, PartyAllocated, PartyFailed, Progress,
+    RefusedNodes, Subject,
 };
 use nodesift_proto::v1::{self, negotiation_event, party_call, party_message};
 
 use crate::rules::ClaimName;
+use crate::selector::LabelSelector;
 
 /// Converts the progress of a negotiation to an event for the cores that wait for it.
-pub(super) fn event(id: u64, round: u32, version: v1::Version, progress: Progress) -> v1::NegotiationEvent {
+///
+/// `refused` are the reasons for which nodes do not suit, where it is an end; `allocation` is the time to allocate by the policy, where a
+/// round begins.
+pub(super) fn event(
+    id: u64,
+    round: u32,
+    version: v1::Version,
+    progress: Progress,
+    (refused, allocation): (&[RefusedNodes], Duration),
+) -> v1::NegotiationEvent {
     use negotiation_event as proto;
     let event = match progress {
         Progress::Asked { nodes, parties } => {
-            proto::Event::Asked(proto::Asked { nodes: count(nodes), parties: texts(&parties) })
+            let allocate_ms = u32::try_from(allocation.as_millis()).unwrap_or(u32::MAX);
+            proto::Event::Asked(proto::Asked { nodes: count(nodes), parties: texts(&parties), allocate_ms })
         }
         Progress::Viable(nodes) => proto::Event::Viable(proto::Viable { nodes: texts(&nodes) }),
         Progress::Selected(node) => proto::Event::Selected(proto::Selected { node: node.to_string() }),
@@ -33,7 +45,12 @@ pub(super) fn event(id: u64, round: u32, version: v1::Version, progress: Progres
             claim: failure.claim.map(|claim| claim.to_string()).unwrap_or_default(),
             reason: failure.reason.to_string(),
         }),
-        Progress::Ended(end) => proto::Event::Ended(ended(end)),
+        // They are a part of the end.
+        Progress::Refused(_) => return v1::NegotiationEvent { id, round, version: Some(version), event: None },
+        Progress::Ended(end) => {
+            let refusals = refused.iter().map(refusal).collect();
+            proto::Event::Ended(proto::Ended { refusals, ..ended(end) })
+        }
     };
     v1::NegotiationEvent { id, round, version: Some(version), event: Some(event) }
 }
@@ -47,11 +64,21 @@ fn ended(end: End) -> negotiation_event::Ended {
         End::Gone => (v1::End::Gone, Vec::new(), String::new()),
         End::Superseded => (v1::End::Superseded, Vec::new(), String::new()),
     };
-    negotiation_event::Ended { end: end.into(), parties, claim }
+    negotiation_event::Ended { end: end.into(), parties, claim, refusals: Vec::new() }
+}
+
+/// The word that a party may say something else about pods that wait for it.
+pub(super) fn word(party: &Arc<str>, pods: &[Arc<str>]) -> v1::PartyWord {
+    v1::PartyWord { party: party.to_string(), pods: texts(pods) }
+}
+
+fn refusal(refused: &RefusedNodes) -> v1::PartyRefusal {
+    let RefusedNodes { party, reason, nodes } = refused;
+    v1::PartyRefusal { party: party.to_string(), reason: reason.to_string(), nodes: count(*nodes) }
 }
 
 /// Converts a pod to the message that parties get about it.
-pub(super) fn party_pod(pod: &PodRecord) -> v1::PartyPod {
+fn party_pod(pod: &PodRecord) -> v1::PartyPod {
     v1::PartyPod {
         namespace: pod.namespace.to_string(),
         name: pod.name.to_string(),
@@ -60,8 +87,9 @@ pub(super) fn party_pod(pod: &PodRecord) -> v1::PartyPod {
     }
 }
 
-/// A call of a party. `pod` and the names of its claims are those of the negotiation; none for one that has ended.
-pub(super) fn call(call: Call, pod: Option<v1::PartyPod>, names: &[ClaimName]) -> v1::PartyCall {
+/// A call of a party. The pod is that of the call, and the names of its claims are those of its negotiation; none where these are gone.
+pub(super) fn call(call: Call, record: Option<&PodRecord>, names: &[ClaimName]) -> v1::PartyCall {
+    let pod = record.map(party_pod);
     let claims = |uids: &[Arc<str>]| uids.iter().map(|uid| claim(uid, names)).collect();
     let call = match call {
         Call::Ask(ask) => party_call::Call::Ask(v1::Ask {
@@ -69,6 +97,7 @@ pub(super) fn call(call: Call, pod: Option<v1::PartyPod>, names: &[ClaimName]) -
             subject: subject_text(&ask.subject),
             pod,
             claims: claims(&ask.claims),
+            others: ask.others.iter().map(|other| other_claim(other, names)).collect(),
             nodes: texts(&ask.nodes),
             recheck: texts(&ask.recheck),
             deadline_ms: u32::try_from(ask.deadline.as_millis()).unwrap_or(u32::MAX),
@@ -79,6 +108,12 @@ pub(super) fn call(call: Call, pod: Option<v1::PartyPod>, names: &[ClaimName]) -
             claims: claims(&allocate.claims),
             nodes: texts(&allocate.nodes),
         }),
+        Call::Bound(bound) => party_call::Call::Bound(v1::PartyBound {
+            id: bound.id.0,
+            pod,
+            claims: texts(&bound.claims),
+            node: record.and_then(|record| record.node_name.as_ref()).map(ToString::to_string).unwrap_or_default(),
+        }),
         Call::Deallocate(deallocate) => {
             party_call::Call::Deallocate(v1::Deallocate { id: deallocate.id.0, claims: texts(&deallocate.claims) })
         }
@@ -87,10 +122,23 @@ pub(super) fn call(call: Call, pod: Option<v1::PartyPod>, names: &[ClaimName]) -
     v1::PartyCall { call: Some(call) }
 }
 
+fn other_claim(other: &OtherClaim, names: &[ClaimName]) -> v1::OtherClaim {
+    let OtherClaim { claim: uid, is_allocated, parties } = other;
+    v1::OtherClaim { claim: Some(claim(uid, names)), allocated: *is_allocated, parties: texts(parties) }
+}
+
 fn claim(uid: &Arc<str>, names: &[ClaimName]) -> v1::Claim {
     let known = names.iter().find(|known| known.uid == *uid);
     let text = |text: fn(&ClaimName) -> &Arc<str>| known.map(|known| text(known).to_string()).unwrap_or_default();
     v1::Claim { namespace: text(|known| &known.namespace), name: text(|known| &known.name), uid: uid.to_string() }
+}
+
+/// Takes a selector out of a party's answer that is no label selector. The rest of the answer counts.
+pub(super) fn refused_selector(said: &mut v1::PartyMessage) -> Option<MalformedAnswer> {
+    let Some(party_message::Message::Answer(answer)) = &mut said.message else { return None };
+    // One that is too long is refused with its answer.
+    let is_read = answer.selector.len() > SELECTOR_BYTES || LabelSelector::parse(&answer.selector).is_some();
+    (!is_read).then(|| MalformedAnswer::NoSelector(std::mem::take(&mut answer.selector).into()))
 }
 
 /// Converts a party's message to an event of the state machine.
@@ -206,6 +254,26 @@ mod tests {
             let refused = heard(&reader.snapshot(), &party, v1::PartyMessage { message }).unwrap_err();
             assert_eq!(refused.status().0, tonic::Code::InvalidArgument);
         }
+    }
+
+    #[test]
+    fn a_selector_that_is_none_is_refused_and_the_rest_of_its_answer_counts() {
+        let said = |selector: &str| v1::PartyMessage {
+            message: Some(party_message::Message::Answer(v1::Answer {
+                id: 7,
+                selector: selector.to_owned(),
+                ..Default::default()
+            })),
+        };
+        for selector in ["", "zone in (a, b), cores > 8", "!gpu"] {
+            let mut message = said(selector);
+            assert_eq!(refused_selector(&mut message), None);
+            assert_eq!(message, said(selector));
+        }
+        let mut message = said("zone in a");
+        let refused = refused_selector(&mut message).unwrap();
+        assert_eq!(refused.to_string(), "\"zone in a\" is no label selector");
+        assert_eq!(message, said(""));
     }
 
     #[test]

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -46,6 +47,8 @@ type AskedParties struct {
 	Nodes int
 	// By their names in the policy. None: no party decides about the pod.
 	Parties []string
+	// The time that they may take to allocate by the policy; 0 where it does not say.
+	Allocate time.Duration
 }
 
 // Err is the [NotAllocatedError] or [NoAgreementError] with which a negotiation ends, if this is such an end.
@@ -128,7 +131,8 @@ func negotiationEventOf(message *nodesiftv1.NegotiationEvent) NegotiationEvent {
 	event := NegotiationEvent{ID: message.GetId(), Round: int(message.GetRound()), Version: versionOf(message.GetVersion())}
 	switch of := message.GetEvent().(type) {
 	case *nodesiftv1.NegotiationEvent_Asked_:
-		event.Asked = &AskedParties{Nodes: int(of.Asked.GetNodes()), Parties: of.Asked.GetParties()}
+		allocate := time.Duration(of.Asked.GetAllocateMs()) * time.Millisecond
+		event.Asked = &AskedParties{Nodes: int(of.Asked.GetNodes()), Parties: of.Asked.GetParties(), Allocate: allocate}
 	case *nodesiftv1.NegotiationEvent_Viable_:
 		event.Viable = of.Viable.GetNodes()
 	case *nodesiftv1.NegotiationEvent_Selected_:
@@ -140,6 +144,10 @@ func negotiationEventOf(message *nodesiftv1.NegotiationEvent) NegotiationEvent {
 	case *nodesiftv1.NegotiationEvent_Ended_:
 		if event.Agreed = of.Ended.GetEnd() == nodesiftv1.End_END_VIABLE; !event.Agreed {
 			event.NoAgreement = &NoAgreementError{ID: event.ID, End: of.Ended.GetEnd(), Parties: of.Ended.GetParties(), Claim: of.Ended.GetClaim()}
+			for _, refusal := range of.Ended.GetRefusals() {
+				event.NoAgreement.Refusals = append(event.NoAgreement.Refusals,
+					PartyRefusal{refusal.GetParty(), refusal.GetReason(), int(refusal.GetNodes())})
+			}
 		}
 	}
 	return event
@@ -158,4 +166,34 @@ func Negotiating(err error) uint64 {
 		}
 	}
 	return 0
+}
+
+// PartyWord says that a party may say something else by now about pods.
+type PartyWord struct {
+	Party string
+	// metadata.uid of the pods.
+	Pods []string
+}
+
+// PartyWords follows what parties say of pods whose negotiations, by this client, ended without an agreement or an allocation: each word
+// names pods that can be negotiated about again at once. Words of before the call are lost, so that a core keeps a pause of its own. It ends
+// with an error.
+func (c *Client) PartyWords(ctx context.Context) iter.Seq2[PartyWord, error] {
+	return func(yield func(PartyWord, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		words, err := c.negotiation.Follow(ctx, &nodesiftv1.FollowRequest{})
+		for err == nil {
+			var word *nodesiftv1.PartyWord
+			if word, err = words.Recv(); err == nil && !yield(PartyWord{word.GetParty(), word.GetPods()}, nil) {
+				return
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%w: the stream of what parties say has ended", ErrUnavailable)
+		} else {
+			err = failure(err)
+		}
+		yield(PartyWord{}, err)
+	}
 }

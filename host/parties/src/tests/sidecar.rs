@@ -14,7 +14,7 @@ use nodesift_api::server::Server;
 use nodesift_api::{BodyLimit, Readiness, Service, Settings, limits};
 use nodesift_cache::metadata::{self, Labels, PodSelector};
 use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::{ActivePolicy, Engine, OnError, PolicyParty, PolicySettings};
+use nodesift_engine::{ActivePolicy, Engine, OnError, OnUnknown, PolicyParty, PolicySettings};
 use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
 use nodesift_policy::Policy;
 use nodesift_proto::v1::negotiation_client::NegotiationClient;
@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 
+use crate::record::{NoRecord, Record};
 use crate::{BrokeredParties, Metrics};
 
 /// For anything that should happen. A busy machine is slow.
@@ -63,7 +64,7 @@ fn active(predicates: &[&str]) -> (ActivePolicy, Runtime) {
 pub(super) fn party(name: &str, on_silence: OnSilence) -> PolicyParty {
     let party = Party { name: name.into(), concern: Concern::Pods, scope: Scope::Pod, on_silence };
     let pods = PodSelector { namespace_requirements: Some(Vec::new()), ..PodSelector::default() };
-    PolicyParty { party, pods, nodes: Labels::default() }
+    PolicyParty { party, pods, nodes: Labels::default(), on_unknown: OnUnknown::default(), deadline: None }
 }
 
 /// A party for claims of the class with its name.
@@ -83,11 +84,27 @@ pub(super) fn names(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
 impl Sidecar {
     /// One with so many nodes of one core each, the pods `p0`, `p1`, … that ask for one, and these parties.
     pub(super) async fn start(nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self::start_in(folder, nodes, pods, parties).await
+        Self::start_with(nodes, pods, parties, Arc::new(NoRecord::default())).await
     }
 
-    async fn start_in(folder: tempfile::TempDir, nodes: usize, pods: usize, parties: Vec<PolicyParty>) -> Self {
+    /// One that has a record of decisions.
+    pub(super) async fn start_with(
+        nodes: usize,
+        pods: usize,
+        parties: Vec<PolicyParty>,
+        record: Arc<dyn Record>,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::start_in(folder, nodes, pods, parties, record).await
+    }
+
+    async fn start_in(
+        folder: tempfile::TempDir,
+        nodes: usize,
+        pods: usize,
+        parties: Vec<PolicyParty>,
+        record: Arc<dyn Record>,
+    ) -> Self {
         let (mut writer, reader) = cache::new();
         for number in 0..nodes {
             let object = json!({"metadata": {"name": node(number), "labels": {"rack": format!("{}", number % 4)}},
@@ -109,7 +126,7 @@ impl Sidecar {
         let writer = SharedWriter::new(writer.into());
         let service = Service::new(engine, writer, Readiness::default(), Settings::default());
         let metrics = Metrics::default();
-        let parties = BrokeredParties::new(service.clone(), metrics.clone());
+        let parties = BrokeredParties::with_record(service.clone(), metrics.clone(), record);
         let service = service.with_parties(Arc::new(parties.clone()));
         let exposition = Exposition::new(Registry::default());
         let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
@@ -127,7 +144,7 @@ impl Sidecar {
         let Self { service, parties: brokered, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
         server.drain(|| service.readiness().drain()).await;
         drop((service, brokered, file));
-        Self::start_in(folder, nodes, pods, parties).await
+        Self::start_in(folder, nodes, pods, parties, Arc::new(NoRecord::default())).await
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -354,6 +371,17 @@ impl Attending {
             match self.call().await {
                 Call::Deallocate(deallocate) => return deallocate,
                 Call::Withdraw(_) => {}
+                other => panic!("expected a call to deallocate: {other:?}"),
+            }
+        }
+    }
+
+    /// Returns the next call to deallocate of a party that may be told of bound pods again.
+    pub(super) async fn deallocate_after_bound(&mut self) -> v1::Deallocate {
+        loop {
+            match self.call().await {
+                Call::Deallocate(deallocate) => return deallocate,
+                Call::Bound(_) | Call::Withdraw(_) => {}
                 other => panic!("expected a call to deallocate: {other:?}"),
             }
         }

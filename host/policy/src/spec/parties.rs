@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::check::{Checker, names, readable};
 use super::module::ModuleSource;
-use super::predicate::PredicateSpec;
+use super::predicate::{PredicateSpec, read_time};
 use crate::declare::{DocumentMap, FieldType, Maps, Unread, declare_map};
 use crate::tree::{At, Reader, Tree};
-use nodesift_engine::PolicyParty;
-use nodesift_negotiation::limits::PARTIES;
+use nodesift_engine::{OnUnknown, PolicyParty};
+use nodesift_negotiation::limits::{DEADLINE_MOST, PARTIES};
 use nodesift_negotiation::{Concern, OnSilence, Party, Scope};
 use nodesift_object::Labels;
 use nodesift_object::selector::LabelSelector;
@@ -27,6 +27,9 @@ const SCOPES: [(&str, Option<Scope>); 3] =
 /// Meanings of silence as documents write them.
 const SILENCES: [(&str, Option<OnSilence>); 3] =
     [("Wait", Some(OnSilence::Wait)), ("Reject", Some(OnSilence::Reject)), ("Ignore", Some(OnSilence::Ignore))];
+
+/// Meanings of a node of which nothing is known, as documents write them.
+const UNKNOWNS: [(&str, Option<OnUnknown>); 2] = [("Wait", Some(OnUnknown::Wait)), ("Fit", Some(OnUnknown::Fit))];
 
 /// The name of a party.
 const PARTY_NAME: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
@@ -53,8 +56,18 @@ declare_map! {
     });
     /// Meaning of its silence: `Wait`, `Reject` or `Ignore`.
     on_silence: At<String> = "onSilence", json!({
-        "description": "What it means that it has not answered: a negotiation waits (Wait, the default), its nodes do not suit (Reject), or it has no say (Ignore). A node of which it has said nothing fits, unless this is Reject",
+        "description": "What it means that it has not answered: a negotiation waits (Wait, the default), its nodes do not suit (Reject), or it has no say (Ignore)",
         "enum": names(&SILENCES),
+    });
+    /// Meaning of a node of which it has said nothing: `Wait` or `Fit`.
+    on_unknown: At<String> = "onUnknown", json!({
+        "description": "What it means for cores that do not negotiate that it has said nothing of a node: the pod waits for the party (Wait, the default), or the node fits (Fit). With onSilence: Ignore it fits",
+        "enum": names(&UNKNOWNS),
+    });
+    /// Time that the party has to allocate.
+    deadline: At<Value> = "deadline", json!({
+        "description": "The time that it may take to allocate, at most 600s; what the core says where the field is left out",
+        "type": "string", "pattern": "^[0-9]+(us|ms|s)$",
     });
 }
 
@@ -66,7 +79,7 @@ declare_map! {
     });
     /// Claims on devices of this driver.
     driver: At<String> = "driver", json!({
-        "description": "Claims for which, or for whose class, this driver is configured, or whose class selects it as in device.driver == \"NAME\"",
+        "description": "Claims with a request whose selectors, and those of its class, can be true for a device of this driver",
         "type": "string", "minLength": 1,
     });
     /// Claims of this DeviceClass.
@@ -140,7 +153,7 @@ impl Checker<'_> {
     }
 
     fn party(&mut self, at: &At<PartyFields>, field: &str) -> Option<PolicyParty> {
-        let PartyFields { name, concern, node_selector, scope, on_silence } = &at.value;
+        let PartyFields { name, concern, node_selector, scope, on_silence, on_unknown, deadline } = &at.value;
         if let Some(name) = name.as_ref().filter(|name| !is_name(&name.value)) {
             let reason = format!(
                 "{:?} is no name: expected 1 to {NAME_BYTES} letters, digits, '-', '_' and '.', a letter or digit first and last",
@@ -153,6 +166,13 @@ impl Checker<'_> {
         let on_silence = on_silence
             .as_ref()
             .map_or(Some(OnSilence::Wait), |text| self.choice(text, &format!("{field}.onSilence"), &SILENCES));
+        let on_unknown = on_unknown
+            .as_ref()
+            .map_or(Some(OnUnknown::Wait), |text| self.choice(text, &format!("{field}.onUnknown"), &UNKNOWNS));
+        let deadline = deadline.as_ref().and_then(|time| {
+            let read = read_time(&time.value, DEADLINE_MOST);
+            read.map_err(|reason| self.refuse(time, &format!("{field}.deadline"), reason)).ok()
+        });
         let nodes = node_selector
             .as_ref()
             .map_or_else(Labels::default, |nodes| self.node_selector(nodes, &format!("{field}.nodeSelector")));
@@ -163,7 +183,8 @@ impl Checker<'_> {
         }
         let name = name.as_ref()?.value.as_str().into();
         let party = Party { name, concern, scope: known_scope?, on_silence: on_silence? };
-        PolicyParty::new(party, &pods, &nodes)
+        let party = PolicyParty::new(party, &pods, &nodes)?;
+        Some(party.with_on_unknown(on_unknown.unwrap_or_default()).with_deadline(deadline))
     }
 
     /// Whom a party decides about, and the selector of pods, which is empty where it decides about claims.

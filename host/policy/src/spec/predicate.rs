@@ -7,6 +7,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::check::{Checker, names, readable, written};
+use super::kubernetes::{SWITCHES, gets_switches};
 use super::module::{ModuleFields, ModuleSource, NamedModule};
 use super::policy::Place;
 use crate::declare::{Texts, declare_map};
@@ -203,6 +204,13 @@ impl Checker<'_> {
             let reason = "instances of built-ins are always reused: give it for a module of your own";
             self.refuse(instance, &format!("{field}.instance"), reason);
         }
+        if let (Some(args), Some(name), None) = (&predicate.args, name, &predicate.module)
+            && args.value.get(SWITCHES).is_some()
+            && gets_switches(&name.value)
+        {
+            let reason = "not an argument: spec.kubernetes, spec.featureGates and spec.quirks decide these";
+            self.refuse(args, &format!("{field}.args.{SWITCHES}"), reason);
+        }
         PredicateSpec {
             name: name.map(|name| name.value.clone()).unwrap_or_default(),
             place: Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() },
@@ -269,7 +277,7 @@ impl Checker<'_> {
             read.map_err(|reason| self.refuse(memory, &format!("{field}.memory"), reason)).ok()
         });
         let time_per_call = limits.time_per_call.as_ref().and_then(|time| {
-            let read = read_time(&time.value);
+            let read = read_time(&time.value, GUEST_TIME_PER_CALL_MAX);
             read.map_err(|reason| self.refuse(time, &format!("{field}.timePerCall"), reason)).ok()
         });
         let output_bytes = limits.output.as_ref().and_then(|output| {
@@ -289,6 +297,12 @@ impl Checker<'_> {
     }
 }
 
+/// Returns the phases with these names, of which unknown ones count for nothing; all phases where none is named.
+pub(super) fn phases_named(names: &[String]) -> Phases {
+    let has = |reserve: bool| PHASES.iter().any(|(name, of)| *of == reserve && names.iter().any(|given| given == name));
+    if names.is_empty() { Phases::ALL } else { Phases { allocate: has(false), reserve: has(true) } }
+}
+
 /// A quantity of bytes in a range.
 fn read_bytes(value: &Value, least: usize, most: usize) -> Result<usize, String> {
     let quantity = Quantity::deserialize(value).map_err(|error| error.to_string())?;
@@ -299,8 +313,8 @@ fn read_bytes(value: &Value, least: usize, most: usize) -> Result<usize, String>
     Err(format!("{} is not between {}Ki and {}Mi", written(value), least >> 10, most >> 20))
 }
 
-/// A duration: a whole number and one unit. Fractions and sums of units are not accepted.
-fn read_time(value: &Value) -> Result<Duration, String> {
+/// A duration of at most so much: a whole number and one unit. Fractions and sums of units are not accepted.
+pub(super) fn read_time(value: &Value, most: Duration) -> Result<Duration, String> {
     let text = value.as_str().unwrap_or_default();
     let (digits, unit) = text.split_at(text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()));
     let of_unit: Option<fn(u64) -> Duration> = match unit {
@@ -313,8 +327,8 @@ fn read_time(value: &Value) -> Result<Duration, String> {
     let time = time.ok_or_else(|| {
         format!("{} is not a duration: expected a whole number and us, ms or s, such as 5ms", written(value))
     })?;
-    if time.is_zero() || time > GUEST_TIME_PER_CALL_MAX {
-        return Err(format!("{text:?} is not above zero and at most {}s", GUEST_TIME_PER_CALL_MAX.as_secs()));
+    if time.is_zero() || time > most {
+        return Err(format!("{text:?} is not above zero and at most {}s", most.as_secs()));
     }
     Ok(time)
 }

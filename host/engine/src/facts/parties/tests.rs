@@ -4,12 +4,13 @@
 
 use nodesift_cache::metadata::{self, Labels, PodSelector, Selection};
 use nodesift_cache::{self as cache, Reader, Writer};
-use nodesift_negotiation::{Party, Subject};
+use nodesift_negotiation::{OnSilence, Party, Subject};
 use nodesift_object::{Kind, Object, decode};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::Batch;
+use crate::party::OnUnknown;
 use crate::policy::PolicySettings;
 
 fn party(name: &str, concern: Concern, scope: Scope) -> PolicyParty {
@@ -18,6 +19,8 @@ fn party(name: &str, concern: Concern, scope: Scope) -> PolicyParty {
         party: Party { name: name.into(), concern, scope, on_silence: OnSilence::Wait },
         pods: every,
         nodes: Labels::default(),
+        on_unknown: OnUnknown::default(),
+        deadline: None,
     }
 }
 
@@ -39,7 +42,7 @@ impl World {
         }
         world.apply(&class(
             "k",
-            &json!({"config": [{"opaque": {"driver": "gpu.io", "parameters": {"driver": "no.io"}}}]}),
+            &json!({"selectors": [{"cel": {"expression": "device.driver == 'gpu.io' && device.attributes['gpu.io'].cores > 8"}}]}),
         ));
         world.apply(&class("n", &json!({"selectors": [{"cel": {"expression": "device.driver == 'nic.io'"}}]})));
         world.apply(&claim("gpu", "k", &json!({})));
@@ -99,7 +102,7 @@ fn drivers_classes_and_pod_selectors_decide_which_parties_a_pod_has() {
     let mut world = World::new(vec![
         by_driver("gpu.io"),
         by_driver("nic.io"),
-        // Only a parameter of another driver says so.
+        // Selectors say that it is none of its devices.
         by_driver("no.io"),
         party("class", Concern::DeviceClass("k".into()), Scope::Pod),
         party("pods", Concern::Pods, Scope::Pod),
@@ -109,6 +112,12 @@ fn drivers_classes_and_pod_selectors_decide_which_parties_a_pod_has() {
     assert_eq!(world.seats("p", &["nic"]), [("nic.io".to_owned(), claims(&["nic"])), of_pods()]);
     let of_gpu = [("gpu.io".to_owned(), claims(&["gpu"])), ("class".to_owned(), Subject::Pod("p".into())), of_pods()];
     assert_eq!(world.seats("p", &["gpu"]), of_gpu);
+    // Of a class that selects nothing, or that is not there, nothing is known: each of the drivers may decide.
+    for class_of_any in ["any", "none"] {
+        world.apply(&class("any", &json!({})));
+        world.apply(&claim("open", class_of_any, &json!({})));
+        assert_eq!(world.seats("p", &["open"]).len(), 4, "{class_of_any}");
+    }
     // Nobody decides about what is allocated, or is being so.
     world.writer.hold_in_flight("nic", &[]).unwrap();
     world.apply(&claim("gpu", "k", &json!({"allocation": {"devices": {"results": []}}})));
@@ -172,7 +181,7 @@ fn columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach() {
         .collect();
     assert_eq!(
         shown,
-        [r#"p [2, 1] [1, 0] ["", "full"] true"#, r#"only [2, 0] [1, 0] ["", "outside its nodeSelector"] false"#]
+        [r#"p [2, 1] [1, 0] ["", "full"] false"#, r#"only [2, 0] [1, 0] ["", "outside its nodeSelector"] false"#]
     );
     // Candidates of a negotiation have yet to be asked about.
     let candidates = world.context("a", &[]).with_negotiated(true);
@@ -181,4 +190,30 @@ fn columns_show_what_stands_for_the_subject_and_which_nodes_are_out_of_reach() {
     assert!(world.context("b", &[]).party_columns()[0].states.iter().all(|state| *state == 0));
     let one = world.context("a", &[]).over(Batch::Rows([nodesift_cache::Row(1)].into()));
     assert_eq!(one.party_columns().iter().map(|column| column.states.to_vec()).collect::<Vec<_>>(), [[1], [0]]);
+}
+
+#[test]
+fn a_pod_waits_for_a_party_of_which_nothing_is_known_unless_the_policy_says_otherwise_or_it_is_to_be_asked() {
+    use OnSilence::{Ignore, Reject, Wait};
+    let cases = [
+        (Wait, OnUnknown::Wait, false),
+        (Reject, OnUnknown::Wait, false),
+        (Ignore, OnUnknown::Wait, true),
+        (Wait, OnUnknown::Fit, true),
+        (Reject, OnUnknown::Fit, true),
+        (Ignore, OnUnknown::Fit, true),
+    ];
+    for (on_silence, on_unknown, expected) in cases {
+        // About the pod, and about its claim, which nobody has allocated yet.
+        for concern in [Concern::Pods, Concern::DeviceClass("k".into())] {
+            let mut party = party("p", concern, Scope::Pod).with_on_unknown(on_unknown);
+            party.party.on_silence = on_silence;
+            let mut world = World::new(vec![party]);
+            for (is_negotiated, expected) in [(false, expected), (true, true)] {
+                let context = world.context("a", &["gpu"]).with_negotiated(is_negotiated);
+                let fits: Vec<bool> = context.party_columns().iter().map(|it| it.unknown_fits).collect();
+                assert_eq!(fits, [expected], "{on_silence:?} {on_unknown:?}, negotiated {is_negotiated}");
+            }
+        }
+    }
 }

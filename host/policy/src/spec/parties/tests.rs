@@ -22,7 +22,7 @@ fn read(text: &str) -> Result<Policy, String> {
 fn every_field_of_a_party_is_read() {
     let policy = read(&document(
         "  parties:\n  - {name: lic, for: {podSelector: {matchLabels: {app: sim}}}, nodeSelector: {zone: a}, scope: template, onSilence: Reject}\n  \
-         - {name: nic, for: {driver: nic.io}, scope: claims, onSilence: Ignore}\n  - {name: gpu, for: {deviceClass: gpu}}",
+         - {name: nic, for: {driver: nic.io}, scope: claims, onSilence: Ignore, onUnknown: Wait, deadline: 2s}\n  - {name: gpu, for: {deviceClass: gpu}, onUnknown: Fit}",
     ))
     .unwrap();
     let parties: Vec<Party> = policy.settings.parties.iter().map(|party| party.party.clone()).collect();
@@ -35,7 +35,9 @@ fn every_field_of_a_party_is_read() {
             party("gpu", Concern::DeviceClass("gpu".into()), Scope::Pod, OnSilence::Wait),
         ]
     );
-    let [lic, nic, _] = &policy.settings.parties[..] else { panic!("{policy:?}") };
+    let [lic, nic, gpu] = &policy.settings.parties[..] else { panic!("{policy:?}") };
+    assert_eq!([lic, nic, gpu].map(|party| party.deadline), [None, Some(std::time::Duration::from_secs(2)), None]);
+    assert_eq!([lic, nic, gpu].map(|party| party.on_unknown), [OnUnknown::Wait, OnUnknown::Wait, OnUnknown::Fit]);
     let labels = |labels: &[(&str, &str)]| labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     assert!(lic.reaches(&labels(&[("zone", "a")])) && !lic.reaches(&labels(&[("zone", "b")])));
     assert!(nic.reaches(&labels(&[])));
@@ -85,6 +87,14 @@ fn what_is_wrong_with_a_party_is_said_with_its_place() {
         (
             "  parties: [{name: p, for: {driver: d}, onSilence: wait}]",
             "spec.parties[0].onSilence: \"wait\" is not Wait or Reject or Ignore",
+        ),
+        (
+            "  parties: [{name: p, for: {driver: d}, deadline: 601s}]",
+            "spec.parties[0].deadline: \"601s\" is not above zero and at most 600s",
+        ),
+        (
+            "  parties: [{name: p, for: {driver: d}, onUnknown: fits}]",
+            "spec.parties[0].onUnknown: \"fits\" is not Wait or Fit",
         ),
         (
             "  parties: [{name: p, for: {driver: d}}, {name: p, for: {driver: e}}]",

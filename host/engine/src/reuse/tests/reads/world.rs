@@ -9,7 +9,7 @@ use nodesift_sandbox::wire;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::party::PolicyParty;
+use crate::party::{OnUnknown, PolicyParty};
 use crate::policy::PolicySettings;
 
 /// A cluster and the pod that is evaluated, all as objects.
@@ -181,5 +181,7 @@ pub(super) fn party() -> PolicyParty {
             requirements: vec![blue],
         },
         nodes: [("zone".into(), "a".into())].into(),
+        on_unknown: OnUnknown::default(),
+        deadline: None,
     }
 }
