@@ -5,10 +5,14 @@
 //! calls        Negotiate, Select, Release, Attend
 //! broker       the task that owns the state machine, and carries out its effects
 //!   look       what it sees without being told
+//!   told       what it tells cores
 //! works        what is done beside the broker: evaluations, assumptions, the column of answers
 //! watch        pods and claims that change while they are negotiated
+//! decisions    decisions on their way into the record
+//! ends         bound pods that end
 //! candidates   the nodes of a round, from an answer of the engine
 //! view         what operators see
+//! record       decisions that outlive the process
 //! message      messages ↔ what the state machine says and hears
 //! refusal      its refusals as errors of calls; callers as it knows them
 //! pace         how often a party may speak
@@ -25,10 +29,13 @@
 mod broker;
 mod calls;
 mod candidates;
-mod limits;
+mod decisions;
+mod ends;
+pub mod limits;
 mod message;
 mod metrics;
 mod pace;
+pub mod record;
 mod refusal;
 mod rules;
 mod selector;
@@ -55,6 +62,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 pub use metrics::Metrics;
+use record::{NoRecord, Record};
 use rules::ClaimName;
 use view::Overview;
 
@@ -63,6 +71,8 @@ use view::Overview;
 pub struct BrokeredParties(Arc<Shared>);
 
 struct Shared {
+    /// Decisions about pods, which outlive the broker.
+    decisions: decisions::Decisions,
     /// The service whose cache is negotiated about. It cannot reach the broker: one that held the way to itself would never end.
     service: Service,
     metrics: Metrics,
@@ -91,6 +101,8 @@ enum Command {
     Negotiate(Box<Opening>, Reply<NegotiationId>),
     Select(Select, Owner, Outbox, Reply<()>),
     Release(NegotiationId, Owner, Reply<()>),
+    /// Follow what parties say of pods that wait for them; the reply has the number of the stream.
+    Follow(Owner, Outbox, Reply<u64>),
     Attend {
         party: Arc<str>,
         attending: broker::Attending,
@@ -110,6 +122,7 @@ enum Look {
 #[derive(Debug)]
 enum Departure {
     Core(NegotiationId),
+    Follower(u64),
     Party { party: Arc<str>, session: u64 },
 }
 
@@ -133,8 +146,14 @@ impl fmt::Debug for BrokeredParties {
 impl BrokeredParties {
     /// Negotiates about the cache of a service, which is to be given the result by [`Service::with_parties`] once it is complete.
     pub fn new(service: Service, metrics: Metrics) -> Self {
+        Self::with_record(service, metrics, Arc::new(NoRecord::default()))
+    }
+
+    /// Negotiates as [`Self::new`] does, and has decisions about pods outlive the process in a record.
+    pub fn with_record(service: Service, metrics: Metrics, record: Arc<dyn Record>) -> Self {
         let (broker, sessions, by_row) = Default::default();
-        Self(Arc::new(Shared { service, metrics, broker, sessions, by_row }))
+        let decisions = decisions::Decisions::new(record);
+        Self(Arc::new(Shared { decisions, service, metrics, broker, sessions, by_row }))
     }
 
     fn service(&self) -> &Service {
@@ -166,7 +185,8 @@ impl BrokeredParties {
         let (looks, looked) = mpsc::channel(limits::NEGOTIATION_LOOKS);
         let handle = Handle { commands, looks, departures };
         let service = self.service();
-        let broker_task = broker::Broker::new(service.clone(), self.0.metrics.clone(), handle.commands.downgrade());
+        let (metrics, decisions) = (self.0.metrics.clone(), self.0.decisions.clone());
+        let broker_task = broker::Broker::new(service.clone(), metrics, decisions, handle.commands.downgrade());
         drop(service.background().spawn(broker_task.run(received, looked, departed)));
         *broker = Some(handle.clone());
         handle
