@@ -22,7 +22,6 @@ pub struct RowVerdict {
     codes: Codes,
     failures: Arc<[Failure]>,
     named: Option<Arc<[u32]>>,
-    aborts: bool,
 }
 
 /// A rejection: code and reasons. Ordered by code, then reasons.
@@ -74,14 +73,7 @@ impl RowVerdict {
     /// A verdict with one code per row of the batch: 0 fits, k fails with `failures[k - 1]`. `named` are the sorted places of
     /// the nodes that the pod names; `None` if it names no nodes.
     pub fn new(codes: Codes, failures: Arc<[Failure]>, named: Option<Arc<[u32]>>) -> Self {
-        // The codes are searched only if some failure is an error, which is rare.
-        let is_error = |code: u16| {
-            let failure = usize::from(code).checked_sub(1).and_then(|at| failures.get(at));
-            failure.is_some_and(|failure| failure.code == Code::Error)
-        };
-        let errors = failures.iter().any(|failure| failure.code == Code::Error);
-        let aborts = errors && codes.chunks().flatten().any(|code| is_error(*code));
-        Self { codes, failures, named, aborts }
+        Self { codes, failures, named }
     }
 
     /// One code per row of the batch.
@@ -97,11 +89,6 @@ impl RowVerdict {
     /// The sorted places of the nodes that the pod names, if it names the nodes that it can run on.
     pub fn named(&self) -> Option<&Arc<[u32]>> {
         self.named.as_ref()
-    }
-
-    /// Whether some row has the code [`Code::Error`], which ends kube-scheduler's scheduling cycle.
-    pub fn aborts(&self) -> bool {
-        self.aborts
     }
 
     /// The failure of a code; `None` for 0.

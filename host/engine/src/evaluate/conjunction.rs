@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nodesift_cache::Row;
-use nodesift_sandbox::{Code, Failure, Verdict};
+use nodesift_sandbox::{Failure, Verdict};
 
 use super::message::PodLevel;
 use super::predicate_verdict::PredicateVerdict;
@@ -242,9 +242,7 @@ impl Conjunction {
         };
         self.failures = self.groups.iter().map(failures).collect();
         let pod_level = PodLevel::new(&self.verdicts, batch);
-        // A rejection that no verdict contains may be an error too.
-        let aborts = self.groups.iter().any(|group| group.failure.code == Code::Error);
-        self.cycle = if aborts { pod_level.cycle().max(Cycle::Aborted) } else { pod_level.cycle() };
+        self.cycle = pod_level.cycle(&self.failures);
         self.named = pod_level.named();
         if self.feasible.is_empty() {
             self.message = Some(pod_level.message(self.rows, &self.failures).into());

@@ -1,11 +1,12 @@
 //! Results for the pod as a whole: how far kube-scheduler's scheduling cycle gets, and its message for a pod that fits no
 //! node. Start at [`PodLevel::new`].
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nodesift_cache::Row;
-use nodesift_sandbox::{Code, Failure, Verdict};
+use nodesift_sandbox::{Code, Verdict};
 
 use super::predicate_verdict::PredicateVerdict;
 use super::row_set::RowSet;
@@ -15,61 +16,104 @@ use crate::facts::Batch;
 /// kube-scheduler's message for a cluster without nodes.
 const NO_NODES: &str = "no nodes available to schedule pods";
 
-/// The parts of the verdicts that concern the pod rather than single rows.
+/// The parts of the verdicts that concern the pod rather than single rows: PreFilter of kube-scheduler's framework, which runs before any
+/// filter.
 pub(super) struct PodLevel<'a> {
+    /// How far the cycle gets, as far as PreFilter decides.
     cycle: Cycle,
-    /// The failure of the first predicate that rejects the pod as a whole.
-    rejection: Option<&'a Failure>,
-    /// Predicates for which the pod names nodes, and the rows that the pod names for all of them.
-    naming: Option<(Vec<&'a str>, Vec<u32>)>,
+    /// Reasons of the rejection by PreFilter.
+    rejection: Option<Vec<Cow<'a, str>>>,
+    /// Predicates for which the pod names nodes, sorted, and the rows that the pod names for all of them.
+    naming: Option<Naming<'a>>,
+}
+
+/// Rows that the pod names.
+struct Naming<'a> {
+    predicates: BTreeSet<&'a str>,
+    rows: Vec<u32>,
 }
 
 impl<'a> PodLevel<'a> {
+    /// Goes through the verdicts in policy order, as `RunPreFilterPlugins` in pkg/scheduler/framework/runtime goes through plugins: an
+    /// error or what preemption does not change ends it, any other rejection does not, and so do nodes that no two predicates both name.
     pub(super) fn new(verdicts: &'a [PredicateVerdict], batch: &Batch) -> Self {
         let mut pod_level = Self { cycle: Cycle::EachNode, rejection: None, naming: None };
         for of_predicate in verdicts {
             match &*of_predicate.verdict {
                 Verdict::FitsAll => {}
                 Verdict::FitsNone(failure) => {
-                    let cycle = if failure.code == Code::Error { Cycle::Aborted } else { Cycle::Rejected };
-                    pod_level.cycle = pod_level.cycle.max(cycle);
-                    pod_level.rejection.get_or_insert(failure);
+                    let reasons = failure.reasons.iter().map(|reason| Cow::Borrowed(reason.as_str()));
+                    pod_level.reject(reasons.collect());
+                    match failure.code {
+                        Code::Error => {
+                            pod_level.cycle = Cycle::Aborted;
+                            break;
+                        }
+                        Code::UnschedulableAndUnresolvable => break,
+                        Code::Unschedulable => {}
+                    }
                 }
+                // A verdict that rejects no row of the batch equals `FitsAll`.
                 Verdict::ByRow(by_row) => {
-                    // An error on a row outside the batch ends no cycle.
-                    let mut aborts = by_row.aborts() && matches!(batch, Batch::All);
-                    if by_row.aborts() && !aborts {
-                        let is_error = |code: &u16| by_row.failure(*code).is_some_and(|it| it.code == Code::Error);
-                        of_predicate.for_each_chunk(batch, |codes| aborts |= codes.iter().any(is_error));
-                    }
-                    if aborts {
-                        pod_level.cycle = pod_level.cycle.max(Cycle::Aborted);
-                    }
-                    // A verdict that rejects no row of the batch equals `FitsAll`.
-                    if let Some(named) = by_row.named().filter(|_| of_predicate.rejects_some(batch)) {
-                        pod_level.name(&of_predicate.predicate, named);
+                    if let Some(named) = by_row.named().filter(|_| of_predicate.rejects_some(batch))
+                        && pod_level.name(&of_predicate.predicate, named)
+                    {
+                        break;
                     }
                 }
             }
         }
+        if pod_level.cycle == Cycle::EachNode && pod_level.rejection.is_none() && pod_level.naming.is_some() {
+            pod_level.cycle = Cycle::NamedNodes;
+        }
         pod_level
     }
 
-    /// How far kube-scheduler's scheduling cycle gets.
-    pub(super) fn cycle(&self) -> Cycle {
-        self.cycle
+    /// How far kube-scheduler's scheduling cycle gets. `failures` are rows under the first predicate that rejects them: an error on a row
+    /// where filters run aborts the cycle.
+    pub(super) fn cycle(&self, failures: &[FailureGroup]) -> Cycle {
+        let aborts = |failure: &FailureGroup| failure.code == Code::Error && self.named_of(&failure.rows) > 0;
+        match self.cycle {
+            Cycle::EachNode | Cycle::NamedNodes if failures.iter().any(aborts) => Cycle::Aborted,
+            cycle => cycle,
+        }
     }
 
     /// The rows that the pod names, where it names any, ascending.
     pub(super) fn named(&self) -> Option<Arc<[u32]>> {
-        self.naming.as_ref().map(|(_, rows)| rows.as_slice().into())
+        self.naming.as_ref().map(|naming| naming.rows.as_slice().into())
     }
 
-    fn name(&mut self, predicate: &'a str, named: &[u32]) {
-        self.cycle = self.cycle.max(Cycle::NamedNodes);
-        let (predicates, rows) = self.naming.get_or_insert_with(|| (Vec::new(), named.to_vec()));
-        predicates.push(predicate);
-        rows.retain(|row| named.binary_search(row).is_ok());
+    fn reject(&mut self, reasons: Vec<Cow<'a, str>>) {
+        self.rejection = Some(reasons);
+        self.cycle = self.cycle.max(Cycle::Rejected);
+    }
+
+    /// Notes the rows that the pod names for a predicate. Returns whether that rejects the pod: no node is named for all. Nodes that do
+    /// not exist have no rows: two predicates for which the pod names such nodes alone are taken to mean the same ones.
+    fn name(&mut self, predicate: &'a str, named: &[u32]) -> bool {
+        let Some(naming) = &mut self.naming else {
+            let predicates = BTreeSet::from([predicate]);
+            self.naming = Some(Naming { predicates, rows: named.to_vec() });
+            return false;
+        };
+        naming.predicates.insert(predicate);
+        let had_none = naming.rows.is_empty();
+        naming.rows.retain(|row| named.binary_search(row).is_ok());
+        let is_empty = naming.rows.is_empty() && !(had_none && named.is_empty());
+        if is_empty {
+            let names = naming.names();
+            self.reject(vec![format!("node(s) didn't satisfy plugin(s) [{names}] simultaneously").into()]);
+        }
+        is_empty
+    }
+
+    /// How many of these rows filters run on.
+    fn named_of(&self, rows: &RowSet) -> usize {
+        match &self.naming {
+            None => rows.len(),
+            Some(naming) => naming.rows.iter().filter(|row| rows.contains(Row(**row))).count(),
+        }
     }
 
     /// kube-scheduler's message for a pod that fits no node. If a predicate rejects the pod as a whole, its reasons. Else the
@@ -80,27 +124,23 @@ impl<'a> PodLevel<'a> {
         if nodes == 0 {
             return NO_NODES.to_owned();
         }
-        if let Some(failure) = self.rejection {
-            return format!("0/{nodes} nodes are available: {}.", failure.reasons.join(", "));
+        if let Some(reasons) = &self.rejection {
+            return format!("0/{nodes} nodes are available: {}.", reasons.join(", "));
         }
-        let named = |rows: &RowSet| match &self.naming {
-            None => rows.len(),
-            Some((_, named)) => named.iter().filter(|row| rows.contains(Row(**row))).count(),
-        };
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut others = 0;
         for failure in failures {
-            let named = named(&failure.rows);
+            let named = self.named_of(&failure.rows);
             others += failure.rows.len() - named;
             for reason in failure.reasons.iter().filter(|_| named > 0) {
                 *counts.entry(reason).or_default() += named;
             }
         }
         let mut parts: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        if let Some((predicates, _)) = &self.naming
+        if let Some(naming) = &self.naming
             && others > 0
         {
-            let unnamed = format!("node(s) didn't satisfy plugin(s) [{}]", predicates.join(" "));
+            let unnamed = format!("node(s) didn't satisfy plugin(s) [{}]", naming.names());
             // A predicate may give the same reason: merge both counts.
             others += counts.get(unnamed.as_str()).copied().unwrap_or(0);
             parts.retain(|part| part.split_once(' ').is_none_or(|(_, reason)| reason != unnamed));
@@ -108,5 +148,12 @@ impl<'a> PodLevel<'a> {
         }
         parts.sort_unstable();
         format!("0/{nodes} nodes are available: {}.", parts.join(", "))
+    }
+}
+
+impl Naming<'_> {
+    /// The predicates as Go prints a list of them.
+    fn names(&self) -> String {
+        self.predicates.iter().copied().collect::<Vec<_>>().join(" ")
     }
 }

@@ -190,10 +190,9 @@ fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
         pod: &answer.pod,
         predicates: answer.predicates.iter().map(predicate_failures).collect(),
         feasible: conjunction.map_or(&[], |conjunction| &conjunction.feasible),
-        // If kube-scheduler's cycle ends before its filters have run on every node, its message is about other nodes than
-        // the lines above. There is no message then.
+        // An error ends kube-scheduler's cycle without an event about nodes.
         message: conjunction
-            .filter(|conjunction| matches!(conjunction.cycle(), v1::Cycle::EachNode | v1::Cycle::Unspecified))
+            .filter(|conjunction| conjunction.cycle() != v1::Cycle::Aborted)
             .and_then(|conjunction| conjunction.message.as_deref()),
         claims_to_release: conjunction.map_or(&[], |conjunction| &conjunction.claims_to_release),
         faults: conjunction.map_or_else(Vec::new, |conjunction| faults(&conjunction.faults)),
