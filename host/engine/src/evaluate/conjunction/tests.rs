@@ -1,7 +1,7 @@
 //! The conjunction compared with a slow model: per row, a loop over the predicates in policy order.
 #![allow(clippy::indexing_slicing, clippy::print_stdout, clippy::cast_possible_truncation)]
 
-use nodesift_sandbox::{Codes, RowVerdict};
+use nodesift_sandbox::{Code, Codes, RowVerdict};
 
 use super::super::predicate_verdict::Scope;
 use super::*;
@@ -180,4 +180,59 @@ fn an_error_outside_the_batch_does_not_abort_the_cycle() {
     assert_eq!(cycle(&[Row(0)]), Cycle::EachNode);
     assert_eq!(cycle(&[Row(1)]), Cycle::Aborted);
     assert_eq!(cycle(&[Row(0), Row(1)]), Cycle::Aborted);
+}
+
+/// A verdict of the predicate of this name over all rows.
+fn verdict_of(predicate: &str, verdict: Verdict) -> PredicateVerdict {
+    PredicateVerdict { predicate: predicate.into(), verdict: Arc::new(verdict), scope: Scope::AllRows }
+}
+
+/// Rejects, of three rows, all but those that it names.
+fn naming(predicate: &str, named: &[u32]) -> PredicateVerdict {
+    let failure = Failure { code: Code::UnschedulableAndUnresolvable, reasons: [format!("not {predicate}")].into() };
+    let codes = (0..3).map(|row| u16::from(!named.contains(&row))).collect::<Vec<_>>();
+    verdict_of(predicate, Verdict::ByRow(RowVerdict::new(codes.into(), [failure].into(), Some(named.into()))))
+}
+
+fn rejecting(predicate: &str, code: Code) -> PredicateVerdict {
+    verdict_of(predicate, Verdict::FitsNone(Failure { code, reasons: [format!("by {predicate}")].into() }))
+}
+
+fn errors_on(predicate: &str, row: usize) -> PredicateVerdict {
+    let failure = Failure { code: Code::Error, reasons: ["broken".to_owned()].into() };
+    let codes = (0..3).map(|at| u16::from(at == row)).collect::<Vec<_>>();
+    verdict_of(predicate, Verdict::ByRow(RowVerdict::new(codes.into(), [failure].into(), None)))
+}
+
+#[test]
+fn the_cycle_and_its_message_follow_pre_filter_in_policy_order() {
+    let (unschedulable, unresolvable) = (Code::Unschedulable, Code::UnschedulableAndUnresolvable);
+    let simultaneously = "node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously";
+    let unnamed = "3 node(s) didn't satisfy plugin(s) [NodeAffinity NodeName]";
+    let cases: [(Vec<PredicateVerdict>, Cycle, &str); 9] = [
+        (vec![naming("NodeName", &[0]), naming("NodeAffinity", &[1])], Cycle::Rejected, simultaneously),
+        (vec![naming("NodeName", &[]), naming("NodeAffinity", &[1])], Cycle::Rejected, simultaneously),
+        (vec![naming("NodeName", &[]), naming("NodeAffinity", &[])], Cycle::NamedNodes, unnamed),
+        // What preemption does not change ends it, and nothing later counts.
+        (vec![rejecting("a", unresolvable), rejecting("b", Code::Error)], Cycle::Rejected, "by a"),
+        (vec![rejecting("a", Code::Error), rejecting("b", unresolvable)], Cycle::Aborted, "by a"),
+        // Of others the last one counts.
+        (vec![rejecting("a", unschedulable), rejecting("b", unschedulable)], Cycle::Rejected, "by b"),
+        (vec![rejecting("a", unschedulable), rejecting("b", Code::Error)], Cycle::Aborted, "by b"),
+        // Filters do not run where PreFilter rejects, nor on nodes that are not named.
+        (vec![errors_on("a", 1), rejecting("b", unschedulable)], Cycle::Rejected, "by b"),
+        (
+            vec![naming("NodeName", &[0]), errors_on("a", 1), errors_on("b", 0)],
+            Cycle::Aborted,
+            "1 broken, 2 node(s) didn't satisfy plugin(s) [NodeName]",
+        ),
+    ];
+    for (number, (verdicts, cycle, reasons)) in cases.into_iter().enumerate() {
+        let conjunction = Conjunction::new(verdicts, &Batch::All, 3);
+        assert_eq!(conjunction.cycle(), cycle, "case {number}");
+        let message = format!("0/3 nodes are available: {reasons}.");
+        assert_eq!(conjunction.message().map(|message| &**message), Some(message.as_str()), "case {number}");
+    }
+    let behind = Conjunction::new(vec![naming("NodeName", &[0]), errors_on("a", 1)], &Batch::All, 3);
+    assert_eq!(behind.cycle(), Cycle::NamedNodes, "an error behind another rejection, on a node that is not named");
 }
