@@ -39,7 +39,8 @@ use nodesift_engine::{Depth, Engine, Nodes, Options, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;
-use nodesift_reference::{Explanation, Filter, explain, filters};
+use nodesift_reference::kubernetes::{VERSIONS, documented_policy};
+use nodesift_reference::{Explanation, Filter, Switches, explain_under, filters};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::compiled;
 use serde_json::Value;
@@ -79,11 +80,12 @@ fn engine_and_reference_agree_on_random_histories() {
     let seeds = Seeds::for_run(count / FIXED_PART);
     let started = Instant::now();
 
-    let policy = default_policy();
-    let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
-    let filters = filters::named(&names);
-    let known: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
-    assert_eq!(known, names, "the reference knows every predicate of the default policy, in its order");
+    let worlds = Under::all();
+    for Under { version, policy, filters, .. } in &worlds {
+        let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
+        let known: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
+        assert_eq!(known, names, "the reference knows every default predicate of {version}, in its order");
+    }
 
     let next = AtomicU64::new(0);
     let work = || {
@@ -94,8 +96,9 @@ fn engine_and_reference_agree_on_random_histories() {
             if number >= count || differences.len() >= SHOWN {
                 return (done, differences);
             }
-            let tally = compare_history(seeds.get(number), &policy, &filters, &mut differences);
-            done.add(tally);
+            let seed = seeds.get(number);
+            let under = &worlds[fastrand::Rng::with_seed(seed).usize(..worlds.len())];
+            done.add(compare_history(seed, under, &mut differences));
         }
     };
     let results: Vec<(Tally, Vec<String>)> = cases::on_each_core(work);
@@ -106,7 +109,7 @@ fn engine_and_reference_agree_on_random_histories() {
         done.add(tally);
         differences.extend(found);
     }
-    println!("{done:?} in {:.1} s; predicates {}", started.elapsed().as_secs_f32(), names.join(", "));
+    println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     assert!(
         differences.is_empty(),
         "{} histories differ (NODESIFT_SEED=<seed> NODESIFT_DIFFERENTIAL_CLUSTERS=1 reproduces one)\n{}",
@@ -147,10 +150,11 @@ impl Tally {
 }
 
 /// One history: the cache follows the reference's cluster, and both are queried in every round.
-fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: &mut Vec<String>) -> Tally {
+fn compare_history(seed: u64, under: &Under, differences: &mut Vec<String>) -> Tally {
+    let Under { version, policy, filters, switches } = under;
     let mut tally = Tally { clusters: 1, ..Tally::default() };
     let mut history = History::new(seed);
-    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    let mut mirror = Mirror::new(policy.scheduler_names.clone()).under(policy);
     mirror.load(history.cluster.objects());
     let engine = engine(policy, &mirror);
     for round in 0..=ROUNDS {
@@ -161,12 +165,13 @@ fn compare_history(seed: u64, policy: &Policy, filters: &[Filter], differences: 
         let bound = |pod: &&Value| !json::text(pod, "spec.nodeName").is_empty();
         pods.extend(history.cluster.all("Pod").filter(|pod| !bound(pod)).take(KNOWN_PODS).cloned());
         for pod in &pods {
-            let explanation = explain(&history.cluster, pod, filters);
+            let explanation = explain_under(&history.cluster, pod, filters, switches);
             tally.count(history.cluster.nodes().count(), &explanation);
             let found = ask_and_compare(&engine, &history.cluster, pod, Phase::Allocate, &explanation);
             if !found.is_empty() {
                 let found = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
-                differences.push(format!("seed {seed}, round {round}, {}:{found}\n  pod {pod}", explanation.pod));
+                let pod_name = &explanation.pod;
+                differences.push(format!("seed {seed}, {version}, round {round}, {pod_name}:{found}\n  pod {pod}"));
                 return tally;
             }
         }
@@ -214,10 +219,43 @@ fn cases_from_environment(name: &str, default: u64) -> u64 {
     from_environment(name, default * from_environment("NODESIFT_RANDOM_TIMES", 1))
 }
 
+/// A version of Kubernetes: its default policy, and what the reference evaluates by.
+struct Under {
+    /// The version, and whether its quirks are mended.
+    version: String,
+    policy: Policy,
+    filters: Vec<Filter>,
+    switches: Switches,
+}
+
+impl Under {
+    /// Every version as released, and 1.36 with its quirks mended.
+    fn all() -> Vec<Self> {
+        let released = VERSIONS.into_iter().map(|version| {
+            let (policy, filters) = (policy_by(version), filters::default_of(version));
+            Self { version: version.to_owned(), policy, filters, switches: Switches::from_version(version) }
+        });
+        let (policy, filters) = (default_policy(), filters::default_of("1.36"));
+        let mended = Self { version: "1.36 mended".to_owned(), policy, filters, switches: Switches::documented() };
+        released.chain([mended]).collect()
+    }
+}
+
+/// The default policy of 1.36 with its quirks mended, by which [`nodesift_reference::explain`] evaluates.
 fn default_policy() -> Policy {
+    read(&documented_policy())
+}
+
+/// The default policy of a version as released.
+fn policy_by(version: &str) -> Policy {
+    let head = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: default}\nspec:\n";
+    read(&format!("{head}  schedulerNames: [default-scheduler]\n  kubernetes: \"{version}\"\n"))
+}
+
+/// A policy whose calls have more time.
+fn read(text: &str) -> Policy {
     let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
-    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins);
-    let mut policy = read.expect("the default policy can be read");
+    let mut policy = Policy::read(text, "the default policy", Path::new(""), &builtins).expect("it can be read");
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
 }

@@ -1,12 +1,13 @@
 //! Loads the reference's objects into the cache as a source does, one event at a time.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use nodesift_cache::metadata::{self, Account, NodeFacts, PodRecord, Pool, Selection};
-use nodesift_cache::{self as cache, Identity, Reader, Record, Writer};
+use nodesift_cache::{self as cache, Identity, Reader, Record, Semantics, Writer};
 use nodesift_fixtures::json;
 use nodesift_fixtures::random::Event;
 use nodesift_object::{self as object, Object};
+use nodesift_policy::Policy;
 use nodesift_source::change::Compiler;
 use nodesift_source::{Loader, files};
 use serde_json::Value;
@@ -24,11 +25,19 @@ pub(super) struct Mirror {
 pub(super) const SUM: &str = "s";
 
 impl Mirror {
-    /// An empty cache, which keeps what the default policy reads.
+    /// An empty cache, which keeps what the default policy reads, and counts as it says.
     pub(super) fn new(own_schedulers: Vec<String>) -> Self {
-        let (writer, reader) = cache::new();
+        static DEFAULT: LazyLock<Semantics> = LazyLock::new(|| crate::default_policy().settings.kubernetes.semantics);
+        let (mut writer, reader) = cache::new();
+        writer.set_semantics(*DEFAULT);
         let selection = Selection { pod_claims: true, ..Selection::default() };
         Self { writer, reader, own_schedulers, selection, is_accounting: false }
+    }
+
+    /// Counts as a policy says.
+    pub(super) fn under(mut self, policy: &Policy) -> Self {
+        self.writer.set_semantics(policy.settings.kubernetes.semantics);
+        self
     }
 
     /// Keeps what only some policies read.
