@@ -37,6 +37,7 @@ mod control_plane;
 mod credentials;
 mod deletes;
 mod expiry;
+mod kubernetes;
 mod memory;
 mod oracle;
 mod outage;
