@@ -12,7 +12,7 @@ pub struct Resource {
 }
 
 /// Every served kind; [`place`] is an index into it.
-pub const RESOURCES: [Resource; 19] = [
+pub const RESOURCES: [Resource; 20] = [
     resource("Node", "v1", "nodes"),
     resource("Pod", "v1", "pods"),
     resource("Namespace", "v1", "namespaces"),
@@ -29,6 +29,7 @@ pub const RESOURCES: [Resource; 19] = [
     resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments"),
     resource("ConfigMap", "v1", "configmaps"),
     resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses"),
+    resource("DeviceTaintRule", "resource.k8s.io/v1", "devicetaintrules"),
     resource("ResourceSlice", "resource.k8s.io/v1", "resourceslices"),
     resource("ResourceClaim", "resource.k8s.io/v1", "resourceclaims"),
     resource("PredicatePolicy", "nodesift.dev/v1alpha1", "predicatepolicies"),
