@@ -19,5 +19,5 @@ mod table;
 mod model;
 
 pub use resolve::{ClaimObstacle, ExtendedClaim, Resolved};
+pub use table::{ClaimRules, Claims, InFlightError, PodHolds};
 pub(crate) use table::{ClaimTable, HoldChange};
-pub use table::{Claims, InFlightError, PodHolds};

@@ -125,8 +125,8 @@ impl Claims {
                 return Err(format!("resourceclaim {} is being deleted", quoted(name)));
             }
             if is_made && claim.controller_uid.as_deref() != Some(pod_uid) {
-                let pod = pod_key();
-                return Err(format!("ResourceClaim {key} was not created for Pod {pod} (Pod is not owner)"));
+                let (kind, pod) = (if self.rules.owner_in_lower_case { "pod" } else { "Pod" }, pod_key());
+                return Err(format!("ResourceClaim {key} was not created for {kind} {pod} ({kind} is not owner)"));
             }
             named.push(Arc::clone(claim));
         }

@@ -30,9 +30,27 @@ pub struct Claims {
     in_flight: Shards<Holds>,
     classes: Arc<Classes>,
     changed: Generation,
+    pub(super) rules: ClaimRules,
+}
+
+/// Rules about claims that differ between versions of Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ClaimRules {
+    /// Whether a claim whose devices skip operations of the node can be used only where the node declares that it can skip them.
+    pub skips_node_operations: bool,
+    /// Whether the reason why another pod's claim cannot be used has `pod` in lower case.
+    pub owner_in_lower_case: bool,
 }
 
 impl Claims {
+    /// Whether an allocated claim can be used on a node for all that the node declares.
+    pub fn has_operations(&self, claim: &ClaimRecord, features: &[Arc<str>]) -> bool {
+        /// The feature of nodes that can skip operations.
+        const OPTIONAL_OPERATIONS: &str = "DRAOptionalNodeOperations";
+        let skips = claim.allocation.as_ref().is_some_and(|allocation| allocation.skips_node_operations);
+        !skips || !self.rules.skips_node_operations || features.iter().any(|it| **it == *OPTIONAL_OPERATIONS)
+    }
+
     /// The claim of this `namespace/name`.
     pub fn claim(&self, key: &str) -> Option<&Arc<ClaimRecord>> {
         self.by_key.get(key)
@@ -136,6 +154,13 @@ impl ClaimTable {
     pub(crate) fn bytes(&self) -> usize {
         // By name and by UID.
         self.by_uid.len() * (size_of::<ClaimRecord>() + 2 * INDEX_ENTRY_BYTES)
+    }
+
+    /// Sets the rules that differ between versions.
+    pub(crate) fn set_rules(&mut self, rules: ClaimRules) {
+        if self.shown.rules != rules {
+            Arc::make_mut(&mut self.shown).rules = rules;
+        }
     }
 
     /// Returns the claims, classes and allocations in flight that the next snapshot shows.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `model` | devices and pools as readers see them: start here |
 //! | `seen` | per row what its node sees, as a column |
+//! | `rules` | which slices and devices count, by version of Kubernetes |
 //! | `offer` | slices of one pool, and what a node sees of them |
 //! | `uses` | devices that allocated claims hold |
 //! | `own` | values that other devices do not have |
@@ -15,6 +16,7 @@ mod known;
 mod model;
 mod offer;
 mod own;
+mod rules;
 mod seen;
 mod table;
 mod uses;
@@ -23,6 +25,7 @@ mod uses;
 mod tests;
 
 pub use model::{Device, DeviceNodes, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits};
+pub use rules::DeviceRules;
 pub use seen::Devices;
 pub(crate) use table::{DeviceTable, NodeRows};
 pub(crate) use uses::Miscounted;

@@ -99,6 +99,17 @@ impl Device {
     }
 }
 
+impl DeviceRecord {
+    /// The record of which a device was made.
+    pub(super) fn from_device(device: &Device) -> Self {
+        Self {
+            name: Arc::clone(&device.name),
+            attributes: device.attributes().map(|(name, value)| (Arc::clone(name), value.owned())).collect(),
+            traits: device.traits().content.clone(),
+        }
+    }
+}
+
 /// Everything but the number, which follows from it. Which values are the model's does not matter.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
@@ -163,9 +174,11 @@ pub struct SeenPool {
     pub name: Arc<PoolName>,
     /// Whether devices can be allocated from it.
     pub state: PoolState,
-    /// Counters, sorted by set and name; none unless the state is [`PoolState::Ok`].
+    /// Counters, sorted by set and name; none unless devices can be allocated.
     pub counters: Box<[SeenCounter]>,
-    /// Devices in kube-scheduler's order; none unless the state is [`PoolState::Ok`].
+    /// Devices in kube-scheduler's order; none unless the state is [`PoolState::Ok`], or [`DeviceRules::shows_all_pools`].
+    ///
+    /// [`DeviceRules::shows_all_pools`]: crate::DeviceRules::shows_all_pools
     pub devices: Box<[SeenDevice]>,
 }
 

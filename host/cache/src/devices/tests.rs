@@ -7,15 +7,15 @@ mod random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use self::gather::{Held, View, gather, is_relevant, view_of};
-use self::random::{random_node, random_result, random_slice, slice};
-use super::{Device, DeviceNodes, SeenCounter, SeenPool};
-use crate::metadata::{Hold, NodeFacts, SliceRecord};
+use self::gather::{Held, Offers, View, gather, is_relevant, view_of};
+use self::random::{random_node, random_result, random_rules, random_slice, random_taint_rule, slice};
+use super::{Device, DeviceNodes, PoolState, SeenCounter, SeenPool};
+use crate::metadata::{Hold, NodeFacts, SliceRecord, TaintRuleRecord};
 use crate::write::model::rounds;
-use crate::{Identity, NodeInterface, Overlay, Row, Snapshot, Writer, new};
+use crate::{DeviceRules, Identity, NodeInterface, Overlay, Row, Semantics, Snapshot, Writer, new};
 use nodesift_object::Kind;
 use nodesift_object::claim::AllocatedDevice;
-use nodesift_object::device::ResourceSlice;
+use nodesift_object::device::{DeviceTaintRule, ResourceSlice};
 
 type Views = BTreeMap<String, View>;
 
@@ -28,17 +28,39 @@ fn views_of(snapshot: &Snapshot) -> Views {
 struct Model {
     nodes: BTreeMap<String, NodeFacts>,
     slices: BTreeMap<String, ResourceSlice>,
+    taint_rules: BTreeMap<String, DeviceTaintRule>,
+    rules: DeviceRules,
     results: Vec<AllocatedDevice>,
 }
 
 impl Model {
     fn views(&self) -> Views {
         let held = Held::new(&self.results);
-        self.nodes.iter().map(|(name, node)| (name.clone(), gather(&self.slices, &held, node))).collect()
+        self.nodes.iter().map(|(name, node)| (name.clone(), gather(self.offers(), &held, node))).collect()
+    }
+
+    fn offers(&self) -> Offers<'_> {
+        Offers { slices: &self.slices, taint_rules: &self.taint_rules, rules: self.rules }
     }
 
     fn change(&mut self, random: &mut fastrand::Rng, writer: &mut Writer) {
-        match random.u8(0..16) {
+        match random.u8(0..20) {
+            16 => {
+                let rule = random_taint_rule(random);
+                let record = TaintRuleRecord::compile(&rule);
+                writer.apply(record.clone());
+                assert!(writer.holds(&record.into()));
+                self.taint_rules.insert(rule.metadata.name.clone(), rule);
+            }
+            17 => {
+                let name = format!("r{}", random.u8(0..4));
+                writer.remove(&Identity::new(Kind::DeviceTaintRule, &name));
+                self.taint_rules.remove(&name);
+            }
+            18 => {
+                self.rules = random_rules(random);
+                writer.recount_semantics(Semantics { devices: self.rules, ..Semantics::default() });
+            }
             0..3 => {
                 let node = random_node(random);
                 writer.apply(node.clone());
@@ -80,7 +102,7 @@ impl Model {
             let row = snapshot.node_row(name).unwrap();
             let Ok(pools) = snapshot.devices().seen_by(row) else { continue };
             for (pool, seen) in pools.iter().flat_map(|pool| pool.devices.iter().map(move |seen| (pool, seen))) {
-                if *seen.reaches() != Ok(true) {
+                if *seen.reaches() != Ok(true) || pool.state == PoolState::Invalid {
                     continue;
                 }
                 let found = snapshot.devices().nodes_of(&pool.name, &seen.device, name, &node.labels);
@@ -101,12 +123,14 @@ impl Model {
     fn written(&self, pool: &SeenPool, device: &Device, node: &NodeFacts) -> Vec<(i64, DeviceNodes)> {
         let is_its = |slice: &&ResourceSlice| {
             (&*slice.spec.driver, &*slice.spec.pool.name) == (&*pool.name.driver, &*pool.name.name)
-                && is_relevant(slice, node) == Ok(true)
+                && is_relevant(slice, node, self.rules) == Ok(true)
         };
         let mut written = Vec::new();
         for slice in self.slices.values().filter(is_its) {
             let spec = &slice.spec;
-            let Some(of) = gather::devices(slice).iter().find(|of| *of.name == *device.name) else { continue };
+            let Some(of) = gather::devices(slice, self.rules).iter().find(|of| *of.name == *device.name) else {
+                continue;
+            };
             let (name, all, selector) = match spec.per_device_node_selection {
                 true => (&of.node_name, of.all_nodes, &of.node_selector),
                 false => (&spec.node_name, spec.all_nodes, &spec.node_selector),
@@ -132,7 +156,7 @@ impl Model {
         let overlay = Overlay { nodes: vec![node.clone()], ..Overlay::default() };
         let overlaid = snapshot.with(writer.pods(), &overlay).unwrap();
         let mut expected = self.views();
-        expected.insert(name.to_owned(), gather(&self.slices, &Held::new(&self.results), &node));
+        expected.insert(name.to_owned(), gather(self.offers(), &Held::new(&self.results), &node));
         assert_eq!(views_of(&overlaid), expected);
     }
 }
@@ -142,7 +166,18 @@ fn random_changes_leave_rows_equal_to_what_is_gathered() {
     let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| fastrand::u64(..));
     println!("NODESIFT_SEED={seed}");
-    let all = ["error", "incomplete", "invalid", "ok", "two pools", "drawn", "exclusive", "shared", "not reached"];
+    let all = [
+        "error",
+        "incomplete",
+        "invalid",
+        "ok",
+        "two pools",
+        "drawn",
+        "exclusive",
+        "shared",
+        "not reached",
+        "tainted by rule",
+    ];
     let rare = ["unknown whether reached", "binding behind others", "held counter"];
     let wanted = || all.into_iter().chain(rare).chain(["all nodes", "one node", "selected nodes"]);
     let mut met: BTreeMap<String, u32> = BTreeMap::new();
@@ -208,6 +243,7 @@ fn note(view: &View, met: &mut BTreeMap<String, u32>) {
             let facts = [
                 (!device.consumes.is_empty(), "drawn"),
                 (device.exclusive, "exclusive"),
+                (!device.taints.is_empty(), "tainted by rule"),
                 (device.shared.is_some(), "shared"),
                 (device.reaches == Ok(false), "not reached"),
                 (device.reaches.is_err(), "unknown whether reached"),

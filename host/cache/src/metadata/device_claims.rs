@@ -51,6 +51,8 @@ pub struct AllocationRecord {
     pub held: Arc<[Hold]>,
     /// The nodes that reach the devices; none for all.
     pub nodes: Option<NodeSelectorTest>,
+    /// Whether a device skips operations of its node.
+    pub skips_node_operations: bool,
     /// Whether its devices are attached.
     pub binding: DeviceBinding,
 }
@@ -147,6 +149,7 @@ fn allocation_record(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]
     let results = &allocation.devices.results;
     AllocationRecord {
         held: results.iter().filter_map(Hold::compile).collect(),
+        skips_node_operations: results.iter().any(|result| !result.skip_node_operations.is_empty()),
         nodes: allocation.node_selector.as_ref().map(NodeSelectorTest::compile),
         binding: binding(results, statuses, allocation.allocation_timestamp.0),
     }

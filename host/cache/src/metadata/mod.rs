@@ -42,14 +42,14 @@ mod template;
 pub mod volumes;
 
 pub use account::{Account, AccountFault, Sums};
-pub use accountant::{Accountant, Accounted, AccountedNode};
+pub use accountant::{Accountant, Accounted, AccountedNode, Watermark};
 pub use compile::{is_terminated, node, node_selecting, pod, pod_record, pod_record_selecting, pod_selecting};
 pub use device_claims::{
     AllocationRecord, ClaimRecord, ClassRecord, Configurations, DeviceBinding, device_class, resource_claim,
 };
 pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
-    SetConsumption, SliceRecord,
+    SetConsumption, SliceRecord, TaintRuleRecord,
 };
 pub use facts::{Conditions, HostPort, NodeFacts, ObjectFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
 pub(crate) use label_test::LabelTest;

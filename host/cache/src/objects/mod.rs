@@ -8,6 +8,7 @@
 //! | `storage` | claims, volumes, classes, CSI objects by name |
 //! | `volumes` | pods with volumes per row, and what is derived of them |
 //! | `volume_use` | disks and claims in use by pods on nodes |
+//! | `migrated` | plugins in tree that CSI drivers have replaced on a node |
 //! | `attachments` | volumes that CSI drivers attach, and how many each node can take |
 //! | `config_maps` | ConfigMaps that policies list |
 //! | `workloads` | services and controllers by namespace |
@@ -16,6 +17,7 @@
 pub(crate) mod attachments;
 pub(crate) mod config_maps;
 pub(crate) mod device_classes;
+mod migrated;
 pub(crate) mod storage;
 mod volume_use;
 pub(crate) mod volumes;
@@ -29,9 +31,11 @@ use std::sync::Arc;
 use nodesift_object::{Kind, Object, Workload};
 
 use crate::metadata::{self, Labels, StorageRecord};
+use crate::semantics::Semantics;
 use config_maps::ConfigMaps;
 
 pub use attachments::{Attachments, Binding, CsiVolume, Obstacle, Owner, Uncounted, resolve};
+pub use migrated::MigratedPlugins;
 pub use storage::StorageTable;
 pub use volume_use::{VolumePods, VolumeUse};
 pub use workloads::Workloads;
@@ -59,7 +63,8 @@ impl ObjectRecord {
             | Object::Namespace(_)
             | Object::DeviceClass(_)
             | Object::ResourceSlice(_)
-            | Object::ResourceClaim(_) => None,
+            | Object::ResourceClaim(_)
+            | Object::DeviceTaintRule(_) => None,
         }
     }
 }
@@ -94,6 +99,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
+    /// Sets the rules by which volumes count.
+    pub(crate) fn set_semantics(&mut self, semantics: Semantics) {
+        self.storage.portworx_by_annotation = semantics.portworx_by_annotation;
+    }
+
     /// Adds an object, or replaces what is known of it.
     pub(crate) fn apply(&mut self, record: ObjectRecord) -> Changed {
         match record {

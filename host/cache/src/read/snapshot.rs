@@ -296,6 +296,11 @@ impl Snapshot {
         self.published.nodes.features().values()
     }
 
+    /// Features that the node of a row declares, sorted; none past the last row.
+    pub fn features_of(&self, row: Row) -> &[Arc<str>] {
+        self.published.nodes.features().value(row).map_or(&[], |features| features.as_slice())
+    }
+
     /// Index of each node's set of conditions.
     pub fn condition_codes(&self) -> &Column<u32> {
         self.published.nodes.conditions().codes()

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Writer;
 use crate::metadata::{
     self, ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, Pool, Selection, SliceRecord, StorageRecord,
+    TaintRuleRecord,
 };
 use crate::objects::{Changed, ObjectRecord};
 use nodesift_object::{Kind, Object};
@@ -65,6 +66,8 @@ pub enum Record {
     ResourceSlice(Box<SliceRecord>),
     /// Compiled facts about a ResourceClaim.
     ResourceClaim(Box<ClaimRecord>),
+    /// Compiled facts about a DeviceTaintRule.
+    DeviceTaintRule(Box<TaintRuleRecord>),
     /// An object of a kind that has no rows and that no row shows.
     Other(ObjectRecord),
     /// An object that a list shows and that does not decode. It exists, so what the cache holds of it stays as it is.
@@ -87,6 +90,7 @@ impl Record {
             Object::DeviceClass(class) => metadata::device_class(class).into(),
             Object::ResourceSlice(slice) => SliceRecord::compile(slice).into(),
             Object::ResourceClaim(claim) => metadata::resource_claim(claim).into(),
+            Object::DeviceTaintRule(rule) => TaintRuleRecord::compile(rule).into(),
             other => ObjectRecord::compile(other).map_or(Self::Unreadable, Self::Other),
         }
     }
@@ -109,6 +113,7 @@ from! {
     class: ClassRecord => Record::DeviceClass(Box::new(class)),
     slice: SliceRecord => Record::ResourceSlice(Box::new(slice)),
     claim: ClaimRecord => Record::ResourceClaim(Box::new(claim)),
+    rule: TaintRuleRecord => Record::DeviceTaintRule(Box::new(rule)),
     object: ObjectRecord => Record::Other(object),
     object: StorageRecord => Record::Other(ObjectRecord::Storage(Box::new(object))),
 }
@@ -126,6 +131,7 @@ impl Writer {
             Record::DeviceClass(class) => self.apply_device_class(*class),
             Record::ResourceSlice(slice) => self.devices.apply_slice(*slice),
             Record::ResourceClaim(claim) => self.apply_resource_claim(*claim),
+            Record::DeviceTaintRule(rule) => self.devices.apply_taint_rule(&rule),
             Record::Other(record) => {
                 let changed = self.objects.apply(record);
                 self.objects_changed(changed);
@@ -145,6 +151,7 @@ impl Writer {
             Kind::DeviceClass => self.remove_device_class(key),
             Kind::ResourceSlice => self.devices.remove_slice(key),
             Kind::ResourceClaim => self.remove_resource_claim(key),
+            Kind::DeviceTaintRule => self.devices.remove_taint_rule(key),
             kind => {
                 let changed = self.objects.remove(kind, key);
                 self.objects_changed(changed);
@@ -162,6 +169,7 @@ impl Writer {
             Record::DeviceClass(class) => self.claims.holds_class(class),
             Record::ResourceSlice(slice) => self.devices.holds_slice(slice),
             Record::ResourceClaim(claim) => self.claims.holds(claim),
+            Record::DeviceTaintRule(rule) => self.devices.holds_taint_rule(rule),
             Record::Other(record) => self.objects.holds(record),
             Record::Unreadable => true,
         }

@@ -244,6 +244,7 @@ fn held(device: &Device<'_>, pick: &Pick) -> Result<AllocatedDevice, AllocationE
         consumed_capacity: amounts.collect::<Result<ResourceList, AllocationError>>()?,
         binding_conditions: texts(&device.binding_conditions),
         binding_failure_conditions: texts(&device.binding_failure_conditions),
+        skip_node_operations: Vec::new(),
     })
 }
 

@@ -32,12 +32,13 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
         Interface::NamespaceLabels | Interface::ClusterPods | Interface::ClusterAffinity => &[Kind::Namespace],
         Interface::PodClaims | Interface::NodeParties => &[Kind::ResourceClaim],
-        Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim],
+        Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim, Kind::DeviceTaintRule],
         Interface::ClusterAttachments => &[
             Kind::PersistentVolumeClaim,
             Kind::PersistentVolume,
             Kind::StorageClass,
             Kind::CsiNode,
+            Kind::CsiDriver,
             Kind::VolumeAttachment,
         ],
         Interface::ClusterStorage => &[
@@ -138,11 +139,30 @@ impl Resource {
         uri
     }
 
+    /// Path of the objects of a namespaced kind in one namespace, or of the one that has this name there. `version` is an index into
+    /// [`Resource::versions`].
+    pub fn namespaced_uri(&self, version: usize, namespace: &str, name: Option<&str>) -> String {
+        let mut uri = format!("{}/namespaces/", self.root(version));
+        push_encoded(&mut uri, namespace);
+        uri.push('/');
+        uri.push_str(self.plural);
+        if let Some(name) = name {
+            uri.push('/');
+            push_encoded(&mut uri, name);
+        }
+        uri
+    }
+
     fn path(&self, version: usize) -> String {
+        format!("{}/{}", self.root(version), self.plural)
+    }
+
+    /// Path of the group and version.
+    fn root(&self, version: usize) -> String {
         let version = self.versions.get(version).copied().unwrap_or("v1");
         match self.group {
-            "" => format!("/api/{version}/{}", self.plural),
-            group => format!("/apis/{group}/{version}/{}", self.plural),
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
         }
     }
 }

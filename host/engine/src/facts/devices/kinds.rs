@@ -108,7 +108,7 @@ impl<'a> Kinds<'a> {
             value: Arc::from(taint.value.as_str()),
             effect: Arc::from(effect(taint.effect)),
         };
-        let set: Arc<[wire::Taint]> = traits.taints.iter().map(taint).collect();
+        let set: Arc<[wire::Taint]> = traits.taints.iter().chain(&traits.rule_taints).map(taint).collect();
         let known = self.sets.iter().position(|known| *known == set);
         number(known.unwrap_or_else(|| {
             self.sets.push(set);

@@ -57,12 +57,12 @@ fn every_interface_needs_the_kinds_from_which_its_facts_are_computed() {
         ("node-info", String::new()),
         ("node-images", String::new()),
         ("node-age", String::new()),
-        ("node-devices", "ResourceSlice ResourceClaim".to_owned()),
+        ("node-devices", "ResourceSlice ResourceClaim DeviceTaintRule".to_owned()),
         ("node-parties", "ResourceClaim".to_owned()),
         ("cluster-controllers", String::new()),
         ("row-sets", String::new()),
         ("log", String::new()),
-        ("cluster-attachments", format!("{storage} VolumeAttachment")),
+        ("cluster-attachments", format!("{storage} CSIDriver VolumeAttachment")),
         ("cluster-storage", format!("{storage} CSIDriver CSIStorageCapacity")),
     ];
     for (interface, kinds) in &expected {
@@ -89,6 +89,9 @@ fn paths_are_those_of_the_api() {
     assert_eq!(next, "/api/v1/nodes?limit=500&continue=eyJ2%20%2B%2F%3D%C3%BC");
     let watch = Resource::from(Kind::Node).watch_uri(0, "42", 30);
     assert_eq!(watch, "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=42");
+    let pods = Resource::from(Kind::Pod);
+    assert_eq!(pods.namespaced_uri(0, "a", None), "/api/v1/namespaces/a/pods");
+    assert_eq!(pods.namespaced_uri(0, "a", Some("b/c")), "/api/v1/namespaces/a/pods/b%2Fc");
     let status = Resource::from(Kind::CsiNode).status_uri(0, "n", "a/b");
     assert_eq!(status, "/apis/storage.k8s.io/v1/csinodes/n/status?force=true&fieldManager=a%2Fb");
     let mut named = "?limit=1".to_owned();
