@@ -1,19 +1,20 @@
 //! Finds the type of an expression, or why it has none, and joins qualified names.
 
 use crate::ast::{Expr, Macro, MacroKind};
+use crate::dialect::Dialect;
 use crate::formatting::{self, Shape};
 use crate::functions;
 use crate::limits::TYPE_NODES;
 use crate::lists;
 use crate::messages;
 use crate::operators::IN_LIST;
-use crate::signatures::overloads;
+use crate::signatures::{Overload, overloads};
 use crate::types::{BOOL, Bindings, INT, Type};
 use crate::value::Value;
 
 /// Checks an expression and returns the type of its result.
-pub(crate) fn check(expr: &mut Expr) -> Result<Type, String> {
-    let mut checker = Checker::default();
+pub(crate) fn check(dialect: Dialect, expr: &mut Expr) -> Result<Type, String> {
+    let mut checker = Checker { dialect, ..Checker::default() };
     let found = checker.check(expr)?;
     checker.check_literals()?;
     checker.check_variables()?;
@@ -25,6 +26,7 @@ pub(crate) fn check(expr: &mut Expr) -> Result<Type, String> {
 
 #[derive(Default)]
 struct Checker {
+    dialect: Dialect,
     bindings: Bindings,
     /// The variables of macros, innermost last.
     variables: Vec<(String, Type)>,
@@ -142,7 +144,9 @@ impl Checker {
         };
         let found = match target {
             Type::Map(_, value) => (**value).clone(),
-            Type::Device => Type::device_field(field).ok_or_else(|| format!("undefined field '{field}'"))?,
+            Type::Device => {
+                Type::device_field(self.dialect, field).ok_or_else(|| format!("undefined field '{field}'"))?
+            }
             Type::Variable(_) => {
                 self.bindings.assign(&Type::Dyn, target);
                 Type::Dyn
@@ -156,7 +160,7 @@ impl Checker {
     fn call(&mut self, expr: &mut Expr) -> Result<Type, String> {
         let Expr::Call { name, target, args } = expr else { return Err("no call".to_owned()) };
         let qualified = target.as_deref().and_then(qualified_name).map(|prefix| format!("{prefix}.{name}"));
-        if let Some(qualified) = qualified.filter(|name| overloads(name).is_some()) {
+        if let Some(qualified) = qualified.filter(|name| self.overloads(name).is_some()) {
             *name = qualified;
             *target = None;
         }
@@ -192,9 +196,14 @@ impl Checker {
         Ok(found)
     }
 
+    /// The overloads of a function that the dialect has.
+    fn overloads(&self, name: &str) -> Option<&'static [Overload]> {
+        overloads(name).filter(|_| name != "includes" || self.dialect.includes)
+    }
+
     /// The type of a function's result, and how many of its overloads fit.
     fn resolve(&mut self, name: &str, member: bool, types: &[Type]) -> Result<(Type, usize), String> {
-        let Some(overloads) = overloads(name) else { return Err(format!("undeclared reference to '{name}'")) };
+        let Some(overloads) = self.overloads(name) else { return Err(format!("undeclared reference to '{name}'")) };
         let mut result: Option<Type> = None;
         let mut matches = 0;
         for overload in overloads.iter().filter(|overload| overload.member == member) {

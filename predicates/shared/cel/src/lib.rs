@@ -1,4 +1,5 @@
-//! CEL as device selectors use it: the language and libraries of Kubernetes 1.36, compiled once and evaluated per device.
+//! CEL as device selectors use it: the language and libraries of Kubernetes 1.36, compiled once and evaluated per device. What
+//! other minor versions have instead is a [`Dialect`].
 //!
 //! An expression is text; [`Program::compile`] checks it against the types of functions and of `device`, and
 //! [`Program::matches`] evaluates it. There is no I/O, no clock and no unlimited work: see [`limits`]. What is not supported is
@@ -40,6 +41,7 @@
 //! | module | what |
 //! |---|---|
 //! | `lexer`, `parser`, `macros`, `ast` | text to tree |
+//! | `dialect` | what differs between versions of Kubernetes |
 //! | `signatures`, `types`, `checker` | which functions exist, and whether a tree has a type |
 //! | `fold` | what is constant in a tree, computed once |
 //! | `value`, `map`, `eval`, `steps` | values; a tree to a value, within a budget |
@@ -58,6 +60,7 @@ mod activation;
 mod any;
 mod ast;
 mod checker;
+mod dialect;
 mod eval;
 mod fold;
 mod formats;
@@ -85,6 +88,7 @@ mod time;
 mod types;
 mod value;
 
+pub use crate::dialect::Dialect;
 pub use crate::key::{Key, key_of};
 pub use crate::paths::Path;
 
@@ -119,6 +123,8 @@ pub enum Attribute {
     String(String),
     /// A semantic version, as it is written.
     Version(String),
+    /// A list of values, for programs of a [`Dialect`] with lists. For others it is [`Attribute::Unsupported`].
+    List(Vec<Attribute>),
     /// A value of a type that is not known.
     Unsupported,
 }
@@ -131,27 +137,35 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles an expression.
+    /// Compiles an expression of the default dialect.
+    ///
+    /// # Errors
+    /// As [`Self::compile_in`].
+    pub fn compile(text: &str) -> Result<Self, String> {
+        Self::compile_in(Dialect::default(), text)
+    }
+
+    /// Compiles an expression of a dialect.
     ///
     /// # Errors
     /// The text is no expression, has no type, or has a type other than that of flags and attributes: the fault as a text of at most
     /// [`limits::ERROR_BYTES`].
-    pub fn compile(text: &str) -> Result<Self, String> {
-        Self::checked(text).map_err(cut)
+    pub fn compile_in(dialect: Dialect, text: &str) -> Result<Self, String> {
+        Self::checked(dialect, text).map_err(cut)
     }
 
-    fn checked(text: &str) -> Result<Self, String> {
+    fn checked(dialect: Dialect, text: &str) -> Result<Self, String> {
         if text.len() > limits::TEXT_BYTES {
             return Err(format!("an expression of more than {} bytes", limits::TEXT_BYTES));
         }
         let failed = |error: String| format!("compilation failed: {error}");
         let mut expr = parser::parse(text).map_err(failed)?;
-        let found = checker::check(&mut expr).map_err(failed)?;
+        let found = checker::check(dialect, &mut expr).map_err(failed)?;
         fold::fold(&mut expr).map_err(|error| match error.strip_prefix("program instantiation failed: ") {
             Some(_) => error,
             None => failed(error),
         })?;
-        if found == BOOL || found == Type::Any {
+        if found == BOOL || found == Type::attribute(dialect) {
             return Ok(Self { expr, activation: Activation::default() });
         }
         Err(format!("must evaluate to bool or the unknown type, not {found}"))
@@ -190,7 +204,12 @@ impl Device {
     }
 
     fn limited(&self) -> Result<(), String> {
-        if self.attributes.len().saturating_add(self.capacity.len()) > limits::DEVICE_VALUES {
+        let values = |(_, attribute): &(String, Attribute)| match attribute {
+            Attribute::List(elements) => elements.len().max(1),
+            _ => 1,
+        };
+        let attributes = self.attributes.iter().map(values).fold(0, usize::saturating_add);
+        if attributes.saturating_add(self.capacity.len()) > limits::DEVICE_VALUES {
             return Err(format!("more than {} attributes and capacities", limits::DEVICE_VALUES));
         }
         Ok(())
@@ -216,6 +235,9 @@ impl Attribute {
             Self::String(text) => Value::text(text),
             Self::Version(text) => {
                 Value::Semver(Semver::parse(text).ok_or_else(|| unseen("parse semantic version"))?.into())
+            }
+            Self::List(elements) => {
+                Value::list(elements.iter().map(|element| element.value(name)).collect::<Result<_, _>>()?)
             }
             Self::Unsupported => return Err(unseen("unsupported attribute value")),
         })

@@ -6,7 +6,7 @@ pub const TEXT_BYTES: usize = 10 * 1024;
 /// Levels of an expression's tree. Parser, checker and evaluator descend one call per level, so this bounds the stack.
 pub const TREE_LEVELS: usize = 250;
 
-/// Attributes and capacities of a device, together. Looking one up takes the same steps however many there are, so this bounds
+/// Attributes and capacities of a device, together, where a list counts as its elements. Looking one up takes the same steps however many there are, so this bounds
 /// the work of a step; it is four times what the API server accepts.
 pub const DEVICE_VALUES: usize = 128;
 

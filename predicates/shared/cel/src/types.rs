@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::dialect::Dialect;
 use crate::limits::TYPE_NODES;
 
 /// Type of an expression or of a value.
@@ -10,7 +11,7 @@ use crate::limits::TYPE_NODES;
 pub(crate) enum Type {
     /// Known only when the expression runs.
     Dyn,
-    /// Type of attributes; like [`Type::Dyn`], known only when the expression runs.
+    /// Type of attributes where these are no lists; like [`Type::Dyn`], known only when the expression runs.
     Any,
     /// One of the types without parameters, by name.
     Plain(&'static str),
@@ -113,13 +114,18 @@ impl Type {
         Self::Meta(Box::new(of))
     }
 
+    /// The type of an attribute.
+    pub(crate) fn attribute(dialect: Dialect) -> Self {
+        if dialect.lists { Self::Dyn } else { Self::Any }
+    }
+
     /// The type of a field of the device.
-    pub(crate) fn device_field(field: &str) -> Option<Self> {
+    pub(crate) fn device_field(dialect: Dialect, field: &str) -> Option<Self> {
         let by_domain = |of| Self::map(STRING, Self::map(STRING, of));
         Some(match field {
             "driver" => STRING,
             "allowMultipleAllocations" => BOOL,
-            "attributes" => by_domain(Self::Any),
+            "attributes" => by_domain(Self::attribute(dialect)),
             "capacity" => by_domain(Self::Plain("kubernetes.Quantity")),
             _ => return None,
         })

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
-use nodesift_cel::{Attribute, Device, Program, limits};
+use nodesift_cel::{Attribute, Device, Dialect, Program, limits};
 
 fn device() -> Device {
     let text = |text: &str| Attribute::String(text.to_owned());
@@ -228,6 +228,68 @@ fn a_value_that_selectors_cannot_see_fails_every_expression() {
     assert!(program.matches(&with(Attribute::Unsupported)).unwrap_err().contains("unsupported attribute value"));
     assert!(program.matches(&with(Attribute::Version("v1".to_owned()))).unwrap_err().contains("semantic version"));
     assert_eq!(program.matches(&with(Attribute::Int(1))), Ok(true));
+}
+
+/// The outcome of an expression in a dialect with lists, for a device that has some.
+fn with_lists(text: &str) -> Result<bool, String> {
+    let texts = |of: fn(String) -> Attribute, all: &[&str]| {
+        Attribute::List(all.iter().map(|text| of((*text).to_owned())).collect())
+    };
+    let device = Device {
+        driver: "d".to_owned(),
+        attributes: vec![
+            ("ints".to_owned(), Attribute::List(vec![Attribute::Int(1), Attribute::Int(-7)])),
+            ("bools".to_owned(), Attribute::List(vec![Attribute::Bool(true)])),
+            ("strings".to_owned(), texts(Attribute::String, &["a", "ü"])),
+            ("versions".to_owned(), texts(Attribute::Version, &["1.2.3", "2.0.0-rc.1"])),
+            ("none".to_owned(), Attribute::List(Vec::new())),
+            ("one".to_owned(), Attribute::String("a".to_owned())),
+        ],
+        ..Device::default()
+    };
+    Program::compile_in(Dialect { lists: true, includes: true }, text)?.matches(&device)
+}
+
+#[test]
+fn attributes_that_are_lists_are_seen_in_a_dialect_with_lists() {
+    for text in [
+        "1 in device.attributes['d'].ints && !(2 in device.attributes['d'].ints)",
+        "device.attributes['d'].strings == ['a', 'ü'] && device.attributes['d'].bools[0]",
+        "device.attributes['d'].strings.includes('ü') && device.attributes['d'].one.includes('a')",
+        "!device.attributes['d'].one.includes('ü') && !device.attributes['d'].none.includes('a')",
+        "device.attributes['d'].versions.exists(v, v.isGreaterThan(semver('1.9.0')))",
+        "device.attributes['d'].versions.includes(semver('1.2.3'))",
+        "device.attributes['d'].ints.all(i, i < 2) && device.attributes['d'].none.size() == 0",
+        "device.attributes['d'].bools[0]",
+        "'%s'.format([device.attributes['d'].one]) == 'a'",
+    ] {
+        assert_eq!(with_lists(text), Ok(true), "{text}");
+    }
+    assert!(with_lists("device.attributes['d'].strings > 1").unwrap_err().contains("no such overload"));
+    assert!(with_lists("device.attributes['d'].strings").unwrap_err().contains("could not be converted to bool"));
+}
+
+#[test]
+fn a_list_counts_as_its_elements_and_each_of_them_must_be_seen() {
+    let program = Program::compile_in(Dialect { lists: true, includes: true }, "true").unwrap();
+    let fault = |elements| {
+        let device = Device { attributes: vec![("a".to_owned(), Attribute::List(elements))], ..Device::default() };
+        let fault = device.fault();
+        assert_eq!(program.matches(&device).err(), fault);
+        fault
+    };
+    assert_eq!(fault(vec![Attribute::Int(1); limits::DEVICE_VALUES]), None);
+    assert!(fault(vec![Attribute::Int(1); limits::DEVICE_VALUES + 1]).unwrap().starts_with("more than 128"));
+    assert_eq!(fault(vec![Attribute::Version("1".to_owned())]).unwrap(), "attribute a: parse semantic version");
+    assert_eq!(fault(vec![Attribute::Unsupported]).unwrap(), "attribute a: unsupported attribute value");
+}
+
+#[test]
+fn a_dialect_without_includes_refuses_it() {
+    let text = "device.attributes['d'].model.includes('h100')";
+    assert_eq!(result(text), "true");
+    let error = Program::compile_in(Dialect { lists: false, includes: false }, text).unwrap_err();
+    assert!(error.contains("undeclared reference to 'includes'"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,17 @@
+//! Where versions of Kubernetes differ.
+
+/// Where the expressions of minor versions of Kubernetes differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dialect {
+    /// Attributes may be lists, so that their type is `dyn`; otherwise it is `any`, which fewer expressions can use.
+    pub lists: bool,
+    /// There is the function `includes`.
+    pub includes: bool,
+}
+
+impl Default for Dialect {
+    /// The expressions of Kubernetes 1.36.
+    fn default() -> Self {
+        Self { lists: false, includes: true }
+    }
+}
