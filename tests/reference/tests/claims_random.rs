@@ -11,6 +11,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use nodesift_fixtures::json::{at, entries, flag, is_set, labels, list, name, text, texts};
 use nodesift_fixtures::random::claims::{DeviceCluster, devices_of};
 use nodesift_reference::claims::{Selectors, World, judge};
+use nodesift_reference::kubernetes::Switches;
 use nodesift_reference::quantity::Quantity;
 use nodesift_reference::selector::node_selector_matches;
 use serde_json::Value;
@@ -32,7 +33,8 @@ fn allocations_hold_when_they_are_counted_again_and_none_is_missed() {
     let mut texts_seen: BTreeMap<String, usize> = BTreeMap::new();
     for seed in seeds() {
         let made = DeviceCluster::new(seed);
-        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
+        let switches = Switches::documented();
+        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0, switches: &switches };
         for pod in &made.pods {
             let decision = judge(&world, &selectors, pod);
             for node in made.cluster.nodes() {
@@ -229,7 +231,9 @@ impl<'a> Recount<'a> {
         let class =
             self.world.cluster.get("DeviceClass", text(pick.fields, "deviceClassName")).expect("the class exists");
         let driver = text(pick.slice, "spec.driver");
-        let matches = |selectors: &[Value]| self.selectors.match_all(selectors, driver, pick.device) == Ok(true);
+        let matches = |selectors: &[Value]| {
+            self.selectors.match_all(self.world.switches, selectors, driver, pick.device) == Ok(true)
+        };
         matches(list(class, "spec.selectors")) && matches(list(pick.fields, "selectors"))
     }
 

@@ -4,17 +4,17 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{flag, is_set, key, list, text};
 use serde_json::Value;
 
-use super::DeviceId;
 use super::candidates::{Candidate, Picks, Refusal};
+use super::capacity;
 use super::pools::{self, Pool};
 use super::requests::Request;
 use super::results;
 use super::selectors::Selectors;
 use super::state::Held;
+use super::{DeviceId, World};
 
 /// Devices that one claim can have.
 const CLAIM_LIMIT: usize = 32;
@@ -22,7 +22,7 @@ const CLAIM_LIMIT: usize = 32;
 /// One allocation on one node.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
-    pub(super) cluster: &'a Cluster,
+    pub(super) world: &'a World<'a>,
     pub(super) selectors: &'a Selectors,
     pub(super) held: &'a Held,
     pub(super) node: &'a Value,
@@ -77,9 +77,16 @@ struct Running<'a> {
 impl Search<'_> {
     /// The allocations of all claims as JSON, or `None` where there is no solution.
     pub(super) fn allocate(&self) -> Result<Option<Vec<Value>>, Fault> {
-        let pools = pools::gather(self.cluster, self.held, self.node);
+        let pools = pools::gather(self.world, self.held, self.node);
         let pools = pools.map_err(|error| Fault::Error(format!("gather pool information: {error}")))?;
-        let state = Picks { held: self.held, pools: &pools, claims: self.claims, picks: Vec::new() };
+        let state = Picks {
+            world: self.world,
+            held: self.held,
+            pools: &pools,
+            claims: self.claims,
+            picks: Vec::new(),
+            remembered: BTreeMap::new(),
+        };
         let mut running = Running {
             search: self,
             pools: &pools,
@@ -123,12 +130,23 @@ impl<'a> Running<'a> {
         let object = self.search.claims[claim];
         let mut least = 0_usize;
         let mut prepared = Vec::new();
+        let switches = self.search.world.switches;
         for alternatives in Request::from_claim(object) {
+            self.check_capacity(object, &alternatives)?;
+            let name = alternatives[0].base;
             let mut asked = Vec::new();
             for request in alternatives {
                 asked.push(self.prepare_request(claim, prepared.len(), asked.len(), request)?);
             }
-            least = least.saturating_add(asked.iter().map(|asked: &Asked<'_>| asked.count).min().unwrap_or(0));
+            let fewest = asked.iter().map(|asked: &Asked<'_>| asked.count).min().unwrap_or(0);
+            if switches.has("DeviceLimitByRequest") && fewest > CLAIM_LIMIT - least {
+                let claim = key(object);
+                return Err(format!(
+                    "claim {claim}, request {name}: adding {fewest} devices exceeds the claim limit of {CLAIM_LIMIT}, with {least} already \
+                     accounted for"
+                ));
+            }
+            least = least.saturating_add(fewest);
             prepared.push(asked);
         }
         self.asked.push(prepared);
@@ -138,14 +156,37 @@ impl<'a> Running<'a> {
                 "claim {claim}: number of requested devices {least} exceeds the claim limit of {CLAIM_LIMIT}"
             ));
         }
-        let known =
-            |constraint: &Value| is_set(constraint, "matchAttribute") || is_set(constraint, "distinctAttribute");
+        let knows_distinct = switches.has("CapacityAwareAllocator");
+        let known = |constraint: &Value| {
+            is_set(constraint, "matchAttribute") || (knows_distinct && is_set(constraint, "distinctAttribute"))
+        };
         match list(object, "spec.devices.constraints").iter().position(|constraint| !known(constraint)) {
             Some(number) => {
                 let claim = key(object);
                 Err(format!("claim {claim}, constraint #{number}: empty constraint (unsupported constraint type?)"))
             }
             None => Ok(()),
+        }
+    }
+
+    /// Refuses requests for capacity where no device can be shared.
+    fn check_capacity(&self, claim: &Value, alternatives: &[Request<'_>]) -> Result<(), String> {
+        let switches = self.search.world.switches;
+        if switches.has("DRAConsumableCapacity") || !switches.has("CapacityAwareAllocator") {
+            return Ok(());
+        }
+        match alternatives.iter().find(|request| is_set(request.fields, "capacity")) {
+            None => Ok(()),
+            Some(request) => {
+                let about = match request.alternative {
+                    Some(own) if !switches.has("ExperimentalAllocator") => format!("subrequest {own}"),
+                    _ => format!("request {}", request.base),
+                };
+                let claim = key(claim);
+                Err(format!(
+                    "claim {claim}, {about}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                ))
+            }
         }
     }
 
@@ -157,13 +198,16 @@ impl<'a> Running<'a> {
         request: Request<'a>,
     ) -> Result<Asked<'a>, String> {
         let about = format!("claim {}, request {}", key(self.search.claims[claim]), request.own_name());
+        if self.search.world.switches.has("DerivedAttributesRefused") && !request.derived_attributes().is_empty() {
+            return Err(format!("{about}: cannot handle request with derived attributes, the feature is disabled"));
+        }
         if let Some(number) = request.selectors().iter().position(|selector| !is_set(selector, "cel")) {
             return Err(format!("{about}, selector #{number}: CEL expression empty (unsupported selector type?)"));
         }
         if request.class().is_empty() {
             return Err(format!("{about}: missing device class name (unsupported request type?)"));
         }
-        let Some(class) = self.search.cluster.get("DeviceClass", request.class()) else {
+        let Some(class) = self.search.world.cluster.get("DeviceClass", request.class()) else {
             return Err(format!("{about}: could not retrieve device class {}", request.class()));
         };
         let mut asked = Asked { request, class, count: 0, all: None };
@@ -186,8 +230,7 @@ impl<'a> Running<'a> {
                     for (slice, device) in &pool.devices {
                         let candidate = Candidate { pool: position, slice, device };
                         let selectable = self.is_selectable((claim, number, alternative), &asked, candidate)?;
-                        let id = pool.device_id(device);
-                        if selectable && self.state.has_capacity(&asked.request, &id, device) {
+                        if selectable && self.belongs_to_all(&about, &asked.request, candidate)? {
                             all.push(candidate);
                         }
                     }
@@ -198,6 +241,30 @@ impl<'a> Running<'a> {
             mode => return Err(format!("{about}: unsupported count mode {mode}")),
         }
         Ok(asked)
+    }
+
+    /// Whether a device that is selected is one of all.
+    fn belongs_to_all(&self, about: &str, request: &Request<'_>, candidate: Candidate<'a>) -> Result<bool, String> {
+        let switches = self.search.world.switches;
+        self.check_range(about, request, candidate.device, text(candidate.device, "name"))?;
+        let id = self.pools[candidate.pool].device_id(candidate.device);
+        Ok(if switches.has("AllDevicesByStaticCapacity") && switches.has("DRAConsumableCapacity") {
+            capacity::fits(request.fields, candidate.device, &[])
+        } else {
+            self.state.has_capacity(request, &id, candidate.device)
+        })
+    }
+
+    /// Refuses amounts of capacity that cannot be computed.
+    fn check_range(&self, about: &str, request: &Request<'_>, device: &Value, name: &str) -> Result<(), String> {
+        let switches = self.search.world.switches;
+        if !switches.has("CapacityRangeErrors") || !switches.has("DRAConsumableCapacity") {
+            return Ok(());
+        }
+        match capacity::problem(request.fields, device) {
+            None => Ok(()),
+            Some(problem) => Err(format!("{about}: checking capacity for device {name}: {problem}")),
+        }
     }
 
     /// Whether a device matches the selectors of class and request, and is for the node.
@@ -213,12 +280,22 @@ impl<'a> Running<'a> {
             return Ok(*selectable);
         }
         let (driver, device) = (text(candidate.slice, "spec.driver"), candidate.device);
-        let selectors = self.search.selectors;
-        let by_class = selectors.match_all(list(asked.class, "spec.selectors"), driver, device);
-        let by_class = by_class.map_err(|error| format!("class {}: {error}", text(asked.class, "metadata.name")))?;
+        let (selectors, switches) = (self.search.selectors, self.search.world.switches);
+        if pools::is_hidden(self.search.world, device) {
+            return Ok(false);
+        }
+        let named = |error: String| match error.split_once(": CEL runtime error: ") {
+            Some((selector, error)) if self.search.world.switches.has("SelectorErrorsNameDevice") => {
+                format!("{selector} on device {}: CEL runtime error: {error}", known.3)
+            }
+            _ => error,
+        };
+        let by_class = selectors.match_all(switches, list(asked.class, "spec.selectors"), driver, device);
+        let by_class =
+            by_class.map_err(|error| format!("class {}: {}", text(asked.class, "metadata.name"), named(error)))?;
         let by_request = by_class && {
-            let matches = selectors.match_all(asked.request.selectors(), driver, device);
-            matches.map_err(|error| format!("claim {}: {error}", key(self.search.claims[of.0])))?
+            let matches = selectors.match_all(switches, asked.request.selectors(), driver, device);
+            matches.map_err(|error| format!("claim {}: {}", key(self.search.claims[of.0]), named(error)))?
         };
         let for_node = || match flag(candidate.slice, "spec.perDeviceNodeSelection") {
             true => pools::is_for_node(device, self.search.node),
@@ -295,7 +372,7 @@ impl<'a> Running<'a> {
         }
         let outcome = self.allocate_one(Place { device: at.device + 1, ..at }, in_alternative, 0);
         if !matches!(outcome, Ok(true)) {
-            self.state.picks.pop();
+            self.state.undo();
         }
         outcome
     }
@@ -307,7 +384,7 @@ impl<'a> Running<'a> {
         for (number, pool) in pools.iter().enumerate() {
             for (slice, device) in &pool.devices {
                 position += 1;
-                if position <= from {
+                if position <= from || pool.is_invalid {
                     continue;
                 }
                 let candidate = Candidate { pool: number, slice, device };
@@ -318,15 +395,24 @@ impl<'a> Running<'a> {
                 if self.state.pick(at.claim, &request, candidate).is_err() {
                     continue;
                 }
-                let outcome = self.allocate_one(Place { device: at.device + 1, ..at }, in_alternative, position);
+                let from = if self.search.world.switches.has("ExperimentalAllocator") { 0 } else { position };
+                let outcome = self.allocate_one(Place { device: at.device + 1, ..at }, in_alternative, from);
                 if matches!(outcome, Ok(true)) {
                     return outcome;
                 }
-                self.state.picks.pop();
+                self.state.undo();
                 outcome?;
             }
         }
-        Ok(false)
+        let mut invalid = pools.iter().filter(|pool| pool.is_invalid);
+        match invalid.next() {
+            // Pools are in any order there. This is the answer where invalid ones come last.
+            Some(pool) if self.search.world.switches.has("ExperimentalAllocator") => {
+                let duplicate = pool.duplicate.unwrap_or_default();
+                Err(Stop::Error(format!("pool {} is invalid: duplicate device name {duplicate}", pool.name)))
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Whether a device may be tried: not in use, then selected, then large enough.
@@ -337,7 +423,11 @@ impl<'a> Running<'a> {
             return Ok(false);
         }
         let of = (at.claim, at.request, at.alternative);
-        Ok(self.is_selectable(of, asked, candidate).map_err(Stop::Error)?
-            && self.state.has_capacity(&asked.request, &id, candidate.device))
+        if !self.is_selectable(of, asked, candidate).map_err(Stop::Error)? {
+            return Ok(false);
+        }
+        let about = format!("claim {}, request {}", key(self.search.claims[at.claim]), asked.request.own_name());
+        self.check_range(&about, &asked.request, candidate.device, &id.to_string()).map_err(Stop::Error)?;
+        Ok(self.state.has_capacity(&asked.request, &id, candidate.device))
     }
 }

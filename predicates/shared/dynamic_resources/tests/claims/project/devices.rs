@@ -124,7 +124,7 @@ fn kind(
     let device = at(seen, "device");
     let matches = query.selector_lists.iter().map(|list| {
         let selectors: Vec<Value> = list.iter().map(|text| json!({"cel": {"expression": text}})).collect();
-        answer(nodes.selectors.match_all(&selectors, driver, device))
+        answer(nodes.selectors.match_all(nodes.world.switches, &selectors, driver, device))
     });
     let taints = list(device, "taints").iter().map(|taint| {
         let field = |name: &str| text(taint, name).to_owned();
@@ -134,13 +134,15 @@ fn kind(
         let set = text(consumption, "counterSet");
         entries(consumption, "counters").into_iter().map(move |(name, value)| {
             let is_it = |counter: &Value| text(counter, "set") == set && text(counter, "name") == name;
-            let number = counters.iter().position(is_it).unwrap();
-            (u32::try_from(number).unwrap(), amount(at(value, "value")).nano_units)
+            // A gate may hide the counters of a pool.
+            let number = counters.iter().position(is_it).map_or(u32::MAX, |number| u32::try_from(number).unwrap());
+            (number, amount(at(value, "value")).nano_units)
         })
     });
     Kind {
-        matches: matches.collect(),
+        matches: matches.map(|answer| if flag(seen, "hidden") { Answer::No } else { answer }).collect(),
         reaches: match at(seen, "reaches") {
+            _ if flag(seen, "hidden") => Answer::No,
             Value::String(error) => Answer::Error(error.clone()),
             reaches => answer(Ok(reaches == &Value::Bool(true))),
         },
