@@ -17,7 +17,7 @@
 //! | `write` | the writer, placement, assumed pods, repair | `writer` |
 //! | `health` | the audit, memory stats | `audit` |
 //!
-//! A folder uses only those above it; [`limits`] serves all.
+//! A folder uses only those above it; [`limits`] serves all. `semantics` has the rules that differ between versions of Kubernetes.
 
 mod claims;
 mod columns;
@@ -30,13 +30,14 @@ mod objects;
 mod parties;
 mod pods;
 mod read;
+mod semantics;
 mod write;
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub use write::failpoint::panic_after;
 
-pub use claims::{ClaimObstacle, Claims, ExtendedClaim, InFlightError, PodHolds, Resolved};
+pub use claims::{ClaimObstacle, ClaimRules, Claims, ExtendedClaim, InFlightError, PodHolds, Resolved};
 pub use columns::change_log::NodeInterface;
 pub use columns::column::Column;
 pub use columns::drift::Drift;
@@ -44,19 +45,22 @@ pub use columns::labels::LabelColumn;
 pub use columns::row::{Generation, Row};
 pub use columns::{Dictionary, NOT_AN_INTEGER};
 pub use devices::{
-    Device, DeviceNodes, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools, Traits,
+    Device, DeviceNodes, DeviceRules, Devices, Draws, PoolState, Reaches, SeenCounter, SeenDevice, SeenPool, SeenPools,
+    Traits,
 };
 pub use health::MemoryStats;
 pub use metadata::Moment;
 pub use nodes::{EncodedNames, Epoch, NodeNames, Own, PortUse, Resource};
 pub use objects::{
-    Attachments, Binding, CsiVolume, ObjectRecord, Obstacle, Owner, StorageTable, Uncounted, VolumePods, VolumeUse,
-    Workloads, resolve,
+    Attachments, Binding, CsiVolume, MigratedPlugins, ObjectRecord, Obstacle, Owner, StorageTable, Uncounted,
+    VolumePods, VolumeUse, Workloads, resolve,
 };
 pub use parties::{NodeAnswers, PartyAnswers};
 pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
+pub use semantics::{SelectorRules, Semantics};
 pub use write::{
-    AllocationChange, AllocationEvent, AssumeError, Assumption, CurrentAccountant, Identity, Metrics, Overdue, Placed,
-    Plan, Record, SharedWriter, UnknownAccounts, Writer, new,
+    AllocationChange, AllocationEvent, AssumeError, Assumption, CurrentAccountant, Event, EventPod, EventReader,
+    Following, FreeChange, Identity, LostEvents, Metrics, Overdue, Placed, Plan, Record, SharedWriter, UnknownAccounts,
+    WatermarkEvent, WeighingPod, Writer, new,
 };

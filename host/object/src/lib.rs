@@ -15,6 +15,7 @@ pub mod config_map;
 pub mod decode;
 pub mod device;
 pub mod device_configuration;
+pub mod elements;
 mod field;
 pub mod image;
 pub mod kind;
@@ -33,7 +34,7 @@ use std::fmt;
 
 pub use claim::ResourceClaim;
 pub use config_map::ConfigMap;
-pub use device::ResourceSlice;
+pub use device::{DeviceTaintRule, ResourceSlice};
 pub use field::Map;
 use kind::kinds;
 pub use kind::{Fields, KindInfo, Watched};
@@ -64,6 +65,8 @@ pub enum Object {
     ResourceSlice(Box<ResourceSlice>),
     /// ResourceClaim of the API group `resource.k8s.io`.
     ResourceClaim(Box<ResourceClaim>),
+    /// DeviceTaintRule of the API group `resource.k8s.io`.
+    DeviceTaintRule(Box<DeviceTaintRule>),
     /// ConfigMap of the core API (`v1`).
     ConfigMap(ConfigMap),
     /// Volume, claim, class or other object about storage.
@@ -172,6 +175,16 @@ kinds! {
             ..DEVICES
         };
 
+    /// DeviceTaintRule of `resource.k8s.io`, versions `v1` and `v1beta2`, which are the same. Clusters before 1.36 do not have it.
+    DeviceTaintRule: Box<DeviceTaintRule> => Object::DeviceTaintRule,
+        KindInfo {
+            name: "DeviceTaintRule",
+            versions: &["v1", "v1beta2"],
+            plural: "devicetaintrules",
+            fields: Fields { spec: &["deviceSelector", "taint"], ..CORE.fields },
+            ..DEVICES
+        };
+
     /// ConfigMap of the core API (`v1`).
     ConfigMap: ConfigMap => Object::ConfigMap,
         KindInfo {
@@ -257,7 +270,7 @@ kinds! {
         KindInfo {
             name: "CSIDriver",
             plural: "csidrivers",
-            fields: Fields { spec: &["storageCapacity"], ..OF_STORAGE },
+            fields: Fields { spec: &["preventPodSchedulingIfMissing", "storageCapacity"], ..OF_STORAGE },
             ..STORAGE
         };
 
@@ -335,6 +348,7 @@ impl Object {
             Self::DeviceClass(_) => Kind::DeviceClass,
             Self::ResourceSlice(_) => Kind::ResourceSlice,
             Self::ResourceClaim(_) => Kind::ResourceClaim,
+            Self::DeviceTaintRule(_) => Kind::DeviceTaintRule,
             Self::ConfigMap(_) => Kind::ConfigMap,
             Self::Storage(object) => object.kind(),
             Self::Workload(workload) => workload.kind,
@@ -350,6 +364,7 @@ impl Object {
             Self::DeviceClass(class) => (&class.metadata.uid, &class.metadata.resource_version),
             Self::ResourceSlice(slice) => (&slice.metadata.uid, &slice.metadata.resource_version),
             Self::ResourceClaim(claim) => (&claim.metadata.uid, &claim.metadata.resource_version),
+            Self::DeviceTaintRule(rule) => (&rule.metadata.uid, &rule.metadata.resource_version),
             Self::ConfigMap(map) => (&map.metadata.uid, &map.metadata.resource_version),
             Self::Storage(object) => (&object.metadata().uid, &object.metadata().resource_version),
             Self::Workload(workload) => (&workload.metadata.uid, &workload.metadata.resource_version),
@@ -364,6 +379,7 @@ impl Object {
             Self::Namespace(namespace) => namespace.metadata.name.clone(),
             Self::DeviceClass(class) => class.metadata.name.clone(),
             Self::ResourceSlice(slice) => slice.metadata.name.clone(),
+            Self::DeviceTaintRule(rule) => rule.metadata.name.clone(),
             Self::ResourceClaim(claim) => format!("{}/{}", claim.metadata.namespace, claim.metadata.name),
             Self::ConfigMap(map) => map.key(),
             Self::Storage(object) => object.key(),

@@ -30,6 +30,7 @@ pub use module::ModuleFile;
 use nodesift_engine::selectors::Selectors;
 use nodesift_engine::{AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, Origin};
 use nodesift_sandbox::accounting::AccountingGrants;
+use nodesift_sandbox::device_selector::Dialect;
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
 use nodesift_sandbox::{Grants, LoadError, Runtime};
 pub use oci::OciError;
@@ -220,7 +221,7 @@ impl<'a> Activation<'a> {
         if let Some(first) = errors.next() {
             return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
         }
-        let selectors = self.selectors(&predicates).map_err(|error| {
+        let selectors = self.selectors(policy, &predicates).map_err(|error| {
             let error = ActivateError::Selectors(error);
             let first = Located { document: policy.document.clone(), place: None, error };
             ActivateErrors { first: Box::new(first), others: Vec::new() }
@@ -229,18 +230,21 @@ impl<'a> Activation<'a> {
     }
 
     /// Returns the evaluator of device selectors, where a predicate reads devices: that of the active policy with all that it has cached,
-    /// if it has one.
-    fn selectors(&self, predicates: &[ActivePredicate]) -> Result<Option<Arc<Selectors>>, LoadError> {
+    /// if it has one of the same dialect.
+    fn selectors(&self, policy: &Policy, predicates: &[ActivePredicate]) -> Result<Option<Arc<Selectors>>, LoadError> {
         let reads_devices = |predicate: &ActivePredicate| {
             predicate.module.imports().iter().any(|interface| interface.name() == NODE_DEVICES)
         };
         if !predicates.iter().any(reads_devices) {
             return Ok(None);
         }
-        if let Some(known) = self.active.and_then(|active| active.selectors.as_ref()) {
+        let rules = policy.settings.kubernetes.semantics.selectors;
+        let has_rules = |active: &&ActivePolicy| active.settings.kubernetes.semantics.selectors == rules;
+        if let Some(known) = self.active.filter(has_rules).and_then(|active| active.selectors.as_ref()) {
             return Ok(Some(Arc::clone(known)));
         }
-        let device_selector = self.runtime.load_device_selector(nodesift_bundle::CEL.bytes)?;
+        let dialect = Dialect { lists: rules.lists, includes: rules.includes };
+        let device_selector = self.runtime.load_device_selector(nodesift_bundle::CEL.bytes, dialect)?;
         Ok(Some(Arc::new(Selectors::new(device_selector))))
     }
 
@@ -274,6 +278,7 @@ impl<'a> Activation<'a> {
             on_error: spec.on_error,
             ignored_namespaces: spec.ignored_namespaces.clone(),
             gauges: spec.gauges.clone(),
+            watermarks: spec.watermarks.clone(),
         };
         let known = self.active.and_then(|active| active.accounting.as_ref());
         let is_same =
@@ -284,11 +289,14 @@ impl<'a> Activation<'a> {
         let component = self.runtime.load_accounting(&module.bytes, grants);
         let component = component.map_err(|error| ActivateError::Accounting(Box::new(error)))?;
         let known: Vec<String> = component.needs().sums.iter().map(ToString::to_string).collect();
-        let unknown: Vec<String> = spec.gauges.iter().filter(|name| !known.contains(name)).cloned().collect();
-        match unknown.is_empty() {
-            true => Ok(Arc::new(ActiveAccounting::new(component, settings))),
-            false => Err(ActivateError::Gauges { unknown, known }),
+        let marked: Vec<String> = spec.watermarks.iter().map(|mark| mark.sum.to_string()).collect();
+        for (field, names) in [("gauges", &spec.gauges), ("watermarks", &marked)] {
+            let unknown: Vec<String> = names.iter().filter(|name| !known.contains(name)).cloned().collect();
+            if !unknown.is_empty() {
+                return Err(ActivateError::Sums { field, unknown, known });
+            }
         }
+        Ok(Arc::new(ActiveAccounting::new(component, settings)))
     }
 
     fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use wasmtime::component;
 
 pub use devices::{SelectedDevice, SelectedValue};
-pub use types::{Outcome, Path, QualifiedName};
+pub use types::{Dialect, Outcome, Path, QualifiedName};
 
 use super::clock::Pulse;
 use super::component::{Component, Linked};
@@ -31,9 +31,10 @@ use crate::fault::Fault;
 use crate::limits::{FAULT_LINES, GUEST_MEMORY_BYTES};
 use world::{Exports, SelectorWorld, call_time};
 
-/// Evaluates device selectors. It can be called from many threads at once.
+/// Evaluates device selectors, in the dialect of one version of Kubernetes. It can be called from many threads at once.
 pub struct DeviceSelector {
     component: Arc<Component<SelectorWorld>>,
+    dialect: Dialect,
     fault_lines: LineBudget,
 }
 
@@ -41,6 +42,7 @@ impl DeviceSelector {
     /// Links and instantiates a compiled component, whose instances share the slots of a pool.
     pub(super) fn prepare(
         compiled: &component::Component,
+        dialect: Dialect,
         pool: &Arc<Slots>,
         clock: &Arc<Pulse>,
     ) -> Result<Self, LoadError> {
@@ -48,7 +50,7 @@ impl DeviceSelector {
         let first = linked.first(pool, GUEST_MEMORY_BYTES)?;
         let component = Component::new(linked, (), pool, clock, None);
         component.put_back(first);
-        Ok(Self { component, fault_lines: LineBudget::new(FAULT_LINES) })
+        Ok(Self { component, dialect, fault_lines: LineBudget::new(FAULT_LINES) })
     }
 
     /// Returns the paths of a device that outcomes of an expression can depend on, sorted; `None` where it may be any. The inner error is
@@ -59,7 +61,7 @@ impl DeviceSelector {
     /// The fault of the call: it took more time or memory than a call has, or the component trapped.
     pub fn paths(&self, expression: &str) -> Result<Result<Option<Vec<Path>>, String>, Fault> {
         let limits = CallLimits::from(call_time(0));
-        self.component.call(limits, |instance| instance.paths(&self.component.linked.exports, expression))
+        self.component.call(limits, |instance| instance.paths(&self.component.linked.exports, expression, self.dialect))
     }
 
     /// One outcome per device, in the order of the devices.
@@ -69,7 +71,9 @@ impl DeviceSelector {
     /// As [`Self::paths`]. It says nothing about any of the devices alone.
     pub fn matches(&self, expression: &str, devices: &[SelectedDevice<'_>]) -> Result<Vec<Outcome>, Fault> {
         let limits = CallLimits::from(call_time(devices.len()));
-        self.component.call(limits, |instance| instance.matches(&self.component.linked.exports, expression, devices))
+        self.component.call(limits, |instance| {
+            instance.matches(&self.component.linked.exports, expression, self.dialect, devices)
+        })
     }
 
     /// Whether a fault may be logged now: at most [`FAULT_LINES`] are in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD).

@@ -18,6 +18,7 @@ impl OwnValues {
                 Attribute::Bool(value) => add('b', &value.to_string()),
                 Attribute::String(text) => add('s', text),
                 Attribute::Version(text) => add('v', text),
+                Attribute::List(elements) => add('l', elements.text()),
                 Attribute::Unsupported => add('u', ""),
             }
         }
@@ -53,12 +54,15 @@ fn value<'a>(letter: &str, text: &'a str) -> AttributeRef<'a> {
         "b" => AttributeRef::Bool(text == "true"),
         "s" => AttributeRef::String(text),
         "v" => AttributeRef::Version(text),
+        "l" => AttributeRef::List(text),
         _ => AttributeRef::Unsupported,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use nodesift_object::elements::Elements;
+
     use super::*;
 
     #[test]
@@ -72,11 +76,12 @@ mod tests {
                     .map(|_| random.choice(['s', ':', '1', '0', 'ü', '\u{1f600}']).unwrap_or(':'))
                     .collect()
             };
-            let mut value = |_| match random.u8(..5) {
+            let mut value = |_| match random.u8(..6) {
                 0 => Attribute::Int([0, 7, i64::MIN, i64::MAX][random.usize(..4)]),
                 1 => Attribute::Bool(random.bool()),
                 2 => Attribute::String(text(&mut random)),
                 3 => Attribute::Version(text(&mut random)),
+                4 => Attribute::List(Elements::from_strings(&[text(&mut random), text(&mut random)])),
                 _ => Attribute::Unsupported,
             };
             let values: Vec<Attribute> = (0..5).map(&mut value).collect();

@@ -62,6 +62,7 @@ pub(super) fn selected_value(attribute: AttributeRef<'_>) -> SelectedValue<'_> {
         AttributeRef::Bool(value) => SelectedValue::Bool(value),
         AttributeRef::String(text) => SelectedValue::Text(text),
         AttributeRef::Version(text) => SelectedValue::Version(text),
+        AttributeRef::List(elements) => SelectedValue::List(elements),
         AttributeRef::Unsupported => SelectedValue::Unsupported,
     }
 }
@@ -72,6 +73,8 @@ pub(super) fn selected_bytes(device: &SelectedDevice<'_>) -> usize {
     const ENTRY: usize = 32;
     let attribute = |(name, value): &(&str, SelectedValue<'_>)| match value {
         SelectedValue::Text(text) | SelectedValue::Version(text) => name.len() + text.len(),
+        // In the component each element takes as much as an entry, and has three bytes or more.
+        SelectedValue::List(text) => name.len() + text.len() * (1 + ENTRY / 3),
         SelectedValue::Int(_) | SelectedValue::Bool(_) | SelectedValue::Unsupported => name.len(),
     };
     let attributes: usize = device.attributes.iter().map(|entry| ENTRY + attribute(entry)).sum();

@@ -17,6 +17,7 @@ enum Tag {
     Bool,
     String,
     Version,
+    List,
     Unsupported,
 }
 
@@ -69,13 +70,13 @@ pub(super) fn read<'d>(paths: &[Path], device: &'d impl SelectorDevice) -> Selec
     }
 }
 
-/// Writes everything of a device that can make every expression fail, as the contract lists it: versions, values of unknown types
-/// and capacities with their names, in order, and how many values there are.
+/// Writes everything of a device that can make every expression fail, as the contract lists it: versions, lists, values of unknown
+/// types and capacities with their names, in order, and how many values there are.
 pub(super) fn write_faults(device: &impl SelectorDevice, key: &mut Vec<u8>) {
     let mut values = 0_u64;
     for (name, value) in device.attributes() {
         values += 1;
-        if matches!(value, AttributeRef::Version(_) | AttributeRef::Unsupported) {
+        if matches!(value, AttributeRef::Version(_) | AttributeRef::List(_) | AttributeRef::Unsupported) {
             text(key, Tag::Text, name);
             attribute(key, value);
         }
@@ -97,6 +98,7 @@ fn attribute(key: &mut Vec<u8>, value: AttributeRef<'_>) {
         AttributeRef::Bool(value) => flag(key, Tag::Bool, value),
         AttributeRef::String(value) => text(key, Tag::String, value),
         AttributeRef::Version(value) => text(key, Tag::Version, value),
+        AttributeRef::List(elements) => text(key, Tag::List, elements),
         AttributeRef::Unsupported => key.push(Tag::Unsupported as u8),
     }
 }

@@ -28,6 +28,8 @@ pub enum SelectedValue<'a> {
     Text(&'a str),
     /// A semantic version, as it is written.
     Version(&'a str),
+    /// A list, as the text that the contract describes.
+    List(&'a str),
     /// A value of a type that is not known.
     Unsupported,
 }
@@ -66,6 +68,8 @@ pub(super) enum Attribute {
     Text(u32),
     #[component(name = "version")]
     Version(u32),
+    #[component(name = "elements")]
+    Elements(u32),
     #[component(name = "unsupported")]
     Unsupported,
 }
@@ -84,6 +88,7 @@ impl<'a> Devices<'a> {
                     SelectedValue::Bool(value) => Attribute::Bool(value),
                     SelectedValue::Text(text) => Attribute::Text(all.text(text)),
                     SelectedValue::Version(text) => Attribute::Version(all.text(text)),
+                    SelectedValue::List(text) => Attribute::Elements(all.text(text)),
                     SelectedValue::Unsupported => Attribute::Unsupported,
                 };
                 all.attributes.push((name, value));

@@ -8,12 +8,15 @@ use crate::Runtime;
 use crate::fault::FaultKind;
 use crate::limits::SELECTOR_CALLS;
 
-/// `n`: no paths; `e`: no expression; `l`: does not end; `t`: traps; `g`: takes memory; `c`: one outcome too few.
+/// `n`: no paths; `e`: no expression; `d`: in a dialect with lists no paths, and no expression; `l`: does not end; `t`: traps; `g`: takes
+/// memory; `c`: one outcome too few.
 const COMPONENT: &str = include_str!("tests/component.wat");
+
+const DIALECT: Dialect = Dialect { lists: false, includes: true };
 
 fn selector() -> (Runtime, DeviceSelector) {
     let runtime = Runtime::start(None).unwrap();
-    let selector = runtime.load_device_selector(&wat::parse_str(COMPONENT).unwrap()).unwrap();
+    let selector = runtime.load_device_selector(&wat::parse_str(COMPONENT).unwrap(), DIALECT).unwrap();
     (runtime, selector)
 }
 
@@ -37,6 +40,17 @@ fn paths_and_outcomes_cross() {
     }
     assert_eq!(selector.matches("e", &[device(true)]).unwrap(), [Outcome::Error("bad".to_owned())]);
     assert_eq!(selector.matches("x", &[]).unwrap(), []);
+}
+
+#[test]
+fn the_dialect_crosses_with_both_calls() {
+    let (runtime, selector) = selector();
+    let lists = Dialect { lists: true, includes: false };
+    let other = runtime.load_device_selector(&wat::parse_str(COMPONENT).unwrap(), lists).unwrap();
+    assert!(matches!(selector.paths("d").unwrap(), Ok(Some(_))));
+    assert_eq!(other.paths("d").unwrap(), Ok(None));
+    assert_eq!(selector.matches("d", &[device(true)]).unwrap(), [Outcome::Yes]);
+    assert_eq!(other.matches("d", &[device(true)]).unwrap(), [Outcome::Error("bad".to_owned())]);
 }
 
 #[test]
@@ -89,7 +103,8 @@ fn calls_of_many_threads_have_at_most_as_many_instances_as_turns() {
 #[test]
 fn another_component_is_refused() {
     let runtime = Runtime::start(None).unwrap();
-    let load = |text: &str| runtime.load_device_selector(&wat::parse_str(text).unwrap()).unwrap_err().to_string();
+    let load =
+        |text: &str| runtime.load_device_selector(&wat::parse_str(text).unwrap(), DIALECT).unwrap_err().to_string();
     assert!(load("(component)").contains("no export nodesift:device-selector/device-selector@0.1.0"));
     let predicate = r#"(component (import "nodesift:predicate/node-labels@0.2.0" (instance (export "f" (func)))))"#;
     assert!(load(predicate).contains("reads no facts: node-labels"));

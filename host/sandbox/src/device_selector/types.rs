@@ -1,7 +1,15 @@
 //! Types that cross to and from the component, named as in `sdk/predicate/wit/selector`, which documents them.
 #![allow(missing_docs, reason = "documented in the contract, under the same names")]
 
-use wasmtime::component::{ComponentType, Lift};
+use wasmtime::component::{ComponentType, Lift, Lower};
+
+/// `device-selector.dialect`: where the expressions of minor versions of Kubernetes differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lower)]
+#[component(record)]
+pub struct Dialect {
+    pub lists: bool,
+    pub includes: bool,
+}
 
 /// `device-selector.qualified-name`: the domain and name of an attribute or a capacity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, ComponentType, Lift)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::devices::{Devices, SelectedDevice};
-use super::types::{Outcome, Path};
+use super::types::{Dialect, Outcome, Path};
 use crate::fault::{Fault, FaultKind};
 use crate::grants::Lifetime;
 use crate::guest::Guest;
@@ -69,8 +69,8 @@ impl World for SelectorWorld {
     const SLOTS: [&'static str; 2] = ["all turns", "all instances"];
 
     fn check_types(instance: &mut Instance<Self>, exports: &Exports) -> wasmtime::Result<()> {
-        instance.check::<(&str,), (Paths,)>(exports.paths)?;
-        instance.check::<(&str, Devices<'_>), (Vec<Outcome>,)>(exports.matches)
+        instance.check::<(&str, Dialect), (Paths,)>(exports.paths)?;
+        instance.check::<(&str, Dialect, Devices<'_>), (Vec<Outcome>,)>(exports.matches)
     }
 
     fn configure(_instance: &mut Instance<Self>, _exports: &Exports, (): &()) -> Result<(), Fault> {
@@ -92,9 +92,9 @@ impl World for SelectorWorld {
 
 impl Instance<SelectorWorld> {
     /// Calls `paths` for an expression, as a part of the call that has begun.
-    pub(super) fn paths(&mut self, exports: &Exports, expression: &str) -> Result<Paths, Fault> {
-        let function = self.function::<(&str,), (Paths,)>(exports.paths)?;
-        let ((paths,), _) = self.call(function, (expression,), (), OUTPUT_BYTES)?;
+    pub(super) fn paths(&mut self, exports: &Exports, expression: &str, dialect: Dialect) -> Result<Paths, Fault> {
+        let function = self.function::<(&str, Dialect), (Paths,)>(exports.paths)?;
+        let ((paths,), _) = self.call(function, (expression, dialect), (), OUTPUT_BYTES)?;
         Ok(paths)
     }
 
@@ -103,11 +103,13 @@ impl Instance<SelectorWorld> {
         &mut self,
         exports: &Exports,
         expression: &str,
+        dialect: Dialect,
         devices: &[SelectedDevice<'_>],
     ) -> Result<Vec<Outcome>, Fault> {
-        let function = self.function::<(&str, Devices<'_>), (Vec<Outcome>,)>(exports.matches)?;
+        let function = self.function::<(&str, Dialect, Devices<'_>), (Vec<Outcome>,)>(exports.matches)?;
         let output_bytes = OUTPUT_BYTES + devices.len().saturating_mul(SELECTOR_OUTPUT_BYTES_PER_DEVICE);
-        let ((outcomes,), _) = self.call(function, (expression, Devices::new(devices)), (), output_bytes)?;
+        let arguments = (expression, dialect, Devices::new(devices));
+        let ((outcomes,), _) = self.call(function, arguments, (), output_bytes)?;
         if outcomes.len() != devices.len() {
             let detail = format!("{} outcomes for {} devices", outcomes.len(), devices.len());
             return Err(Fault { kind: FaultKind::MalformedVerdict, detail });

@@ -142,7 +142,7 @@ fn together(devices: &[&Device], request: &RequestedDevices) -> usize {
 }
 
 fn value<'a>(device: &'a Device, attribute: &str) -> Option<AttributeRef<'a>> {
-    device.attribute_at(device.attribute_place(attribute)?)
+    device.attribute_at(device.attribute_place(attribute)?).map(AttributeRef::compared)
 }
 
 /// How far a device gets with a request.
@@ -190,7 +190,7 @@ impl<'a> Asked<'a> {
             return Stage::OfClass;
         }
         let traits = &seen.device.traits().content;
-        if traits.taints.iter().any(|taint| self.is_kept_away_by(taint)) {
+        if traits.taints.iter().chain(&traits.rule_taints).any(|taint| self.is_kept_away_by(taint)) {
             return Stage::Matching;
         }
         let is_shared = seen.shared().is_some() && !traits.multiple_allocations;

@@ -100,11 +100,12 @@ fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {
 }
 
 fn attribute(random: &mut Rng) -> Value {
-    match random.u8(..8) {
+    match random.u8(..9) {
         0..4 => json!({"int": random.u8(..2)}),
         4 => json!({"version": "1.0.0"}),
         5 => json!({"string": "a"}),
         6 => json!({"bool": true}),
+        7 => json!({"ints": [random.u8(..2)]}),
         _ => json!({}),
     }
 }
@@ -261,7 +262,7 @@ fn from_row(context: &Context, query: &Query, row: Row) -> (Vec<Written>, Vec<u3
             for (attribute, met) in query.attributes.iter().zip(&mut met) {
                 values.push(match seen.device.attribute(attribute) {
                     None => 0,
-                    Some(AttributeRef::Unsupported) => wire::UNKNOWN_TYPE,
+                    Some(AttributeRef::List(_) | AttributeRef::Unsupported) => wire::UNKNOWN_TYPE,
                     Some(value) => {
                         if !met.contains(&value) {
                             met.push(value);

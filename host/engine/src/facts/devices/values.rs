@@ -46,7 +46,7 @@ impl<'a> Values<'a> {
             let places = self.places.get(list).into_iter().flatten();
             for (place, numbers) in places.zip(&mut self.numbers) {
                 let value = place.and_then(|place| seen.device.attribute_at(place));
-                values.push(value.map_or(0, |value| numbers.number(value)));
+                values.push(value.map_or(0, |value| numbers.number(value.compared())));
             }
         }
     }

@@ -164,7 +164,8 @@ fn cel(device: &SelectedDevice<'_>) -> Device {
             SelectedValue::Bool(value) => nodesift_cel::Attribute::Bool(value),
             SelectedValue::Text(text) => nodesift_cel::Attribute::String(text.to_owned()),
             SelectedValue::Version(text) => nodesift_cel::Attribute::Version(text.to_owned()),
-            SelectedValue::Unsupported => nodesift_cel::Attribute::Unsupported,
+            // Expressions are those of 1.36, which has no lists.
+            SelectedValue::List(_) | SelectedValue::Unsupported => nodesift_cel::Attribute::Unsupported,
         };
         ((*name).to_owned(), value)
     };

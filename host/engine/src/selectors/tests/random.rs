@@ -6,6 +6,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use nodesift_cel::{Device, Program};
 use nodesift_object::device::Attribute;
+use nodesift_object::elements::Elements;
 
 use super::matching;
 use super::native::{Native, TestDevice};
@@ -40,11 +41,12 @@ const EXPRESSIONS: [&str; 18] = [
 ];
 
 fn value(random: &mut Rng) -> Attribute {
-    match random.u32(0..12) {
+    match random.u32(0..13) {
         0..3 => Attribute::String(random.choice(["a", "b", ""]).unwrap().to_owned()),
         3..6 => Attribute::Int(random.i64(0..3)),
         6..8 => Attribute::Bool(random.bool()),
         8..11 => Attribute::Version(random.choice(["1.0.0", "1.2.0", "1.2.0", "1"]).unwrap().to_owned()),
+        11 => Attribute::List(Elements::from_ints(&[random.i64(0..2)])),
         _ => Attribute::Unsupported,
     }
 }
@@ -74,7 +76,7 @@ fn alone(list: &[&str], device: &TestDevice) -> Answer {
         Attribute::Bool(value) => nodesift_cel::Attribute::Bool(value),
         Attribute::String(text) => nodesift_cel::Attribute::String(text),
         Attribute::Version(text) => nodesift_cel::Attribute::Version(text),
-        Attribute::Unsupported => nodesift_cel::Attribute::Unsupported,
+        Attribute::List(_) | Attribute::Unsupported => nodesift_cel::Attribute::Unsupported,
     };
     let seen = Device {
         driver: device.driver.clone(),
