@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use serde_json::json;
 
+use super::kubernetes::Kubernetes;
 use crate::Service;
 use nodesift_sandbox::{PACKAGE, VERSION};
 
@@ -16,7 +17,8 @@ pub const REVISION: Option<&str> = option_env!("NODESIFT_REVISION");
 /// The contract of predicates: package and version.
 pub static CONTRACT: LazyLock<String> = LazyLock::new(|| format!("{PACKAGE}@{VERSION}"));
 
-/// Answers `GET /version`: version and revision of the sidecar, the predicates' contract, and the active policy.
+/// Answers `GET /version`: version and revision of the sidecar, the predicates' contract, the active policy, and the
+/// version of Kubernetes whose verdicts it gives.
 pub(crate) async fn version(State(service): State<Service>) -> impl IntoResponse {
     let policy = service.engine().policy();
     let predicates: Vec<&str> = policy.predicates.iter().map(|predicate| &*predicate.name).collect();
@@ -29,5 +31,6 @@ pub(crate) async fn version(State(service): State<Service>) -> impl IntoResponse
             "schedulerNames": policy.scheduler_names,
             "predicates": predicates,
         },
+        "kubernetes": Kubernetes::from(&policy.settings.kubernetes),
     }))
 }
