@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::limits::POLICY_SYNC_LOOK;
 use nodesift_api::Readiness;
 use nodesift_cache::SharedWriter;
-use nodesift_engine::{ActivePolicy, Engine};
+use nodesift_engine::{ActivePolicy, Engine, Semantics};
 use nodesift_object::Kind;
 use nodesift_source::audit::{Kinds, List};
 use nodesift_source::change::Compiler;
@@ -92,11 +92,22 @@ pub(super) fn nothing() -> Followed {
 
 /// The kinds that the predicates of a policy read.
 pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
-    let mut kinds =
+    let kinds =
         kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()));
-    if policy.settings.config_maps.is_empty() {
+    let settings = &policy.settings;
+    of_use(kinds, !settings.config_maps.is_empty(), &settings.kubernetes.semantics)
+}
+
+/// The kinds of which a policy reads anything: with ConfigMaps where it names some, and with DeviceTaintRules where they taint devices.
+fn of_use(mut kinds: BTreeSet<Kind>, names_config_maps: bool, semantics: &Semantics) -> BTreeSet<Kind> {
+    if !names_config_maps {
         // None is read, so none is followed: nothing would ever confirm that they are fresh.
         kinds.remove(&Kind::ConfigMap);
+    }
+    if !semantics.devices.taint_rules {
+        // A role of before they were known does not permit them, and servers of these versions need not serve them. A policy that comes to
+        // use them takes a lease on them, and waits for their list.
+        kinds.remove(&Kind::DeviceTaintRule);
     }
     kinds
 }
@@ -178,5 +189,23 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.pending.kinds.lock().remove(&self.kind);
         self.pending.synced.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nodesift_sandbox::Interface;
+
+    #[test]
+    fn taint_rules_and_config_maps_are_followed_where_a_policy_uses_them() {
+        let needed = || kinds::needed([Interface::NodeDevices, Interface::ConfigMaps]);
+        let with = Semantics::from_switches(|name| name == "DRADeviceTaintRules");
+        assert_eq!(of_use(needed(), true, &with), needed());
+        let rules = |kinds: BTreeSet<Kind>| (kinds.contains(&Kind::DeviceTaintRule), kinds.contains(&Kind::ConfigMap));
+        assert_eq!(rules(of_use(needed(), false, &with)), (true, false));
+        let without = of_use(needed(), true, &Semantics::default());
+        assert_eq!(rules(without.clone()), (false, true));
+        assert!(without.contains(&Kind::ResourceSlice));
     }
 }
