@@ -1,20 +1,23 @@
 //! Rounds: candidates, questions, answers, and what follows from them.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::candidates::Candidates;
-use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress};
+use crate::effect::{Defect, Effect, End, Evaluate, Evaluated, Failure, Progress, RefusedNodes};
 use crate::ledger::Ledger;
 use crate::limits::{
-    AGREED, ALTERNATIVES, CANDIDATES_MOST, NAME_BYTES, OPEN_ASKS, RECHECKED, SEEN_NODES, SILENCE_LEAST, VALID_MOST,
+    AGREED, ALTERNATIVES, CANDIDATES_MOST, EXPLAINED_REASONS, NAME_BYTES, OPEN_ASKS, RECHECKED, SEEN_NODES,
+    SILENCE_LEAST, VALID_MOST,
 };
-use crate::message::{Answer, Ask, Call, CallId, MalformedAnswer, cut};
+use crate::message::{Answer, Ask, Call, CallId, MalformedAnswer, OtherClaim, Unsuitable, cut};
 use crate::negotiation::{OpenAsk, Phase, Seat, text_bytes};
 use crate::reasons::Reasons;
-use crate::request::{Node, OnSilence, Refusal};
+use crate::request::{Claim, ClaimState, Node, OnSilence, Refusal};
 use crate::subject::Suitability;
 use crate::turn::Turn;
 
@@ -127,6 +130,34 @@ impl Turn<'_> {
         self.end(End::Exhausted);
     }
 
+    /// Why nodes do not suit, by party, the most frequent reason first: of candidates, and of nodes of the order that were none since they
+    /// were known before not to suit.
+    pub(crate) fn refusals(&self) -> Vec<RefusedNodes> {
+        let mut refusals = Vec::new();
+        for seat in &self.it.seats {
+            let mut reasons: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+            for (word, said, _) in seat.words.iter() {
+                if let Suitability::Unsuitable(reason) = said {
+                    let nodes = self.it.candidates.iter().filter(|it| it.word(seat.bit) == word).count();
+                    *reasons.entry(reason.clone()).or_default() += nodes;
+                }
+            }
+            for (node, said, _) in self.desk.kept.answers(&seat.key, self.it.order.iter()) {
+                if let Suitability::Unsuitable(reason) = said
+                    && !self.it.candidates.contains(node)
+                {
+                    *reasons.entry(reason.clone()).or_default() += 1;
+                }
+            }
+            let mut reasons: Vec<(Arc<str>, usize)> = reasons.into_iter().filter(|(_, nodes)| *nodes > 0).collect();
+            reasons.sort_by_key(|(_, nodes)| Reverse(*nodes));
+            reasons.truncate(EXPLAINED_REASONS);
+            let refused = |(reason, nodes)| RefusedNodes { party: seat.party.clone(), reason, nodes };
+            refusals.extend(reasons.into_iter().map(refused));
+        }
+        refusals
+    }
+
     /// Nodes of the order that were known not to suit a seat before this negotiation, the preferred ones first.
     fn known(&self, seat: &Seat) -> Vec<Node> {
         let kept = self.desk.kept.answers(&seat.key, self.it.order.iter());
@@ -163,7 +194,7 @@ impl Turn<'_> {
         if !standing.may_be_asked(self.now) || (nodes.is_empty() && recheck.is_empty()) {
             return;
         }
-        let id = CallId(self.desk.new_id());
+        let id = self.desk.new_id();
         let time = self.it.round_time.max(SILENCE_LEAST);
         let ask = Ask {
             id,
@@ -171,6 +202,7 @@ impl Turn<'_> {
             subject: seat.key.1.clone(),
             pod: self.it.pod.uid.clone(),
             claims: seat.claims.clone(),
+            others: self.others(seat),
             nodes: nodes.clone(),
             recheck: recheck.clone(),
             deadline: time.min(self.it.deadline.saturating_duration_since(self.now)),
@@ -187,6 +219,21 @@ impl Turn<'_> {
         let due = self.now + time;
         seat.unanswered_since.get_or_insert(self.now);
         seat.asks.push(OpenAsk { id, sent: self.now, due, is_silent: false, round, nodes, recheck });
+    }
+
+    /// Claims of the pod about which a seat does not decide.
+    fn others(&self, seat: &Seat) -> Vec<OtherClaim> {
+        let others = self.it.pod.claims.iter().filter(|claim| !seat.claims.contains(&claim.uid));
+        let deciding = |claim: &Claim| {
+            let seats = self.it.seats.iter().filter(|of| of.claims.contains(&claim.uid));
+            seats.map(|seat| seat.party.clone()).collect()
+        };
+        let other = |claim: &Claim| OtherClaim {
+            claim: claim.uid.clone(),
+            is_allocated: claim.state == ClaimState::Allocated,
+            parties: deciding(claim),
+        };
+        others.map(other).collect()
     }
 
     /// Ends the round if everybody has been heard.
@@ -281,16 +328,27 @@ impl Turn<'_> {
         let mut said: Vec<(Node, Suitability)> = Vec::new();
         // The texts of the question, which are those of the cache.
         let asked: FxHashSet<&Node> = ask.nodes.iter().chain(&ask.recheck).collect();
-        let mut named: FxHashSet<&Node> = FxHashSet::default();
+        // A node may be named for several claims.
+        let mut named: FxHashMap<&Node, Arc<str>> = FxHashMap::default();
+        let mut order: Vec<&Node> = Vec::new();
         for unsuitable in &answer.nodes {
-            if named.insert(&unsuitable.node)
-                && let Some(node) = asked.get(&unsuitable.node)
-            {
-                said.push((Node::clone(node), Suitability::Unsuitable(cut(&unsuitable.reason))));
+            let reason = reason(unsuitable, &self.it.pod.claims);
+            let reason = match named.get(&unsuitable.node) {
+                Some(before) => format!("{before}; {reason}").into(),
+                None => {
+                    order.push(&unsuitable.node);
+                    reason
+                }
+            };
+            named.insert(&unsuitable.node, reason);
+        }
+        for node in order {
+            if let (Some(reason), Some(node)) = (named.get(node), asked.get(node)) {
+                said.push((Node::clone(node), Suitability::Unsuitable(cut(reason))));
             }
         }
-        ask.nodes.retain(|node| !named.contains(node));
-        ask.recheck.retain(|node| !named.contains(node));
+        ask.nodes.retain(|node| !named.contains_key(node));
+        ask.recheck.retain(|node| !named.contains_key(node));
         if !answer.partial {
             said.extend(ask.nodes.iter().chain(&ask.recheck).map(|node| (node.clone(), Suitability::Suitable)));
             let ask = seat.asks.remove(at);
@@ -377,6 +435,16 @@ impl Turn<'_> {
                 self.desk.note_silence(&seat.party, ask.sent, now);
             }
         }
+    }
+}
+
+/// Why a node does not suit, with the claim where it is about one.
+fn reason(unsuitable: &Unsuitable, claims: &[Claim]) -> Arc<str> {
+    let Some(uid) = &unsuitable.claim else { return unsuitable.reason.clone() };
+    let name = claims.iter().find(|claim| claim.uid == *uid).map_or(uid, |claim| &claim.name);
+    match &*unsuitable.reason {
+        "" => format!("claim {name}").into(),
+        reason => format!("claim {name}: {reason}").into(),
     }
 }
 

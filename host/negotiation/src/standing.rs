@@ -71,9 +71,9 @@ impl Standing {
         self.open.remove(&id);
     }
 
-    /// Nothing is open any more. Returns when the last question was sent that was: ids only grow.
+    /// Nothing is open any more. Returns when the last question was sent that was.
     pub(crate) fn close_all(&mut self) -> Option<Instant> {
-        std::mem::take(&mut self.open).last_key_value().map(|(_, sent)| *sent)
+        std::mem::take(&mut self.open).into_values().max()
     }
 
     pub(crate) fn attends(&self) -> bool {
