@@ -57,8 +57,24 @@ impl Parties for BrokeredParties {
     }
 
     fn release<'a>(&'a self, caller: &'a Caller, request: v1::ReleaseRequest) -> BoxFuture<'a, Result<(), Error>> {
-        let (broker, owner) = (self.broker(), owner(caller));
-        async move { broker.ask(|reply| Command::Release(NegotiationId(request.id), owner, reply)).await }.boxed()
+        let released = async move {
+            // Not the age of the cache: what is given up needs none of it.
+            self.service().readiness().check()?;
+            let owner = owner(caller);
+            self.broker().ask(|reply| Command::Release(NegotiationId(request.id), owner, reply)).await
+        };
+        released.boxed()
+    }
+
+    fn follow<'a>(&'a self, caller: &'a Caller, events: Outbox) -> BoxFuture<'a, Result<Listening, Error>> {
+        let followed = async move {
+            self.service().check()?;
+            let (broker, owner) = (self.broker(), owner(caller));
+            let number = broker.ask(|reply| Command::Follow(owner, events, reply)).await?;
+            let listening: Listening = Box::new(Leaving { broker, departure: Some(Departure::Follower(number)) });
+            Ok(listening)
+        };
+        followed.boxed()
     }
 
     fn attend(&self, rights: CallerRights, calls: Outbox) -> Box<dyn Attendance> {
@@ -237,9 +253,13 @@ impl Attendance for Attended {
         Ok(())
     }
 
-    fn take(&mut self, said: v1::PartyMessage) -> BoxFuture<'_, Result<(), Error>> {
+    fn take(&mut self, mut said: v1::PartyMessage) -> BoxFuture<'_, Result<(), Error>> {
         let taken = async move {
             let Some((party, heard)) = &self.party else { return self.begin(said).await };
+            if let Some(error) = message::refused_selector(&mut said) {
+                let malformed = Event::Malformed(Arc::clone(party), error);
+                heard.send(malformed).await.map_err(|_| crate::ends())?;
+            }
             let event = message::heard(&self.reader.snapshot(), party, said)?;
             heard.send(event).await.map_err(|_| crate::ends())
         };

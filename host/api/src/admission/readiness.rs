@@ -145,7 +145,7 @@ impl Readiness {
     /// # Errors
     ///
     /// [`Error::NotReady`].
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         self.locked(|state| {
             if let Some(stopped) = state.watched.iter().flat_map(|seen| &seen.stopped).find(|stopped| stopped.refuses) {
                 return Err(Error::NotReady { waiting: format!("{}, which has stopped", stopped.what) });
@@ -155,6 +155,18 @@ impl Readiness {
                 waiting => Err(Error::NotReady { waiting: waiting.join(", ") }),
             }
         })
+    }
+
+    /// Ends once no latch is held: what rests on the initial lists may begin.
+    pub async fn complete(&self) {
+        loop {
+            // Before the look: it is told of every drop from here on.
+            let dropped = self.dropped.notified();
+            if self.locked(|state| state.waiting.is_empty()) {
+                return;
+            }
+            dropped.await;
+        }
     }
 
     /// Whether nothing has stopped.
