@@ -1,4 +1,5 @@
-//! Tests of the rules, by a small world: `world.rs` is a caller whose predicates are sets of nodes; `model` has random parties.
+//! Tests of the rules, by a small world: `world.rs` is a caller whose predicates are sets of nodes; `model` has random parties, `sidecars` two
+//! processes over one record.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
@@ -10,5 +11,7 @@ mod held;
 mod model;
 mod owners;
 mod parties;
+mod restored;
+mod sidecars;
 mod stances;
 mod world;

@@ -1,40 +1,35 @@
-//! Deallocations that their parties have not confirmed: until when each is waited for, and what a party that attends again is told again.
-//! Start at [`Undos`].
+//! Deallocations that their parties have not confirmed: until when each keeps its claims in progress, and what a party that attends again is
+//! told again, however long it was away. Start at [`Undos`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::message::{CallId, Deallocate};
+use crate::repeats::Repeats;
 use crate::request::{ClaimUid, Owner};
 
 /// A deallocation that its party has not confirmed.
 #[derive(Debug)]
 pub(crate) struct Undo {
+    /// UID of the pod for which it was allocated.
+    pub(crate) pod: Arc<str>,
     pub(crate) party: Arc<str>,
     pub(crate) claims: Vec<ClaimUid>,
+    /// Until when its claims are in progress, and it counts for its owner.
     pub(crate) until: Instant,
-    /// Who opened the negotiation.
-    pub(crate) owner: Owner,
+    /// Who gave up what was selected, for whom it counts as a negotiation. Nobody where a pod has ended, or an earlier process has left it:
+    /// whoever negotiates is not to wait for that.
+    pub(crate) owner: Option<Owner>,
 }
 
-/// Deallocations that are not confirmed, by call, by deadline and by party.
+/// Deallocations that are not confirmed, by call, by deadline, by pod and by party.
 #[derive(Debug, Default)]
 pub(crate) struct Undos {
     all: BTreeMap<CallId, Undo>,
     ends: BTreeSet<(Instant, CallId)>,
-    by_party: BTreeMap<Arc<str>, BTreeSet<CallId>>,
-    /// Parties that are told theirs again.
-    repeats: BTreeMap<Arc<str>, Repeat>,
-}
-
-/// How far a party has been told again.
-#[derive(Debug)]
-struct Repeat {
-    since: Instant,
-    /// The last of which it has been told.
-    after: Option<CallId>,
+    by_pod: BTreeMap<Arc<str>, BTreeSet<CallId>>,
+    repeats: Repeats,
 }
 
 impl Undos {
@@ -42,62 +37,65 @@ impl Undos {
         self.all.len()
     }
 
+    /// Number of those that a party has not confirmed.
+    pub(crate) fn by_party(&self, party: &str) -> usize {
+        self.repeats.by_party(party)
+    }
+
     pub(crate) fn get(&self, id: CallId) -> Option<&Undo> {
         self.all.get(&id)
     }
 
+    /// Deallocations for a pod.
+    pub(crate) fn for_pod(&self, pod: &str) -> impl Iterator<Item = (CallId, &Undo)> {
+        let ids = self.by_pod.get(pod).into_iter().flatten();
+        ids.filter_map(|id| Some((*id, self.all.get(id)?)))
+    }
+
     pub(crate) fn add(&mut self, id: CallId, undo: Undo) {
         self.ends.insert((undo.until, id));
-        self.by_party.entry(undo.party.clone()).or_default().insert(id);
+        self.by_pod.entry(undo.pod.clone()).or_default().insert(id);
+        self.repeats.add(&undo.party, id);
         self.all.insert(id, undo);
     }
 
-    pub(crate) fn remove(&mut self, id: CallId) -> Option<Undo> {
+    /// Removes one that is confirmed. The flag says whether it had kept its claims in progress until now.
+    pub(crate) fn remove(&mut self, id: CallId) -> Option<(Undo, bool)> {
         let undo = self.all.remove(&id)?;
-        self.ends.remove(&(undo.until, id));
-        if let Some(ids) = self.by_party.get_mut(&undo.party) {
+        let was_in_progress = self.ends.remove(&(undo.until, id));
+        self.repeats.remove(&undo.party, id);
+        if let Some(ids) = self.by_pod.get_mut(&undo.pod) {
             ids.remove(&id);
             if ids.is_empty() {
-                self.by_party.remove(&undo.party);
-                self.repeats.remove(&undo.party);
+                self.by_pod.remove(&undo.pod);
             }
         }
-        Some(undo)
+        Some((undo, was_in_progress))
     }
 
-    /// One that is not waited for any more.
-    pub(crate) fn due(&self, now: Instant) -> Option<CallId> {
-        self.ends.first().filter(|(until, _)| *until <= now).map(|(_, id)| *id)
+    /// One whose claims are in progress no longer, with its owner and its claims. It is still told again until its party confirms it: what
+    /// the party holds for a pod that is gone, nobody else gives back.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<(Option<Owner>, Vec<ClaimUid>)> {
+        let (until, id) = self.ends.first().filter(|(until, _)| *until <= now).copied()?;
+        self.ends.remove(&(until, id));
+        self.all.get(&id).map(|undo| (undo.owner.clone(), undo.claims.clone()))
     }
 
     /// When something is due here.
     pub(crate) fn next(&self) -> Option<Instant> {
         let end = self.ends.first().map(|(until, _)| *until);
-        self.repeats.values().map(|repeat| repeat.since).chain(end).min()
+        self.repeats.next().into_iter().chain(end).min()
     }
 
     /// A party has a new stream, and is told all of its deallocations again.
     pub(crate) fn repeat(&mut self, party: &Arc<str>, now: Instant) {
-        if self.by_party.contains_key(party) {
-            self.repeats.insert(party.clone(), Repeat { since: now, after: None });
-        }
+        self.repeats.begin(party, now);
     }
 
     /// The next that parties are told again, at most so many: those of each party in turn.
     pub(crate) fn next_repeated(&mut self, most: usize) -> Vec<(Arc<str>, Deallocate)> {
-        let mut next = Vec::new();
-        let share = most.checked_div(self.repeats.len()).unwrap_or(0).max(1);
-        self.repeats.retain(|party, repeat| {
-            let Some(ids) = self.by_party.get(party) else { return false };
-            let begin = repeat.after.map_or(Bound::Unbounded, Bound::Excluded);
-            let before = next.len();
-            for id in ids.range((begin, Bound::Unbounded)).take(share) {
-                let claims = self.all.get(id).map(|undo| undo.claims.clone()).unwrap_or_default();
-                next.push((party.clone(), Deallocate { id: *id, claims }));
-                repeat.after = Some(*id);
-            }
-            next.len() - before == share
-        });
-        next
+        let deallocate =
+            |id| Deallocate { id, claims: self.all.get(&id).map(|it| it.claims.clone()).unwrap_or_default() };
+        self.repeats.take(most).into_iter().map(|(party, id)| (party, deallocate(id))).collect()
     }
 }
