@@ -13,17 +13,22 @@ use wasmtime::{
 };
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
-use crate::limits::PRE_INITIALISED_BYTES;
+use crate::limits::{INITIALISE_TEXT_BYTES, PRE_INITIALISED_BYTES};
 use crate::wasi;
 
 /// The name under which the module finds its memory.
 const MEMORY: &str = "memory";
+
+/// The level of the log that has what is written to standard error.
+const ERROR: i32 = 3;
 
 /// The state of the store.
 struct State {
     limits: StoreLimits,
     /// The adapter for WASI, once there is the memory that it uses.
     wasi: Option<Instance>,
+    /// The first [`INITIALISE_TEXT_BYTES`] of standard error.
+    errors: Vec<u8>,
 }
 
 /// Runs the exported function `init_func` of a core module, and returns the module in the state that it leaves, without that
@@ -41,19 +46,36 @@ pub fn pre_initialise(module: &[u8], init_func: &str) -> anyhow::Result<Vec<u8>>
     config.cranelift_opt_level(wasmtime::OptLevel::None);
     let engine = Engine::new(&config)?;
     let limits = StoreLimitsBuilder::new().memory_size(PRE_INITIALISED_BYTES).build();
-    let mut store = Store::new(&engine, State { limits, wasi: None });
+    let mut store = Store::new(&engine, State { limits, wasi: None, errors: Vec::new() });
     store.limiter(|state| &mut state.limits);
 
     let module = Module::new(&engine, &instrumented)?;
     let instance = linker(&engine, &module)?.instantiate(&mut store, &module)?;
     if let Some(memory) = instance.get_memory(&mut store, MEMORY) {
-        let adapter = Module::new(&engine, wasi::adapter()?)?;
-        store.data_mut().wasi = Some(Instance::new(&mut store, &adapter, &[memory.into()])?);
+        let adapter = Module::new(&engine, wasi::adapter(wasi::Stage::Build)?)?;
+        // There is no log yet: what is said of a failure becomes a part of the error.
+        let write = Func::wrap(&mut store, move |mut caller: Caller<'_, State>, level: i32, at: i32, bytes: i32| {
+            let (memory, state) = memory.data_and_store_mut(&mut caller);
+            let text =
+                memory.get(at.cast_unsigned() as usize..).and_then(|from| from.get(..bytes.cast_unsigned() as usize));
+            if level == ERROR {
+                let left = INITIALISE_TEXT_BYTES.saturating_sub(state.errors.len());
+                state.errors.extend(text.unwrap_or_default().iter().take(left));
+            }
+        });
+        store.data_mut().wasi = Some(Instance::new(&mut store, &adapter, &[write.into(), memory.into()])?);
     }
     let init = instance.get_typed_func::<(), ()>(&mut store, init_func);
     let init =
         init.with_context(|| format!("the module has no function {init_func} without parameters and results"))?;
-    init.call(&mut store, ()).with_context(|| format!("{init_func} does not end well"))?;
+    let ended = init.call(&mut store, ());
+    ended.with_context(|| {
+        let said = String::from_utf8_lossy(&store.data().errors);
+        match said.trim() {
+            "" => format!("{init_func} does not end well"),
+            said => format!("{init_func} does not end well: {said}"),
+        }
+    })?;
 
     let mut state = Snapshot { store: &mut store, instance };
     let module = wizer.snapshot(&context, &mut state).now_or_never();
@@ -141,6 +163,7 @@ mod tests {
     const MODULE: &str = r#"(module
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "random_get" (func $again (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (import "nodesift:predicate/pod-labels@0.1.1" "namespace" (func $namespace (param i32)))
   (memory (export "memory") 1)
   (global $calls (mut i32) (i32.const 0))
@@ -149,6 +172,15 @@ mod tests {
     (drop (call $random (i32.const 100) (i32.const 1))))
   (func (export "early") (call $namespace (i32.const 0)))
   (func (export "trap") unreachable)
+  (data (i32.const 200) "panic: it is odd\n\ngoroutine 1")
+  (func (export "panic")
+    ;; Two buffers, of 7 and 22 bytes.
+    (i32.store (i32.const 0) (i32.const 200))
+    (i32.store (i32.const 4) (i32.const 7))
+    (i32.store (i32.const 8) (i32.const 207))
+    (i32.store (i32.const 12) (i32.const 22))
+    (drop (call $write (i32.const 2) (i32.const 0) (i32.const 2) (i32.const 16)))
+    unreachable)
   (func (export "calls") (result i32) (global.get $calls))
   (func (export "byte") (result i32) (i32.load8_u (i32.const 100))))"#;
 
@@ -175,7 +207,9 @@ mod tests {
     #[test]
     fn an_initialisation_that_fails_says_why() {
         let module = wat::parse_str(MODULE).unwrap();
-        for (function, reason) in [("early", "no pod yet"), ("trap", "unreachable"), ("none", "none")] {
+        let panic = "panic does not end well: panic: it is odd\n\ngoroutine 1";
+        for (function, reason) in [("early", "no pod yet"), ("trap", "unreachable"), ("none", "none"), ("panic", panic)]
+        {
             let error = format!("{:#}", pre_initialise(&module, function).unwrap_err());
             assert!(error.contains(reason), "{function}: {error}");
         }
