@@ -8,16 +8,20 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use crate::claims::Claims;
+use crate::decision::{Decision, Held, Stage};
 use crate::effect::{Defect, Effect};
+use crate::holdings::Holdings;
 use crate::kept::Kept;
 use crate::ledger::Ledger;
-use crate::message::{Call, CallId};
+use crate::limits::{HOLDINGS, HOLDINGS_OF_PARTY, WOKEN};
+use crate::message::{Call, CallId, Deallocate};
 use crate::negotiation::Seat;
-use crate::request::{NegotiationId, Owner};
+use crate::refused::Refused;
+use crate::request::{NegotiationId, Owner, Refusal};
 use crate::standing::Standing;
 use crate::subject::Subject;
 use crate::sweep::{Change, Sweep};
-use crate::undos::Undos;
+use crate::undos::{Undo, Undos};
 
 /// State that all negotiations share; each turn of a negotiation has it mutably.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Desk {
     pub(crate) kept: Kept,
     pub(crate) claims: Claims,
     pub(crate) undos: Undos,
+    pub(crate) holdings: Holdings,
+    pub(crate) refused: Refused,
     /// Whose calls are open: questions and allocations.
     pub(crate) calls: FxHashMap<CallId, NegotiationId>,
     pub(crate) ledger: Ledger,
@@ -43,19 +49,17 @@ pub(crate) struct Desk {
     pub(crate) changes: u64,
     pub(crate) out: Vec<Effect>,
     random: fastrand::Rng,
-    last_id: u64,
 }
 
 impl Desk {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        // Ids only grow from there. A party that answers a call from before a restart must not hit one of this start.
-        let last_id = random.u64(..u64::MAX / 2);
         Self {
             parties: Vec::new(),
             kept: Kept::default(),
             claims: Claims::default(),
             undos: Undos::default(),
+            holdings: Holdings::default(),
+            refused: Refused::default(),
             calls: FxHashMap::default(),
             ledger: Ledger::default(),
             assumed: FxHashMap::default(),
@@ -65,8 +69,7 @@ impl Desk {
             sweeps: BTreeMap::new(),
             changes: 0,
             out: Vec::new(),
-            random,
-            last_id,
+            random: fastrand::Rng::with_seed(seed),
         }
     }
 
@@ -75,10 +78,33 @@ impl Desk {
         self.random.u64(1..)
     }
 
-    /// An id that no call has had.
-    pub(crate) fn new_id(&mut self) -> u64 {
-        self.last_id += 1;
-        self.last_id
+    /// An id that no call has: at random, so that whoever knows one knows no other, and a party that answers a call from before a restart
+    /// hits none of this start.
+    pub(crate) fn new_id(&mut self) -> CallId {
+        loop {
+            let id = CallId(self.new_token());
+            if !self.has_call(id) {
+                return id;
+            }
+        }
+    }
+
+    /// Whether these parties may come to hold more than they hold and give back.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Full`], where all parties together have [`HOLDINGS`], or one of these [`HOLDINGS_OF_PARTY`].
+    pub(crate) fn room_to_hold<'a>(&self, mut parties: impl Iterator<Item = &'a Arc<str>>) -> Result<(), Refusal> {
+        let is_full = |party: &Arc<str>| {
+            self.holdings.len() + self.undos.len() >= HOLDINGS
+                || self.holdings.by_party(party) + self.undos.by_party(party) >= HOLDINGS_OF_PARTY
+        };
+        if parties.any(is_full) { Err(Refusal::Full("what parties hold for pods")) } else { Ok(()) }
+    }
+
+    /// Whether a call is open, or a party holds or gives back what it has allocated.
+    pub(crate) fn has_call(&self, id: CallId) -> bool {
+        self.calls.contains_key(&id) || self.holdings.has(id) || self.undos.get(id).is_some()
     }
 
     pub(crate) fn standing(&self, party: &str) -> Option<&Standing> {
@@ -123,6 +149,24 @@ impl Desk {
     pub(crate) fn take_back(&mut self, party: &Arc<str>, subject: Option<&Subject>, now: Instant) {
         self.kept.invalidate(party, subject, &mut self.out);
         self.note_change(party, Change::TakenBack(subject), now);
+        self.wake(party, subject, usize::MAX);
+    }
+
+    /// A party may say something else than before to so many of the pods that wait for it.
+    fn wake(&mut self, party: &Arc<str>, subject: Option<&Subject>, most: usize) {
+        for (owner, pods) in self.refused.wake(party, subject, most) {
+            self.out.push(Effect::Woken { party: party.clone(), owner, pods });
+        }
+    }
+
+    /// A party attends, and whoever waits for it may be heard.
+    pub(crate) fn wake_by_stream(&mut self, party: &Arc<str>) {
+        self.wake(party, None, usize::MAX);
+    }
+
+    /// A party has given something back, which others may have.
+    pub(crate) fn wake_by_release(&mut self, party: &Arc<str>) {
+        self.wake(party, None, WOKEN);
     }
 
     /// The stream of a party ends, or is about to begin: nothing counts any more that it has said, since whoever attends next may be
@@ -191,6 +235,42 @@ impl Desk {
             self.out.push(Effect::Call(party.clone(), call));
         }
         attends
+    }
+
+    /// Has a party give back what a call has allocated, until it confirms that.
+    pub(crate) fn give_back(&mut self, call: CallId, undo: Undo) {
+        self.claims.begin_undo(&undo.claims);
+        self.send(&undo.party, Call::Deallocate(Deallocate { id: call, claims: undo.claims.clone() }));
+        if let Some(owner) = &undo.owner {
+            self.ledger.add(owner, 0);
+        }
+        self.undos.add(call, undo);
+    }
+
+    /// The decision about a pod: what a negotiation of it has parties allocate, and what is held and given back beside that.
+    pub(crate) fn decision(&self, pod: &Arc<str>, negotiated: Option<(Stage, Vec<Held>)>) -> Decision {
+        let holdings = self.holdings.for_pod(pod);
+        let settled = if holdings.is_empty() { Stage::Deallocating } else { Stage::Bound };
+        let (stage, mut held) = negotiated.unwrap_or((settled, Vec::new()));
+        held.extend(holdings.iter().map(|holding| Held {
+            party: holding.party.clone(),
+            call: holding.call,
+            claims: holding.claims.clone(),
+            gives_back: false,
+        }));
+        held.extend(self.undos.for_pod(pod).map(|(call, undo)| Held {
+            party: undo.party.clone(),
+            call,
+            claims: undo.claims.clone(),
+            gives_back: true,
+        }));
+        Decision { pod: pod.clone(), stage, held }
+    }
+
+    /// Has the decision about a pod recorded.
+    pub(crate) fn decide(&mut self, pod: &Arc<str>, negotiated: Option<(Stage, Vec<Held>)>) {
+        let decision = self.decision(pod, negotiated);
+        self.out.push(Effect::Decide(decision));
     }
 
     pub(crate) fn defect(&mut self, party: &Arc<str>, defect: Defect) {

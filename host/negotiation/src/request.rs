@@ -98,14 +98,12 @@ pub enum ClaimState {
 pub struct Claim {
     /// `metadata.uid`: a claim that is made anew is another.
     pub uid: ClaimUid,
+    /// Name of the claim as in `metadata.name`, for people.
+    pub name: Arc<str>,
     /// The drivers of its classes.
     pub drivers: Vec<Arc<str>>,
     /// The DeviceClasses that it names.
     pub classes: Vec<Arc<str>>,
-    /// Whether it is allocated without a pod. An ephemeral claim never is, whatever this says.
-    pub immediate: bool,
-    /// Whether it was made for one pod, from a template.
-    pub ephemeral: bool,
     /// Whether it is allocated.
     pub state: ClaimState,
     /// Whether it is reserved for other pods.
@@ -121,12 +119,19 @@ pub struct Pod {
     pub template: Arc<str>,
     /// Its claims, at most [`CLAIMS`](crate::limits::CLAIMS).
     pub claims: Vec<Claim>,
+    /// Number of its volumes that are bound once its node is known, or of which that is not known.
+    pub pending_volumes: usize,
 }
 
 impl Pod {
     /// The claims that are allocated for this pod: when its node is known.
     pub(crate) fn delayed(&self) -> impl Iterator<Item = &Claim> {
         self.claims.iter().filter(|claim| claim.state == ClaimState::Unallocated)
+    }
+
+    /// Number of claims and volumes that depend on the node of the pod.
+    pub(crate) fn pending(&self) -> usize {
+        self.delayed().count() + self.pending_volumes
     }
 }
 
@@ -171,7 +176,8 @@ pub struct Select {
     pub negotiation: NegotiationId,
     /// The nodes, the preferred one first. Each party allocates for one of them at least.
     pub nodes: Vec<Node>,
-    /// Whether nodes about which parties have not been heard may be selected. Only for a pod with one delayed claim.
+    /// Whether nodes about which parties have not been heard may be selected. Only for a pod with one delayed claim, and no volume that is
+    /// bound once its node is known.
     pub optimistic: bool,
     /// Time for all allocations, up to [`DEADLINE_MOST`](crate::limits::DEADLINE_MOST). Zero:
     /// [`DEADLINE`](crate::limits::DEADLINE).
@@ -205,12 +211,15 @@ pub enum Refusal {
     /// The node was not agreed on.
     #[error("the parties have not agreed on node {0}")]
     NotViable(Node),
-    /// More than one claim has to be allocated, or none.
-    #[error("{0} claims are to be allocated: only a pod with one may be selected before all answers")]
+    /// More than one claim or volume depends on the node, or none.
+    #[error("{0} claims and volumes depend on the node: only a pod with one claim may be selected before all answers")]
     NotOptimistic(usize),
     /// The negotiation has been selected already.
     #[error("negotiation {} has been selected already", .0.0)]
     Selected(NegotiationId),
+    /// Another negotiation of the pod, by another client, has been selected, and has not ended.
+    #[error("another negotiation of the pod has been selected: wait for its end")]
+    SelectedElsewhere,
     /// The party attends by the stream of another peer.
     #[error("party {0} attends already, from another process or with another certificate: attend once that has left")]
     Attended(Arc<str>),

@@ -13,7 +13,9 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
         Refusal::Unknown(_) | Refusal::UnknownParty(_) | Refusal::NotInCache => Code::NotFound,
         Refusal::Full(_) => Code::ResourceExhausted,
         Refusal::OutOfRange(_) => Code::InvalidArgument,
-        Refusal::NotViable(_) | Refusal::NotOptimistic(_) | Refusal::Selected(_) => Code::FailedPrecondition,
+        Refusal::NotViable(_) | Refusal::NotOptimistic(_) | Refusal::Selected(_) | Refusal::SelectedElsewhere => {
+            Code::FailedPrecondition
+        }
     };
     Error::Refused { code, reason: refusal.to_string() }
 }
