@@ -3,7 +3,8 @@
 //!
 //! Start with [`ResourceClaim`]. What is only copied into an allocation is kept as text.
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use crate::ResourceList;
 use crate::device_configuration::DeviceConfiguration;
@@ -89,6 +90,13 @@ struct WrittenRequest {
     tolerations: Option<Vec<DeviceToleration>>,
     #[serde(default)]
     capacity: Option<CapacityRequests>,
+    #[serde(rename = "derivedAttributes", default, deserialize_with = "has_elements")]
+    derives: bool,
+}
+
+/// Whether a list has elements, whatever these are.
+fn has_elements<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Option::<Vec<IgnoredAny>>::deserialize(deserializer)?.is_some_and(|list| !list.is_empty()))
 }
 
 impl From<WrittenRequest> for DeviceRequest {
@@ -101,7 +109,8 @@ impl From<WrittenRequest> for DeviceRequest {
             || written.count != 0
             || written.admin_access.is_some()
             || written.tolerations.is_some()
-            || written.capacity.is_some();
+            || written.capacity.is_some()
+            || written.derives;
         let inline = is_inline.then(|| DeviceFields {
             name: String::new(),
             device_class_name: written.device_class_name,
@@ -111,6 +120,7 @@ impl From<WrittenRequest> for DeviceRequest {
             admin_access: written.admin_access.unwrap_or_default(),
             tolerations: written.tolerations.unwrap_or_default(),
             capacity: written.capacity.unwrap_or_default(),
+            derives: written.derives,
         });
         Self { name, exactly: exactly.or(inline), first_available }
     }
@@ -151,6 +161,9 @@ pub struct DeviceFields {
     /// Amounts of capacity that each device must provide.
     #[serde(default, deserialize_with = "null_is_default")]
     pub capacity: CapacityRequests,
+    /// Whether it has `derivedAttributes`, which the allocator of Kubernetes 1.37 refuses.
+    #[serde(rename = "derivedAttributes", default, deserialize_with = "has_elements")]
+    pub derives: bool,
 }
 
 /// A toleration of devices' taints.
@@ -264,6 +277,9 @@ pub struct AllocatedDevice {
     /// Conditions that make binding fail.
     #[serde(default, deserialize_with = "null_is_default")]
     pub binding_failure_conditions: Vec<String>,
+    /// Operations of the kubelet that the device does not need.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub skip_node_operations: Vec<String>,
 }
 
 /// An entry of `status.reservedFor`.

@@ -20,28 +20,31 @@ mod devices;
 mod tests;
 
 use nodesift_dynamic_resources::facts::{Claim, Devices, Extended, Facts, Obstacle, Query};
+use nodesift_dynamic_resources::switches::Switches;
 use nodesift_dynamic_resources::{allocate, filter, verdict};
 use nodesift_sdk::allocator::{Allocation, Allocator};
 use nodesift_sdk::columns::{node_devices, pod_claims};
-use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, VerdictBuilder, log};
+use nodesift_sdk::{Failure, Predicate, SwitchArgs, Verdict, VerdictBuilder, log};
 
 use crate::convert::IntoFact;
 
 /// Rejects nodes that cannot give the pod the devices of its claims.
 #[derive(Debug)]
-pub struct DynamicResources;
+pub struct DynamicResources {
+    switches: Switches,
+}
 
 impl Predicate for DynamicResources {
     const NAME: &'static str = "DynamicResources";
     const SUMMARY: &'static str = "rejects nodes that cannot give the pod the devices of its claims";
-    type Args = NoArgs;
+    type Args = SwitchArgs;
 
-    fn new(_: NoArgs) -> Result<Self, String> {
-        Ok(Self)
+    fn new(args: SwitchArgs) -> Result<Self, String> {
+        Ok(Self { switches: Switches::from_values(args.read(Switches::DEFAULTS)?) })
     }
 
     fn filter(&self, rows: usize) -> Verdict {
-        match filter(&Host, rows).map(|filtered| filtered.verdict) {
+        match filter(&Host, rows, &self.switches).map(|filtered| filtered.verdict) {
             Ok(verdict::Verdict::FitsAll) => Verdict::FitsAll,
             Ok(verdict::Verdict::FitsNone(reason)) => Verdict::FitsNone(failure(reason)),
             Ok(verdict::Verdict::ByRow { codes, failures }) => by_row(&codes, failures),
@@ -52,7 +55,7 @@ impl Predicate for DynamicResources {
 
 impl Allocator for DynamicResources {
     fn allocate(&self, rows: usize, row: usize) -> Option<Allocation> {
-        match allocate(&Host, rows, row) {
+        match allocate(&Host, rows, row, &self.switches) {
             Ok(given) => given.map(allocation::allocation),
             Err(broken) => {
                 // As by `filter`, the row is rejected.
@@ -80,6 +83,10 @@ impl Facts for Host {
 
     fn claim_name(&self, claim: u32) -> String {
         pod_claims::claim_name(claim)
+    }
+
+    fn deriving(&self, claim: u32) -> Vec<u32> {
+        pod_claims::deriving(claim)
     }
 
     fn devices(&self, query: &Query) -> Devices {

@@ -1,5 +1,5 @@
 //! The predicate on the SDK's fixture: that facts reach the library, and verdicts the host. What the verdicts are is tested there.
-#![allow(clippy::panic, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 use nodesift_dynamic_resources::facts::{self, Broken};
 use nodesift_dynamic_resources::{self as library, Picked};
@@ -11,6 +11,7 @@ use nodesift_sdk::columns::pod_claims::{
     Amount, Asked, Claim, Class, Container, ContainerResource, ExtendedClaim, ExtendedResource, ExtendedResources,
     MORE, NONE, NanoUnits, Request, Toleration, Unallocated,
 };
+use nodesift_sdk::configure;
 use nodesift_sdk::native::{Cluster, Node, Pod, take_lines};
 
 use super::*;
@@ -70,32 +71,60 @@ fn cluster(pod: Pod, nodes: usize) -> Cluster {
     (0..nodes).fold(Cluster::new(pod), |cluster, number| cluster.node(Node::new(&format!("node-{number}"))))
 }
 
+fn predicate() -> DynamicResources {
+    DynamicResources { switches: Switches::default() }
+}
+
+#[test]
+fn switches_change_verdicts_and_others_are_refused() {
+    let pod = Pod::new("default").claim("default/c", claim(asked()));
+    let mut tainted = devices(&[0], &[&[0]], kind(vec![Answer::Yes], Answer::Yes));
+    tainted.taints = vec![vec![Taint { key: "k".into(), value: String::new(), effect: "NoSchedule".into() }]];
+    let cluster = cluster(pod, 1).devices(tainted);
+    let failures = |args: &str| cluster.failures(&configure::<DynamicResources>(args).unwrap());
+    assert_eq!(failures("{}"), [Some(Failure::unresolvable(CANNOT))]);
+    assert_eq!(failures(r#"{"switches":{"DRADeviceTaints":false}}"#), [None]);
+    assert!(configure::<DynamicResources>(r#"{"switches":{"A":true}}"#).is_err());
+    assert!(configure::<DynamicResources>(r#"{"a":true}"#).is_err());
+}
+
+#[test]
+fn a_request_that_derives_attributes_is_an_error_where_the_version_knows_them() {
+    let pod = Pod::new("default").claim("default/c", claim(asked())).deriving(&[0]);
+    let cluster = cluster(pod, 1).devices(devices(&[0], &[&[0]], kind(vec![Answer::Yes], Answer::Yes)));
+    assert_eq!(cluster.failures(&predicate()), [None]);
+    let refusing = configure::<DynamicResources>(r#"{"switches":{"DerivedAttributesRefused":true}}"#).unwrap();
+    let text = "running \"DynamicResources\" filter plugin: claim default/c, request r: cannot handle request with derived \
+                attributes, the feature is disabled";
+    assert_eq!(cluster.failures(&refusing), [Some(Failure::error(text))]);
+}
+
 #[test]
 fn a_pod_without_claims_fits_everywhere() {
-    assert_eq!(cluster(Pod::new("default"), 2).verdict(&DynamicResources), Verdict::FitsAll);
+    assert_eq!(cluster(Pod::new("default"), 2).verdict(&predicate()), Verdict::FitsAll);
 }
 
 #[test]
 fn a_node_needs_a_device_that_is_free() {
     let pod = Pod::new("default").claim("default/c", claim(asked()));
     let devices = devices(&[1, 0, 1], &[&[EXCLUSIVE], &[EXCLUSIVE, 0]], kind(vec![Answer::Yes], Answer::Yes));
-    let failures = cluster(pod, 3).devices(devices).failures(&DynamicResources);
+    let failures = cluster(pod, 3).devices(devices).failures(&predicate());
     assert_eq!(failures, [None, Some(Failure::unresolvable(CANNOT)), None]);
 }
 
 #[test]
 fn an_allocated_claim_can_be_used_on_some_nodes() {
     let pod = Pod::new("default").claim("default/c", Claim::Allocated(vec![0, 1]));
-    let failures = cluster(pod, 2).failures(&DynamicResources);
+    let failures = cluster(pod, 2).failures(&predicate());
     assert_eq!(failures, [Some(Failure::unresolvable("resourceclaim not available on the node")), None]);
 }
 
 #[test]
 fn an_obstacle_rejects_the_pod() {
     let pod = |is_error| Pod::new("default").claims_obstacle("no claim", is_error);
-    assert_eq!(cluster(pod(false), 2).verdict(&DynamicResources), Verdict::FitsNone(Failure::unresolvable("no claim")));
+    assert_eq!(cluster(pod(false), 2).verdict(&predicate()), Verdict::FitsNone(Failure::unresolvable("no claim")));
     assert_eq!(
-        cluster(pod(true), 2).verdict(&DynamicResources),
+        cluster(pod(true), 2).verdict(&predicate()),
         Verdict::FitsNone(Failure::error("running PreFilter plugin \"DynamicResources\": no claim"))
     );
 }
@@ -105,7 +134,7 @@ fn an_error_of_an_expression_names_the_claim_and_ends_the_cycle() {
     let pod = Pod::new("default").claim("default/c", claim(asked()));
     let error = Answer::Error("selector #0: CEL runtime error: no such key: x".into());
     let failures =
-        cluster(pod, 1).devices(devices(&[0], &[&[0]], kind(vec![error], Answer::Yes))).failures(&DynamicResources);
+        cluster(pod, 1).devices(devices(&[0], &[&[0]], kind(vec![error], Answer::Yes))).failures(&predicate());
     let text =
         "running \"DynamicResources\" filter plugin: claim default/c: selector #0: CEL runtime error: no such key: x";
     assert_eq!(failures, [Some(Failure::error(text))]);
@@ -120,7 +149,7 @@ fn extended_resources_are_given_by_nodes_or_by_devices() {
     let claim = ExtendedClaim::ToBeMade(vec![container]);
     let pod = Pod::new("default").extended("default/<extended-resources>", ExtendedResources { claim, resources });
     let devices = devices(&[0, 0, 1], &[&[EXCLUSIVE], &[0]], kind(vec![Answer::Yes], Answer::Yes));
-    let failures = cluster(pod, 3).devices(devices).failures(&DynamicResources);
+    let failures = cluster(pod, 3).devices(devices).failures(&predicate());
     assert_eq!(failures, [None, Some(Failure::unresolvable(CANNOT)), None]);
 }
 
@@ -129,12 +158,12 @@ fn facts_that_contradict_themselves_let_no_node_fit() {
     let pod = Pod::new("default").claim("default/c", claim(asked()));
     let mut devices = devices(&[0], &[&[0]], kind(vec![Answer::Yes], Answer::Yes));
     devices.in_use.clear();
-    let verdict = cluster(pod, 1).devices(devices).verdict(&DynamicResources);
+    let verdict = cluster(pod, 1).devices(devices).verdict(&predicate());
     assert_eq!(verdict, Verdict::FitsNone(Failure::error(Broken::Devices.to_string())));
 }
 
 fn allocated(cluster: &Cluster, row: usize) -> Option<Allocation> {
-    cluster.run(|rows| DynamicResources.allocate(rows, row))
+    cluster.run(|rows| predicate().allocate(rows, row))
 }
 
 fn pick(request: u32, device: u32) -> Pick {

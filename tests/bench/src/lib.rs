@@ -91,6 +91,10 @@ impl Facts for Bridge {
         text(&self.0.claim_name(claim))
     }
 
+    fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
+        self.0.deriving(claim).to_vec()
+    }
+
     fn node_identity_names(&self) -> Vec<String> {
         texts(&self.0.names())
     }
@@ -225,6 +229,10 @@ impl Facts for Bridge {
 
     fn cluster_attachments_limited(&self) -> Vec<u8> {
         self.0.attachment_limited().to_vec()
+    }
+
+    fn cluster_attachments_driver_missing(&self, driver: &str) -> Vec<u8> {
+        self.0.driver_missing(driver).to_vec()
     }
 
     fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {

@@ -96,6 +96,18 @@ impl Context {
         }
     }
 
+    /// Requests with derived attributes in a claim that is to be allocated: numbers among the alternatives of all its requests, in order.
+    pub(crate) fn deriving_in_claim(&self, number: u32) -> Arc<[u32]> {
+        let Ok(Some(resolved)) = self.resolved_claims() else { return Arc::default() };
+        let claim = resolved.named.get(number as usize).filter(|claim| claim.allocation.is_none());
+        let requests = claim.and_then(|claim| claim.spec.requests.as_deref()).unwrap_or_default();
+        let asked = requests.iter().flat_map(|request| match &*request.first_available {
+            [] => vec![request.exactly.as_ref().is_some_and(|fields| fields.derives)],
+            alternatives => alternatives.iter().map(|fields| fields.derives).collect(),
+        });
+        (0..).zip(asked).filter_map(|(number, derives)| derives.then_some(number)).collect()
+    }
+
     /// The pod's claims, looked up once; without those that parties of the policy allocate. Claims that nobody can use now, since they are
     /// being allocated or deleted, are obstacles whoever allocates them.
     pub(crate) fn resolved_claims(&self) -> &Result<Option<Resolved>, ClaimObstacle> {
@@ -154,7 +166,8 @@ impl Context {
         let mut usable = vec![0; self.rows() as usize];
         self.for_each_row(|place, row| {
             if let (Some(usable), Some(name), Some(labels)) = (usable.get_mut(place), names.get(row), labels.get(row)) {
-                *usable = u8::from(claim.usable_on(labels, name, self.now()));
+                let has_operations = self.snapshot.claims().has_operations(claim, self.snapshot.features_of(row));
+                *usable = u8::from(has_operations && claim.usable_on(labels, name, self.now()));
             }
         });
         usable.into()

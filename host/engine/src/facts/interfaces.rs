@@ -48,7 +48,7 @@ impl Facts for Context {
     }
 
     fn annotation(&self, key: &str) -> Option<Arc<str>> {
-        self.pod.annotation(key).filter(|_| self.shows_annotation(key)).cloned()
+        self.shows_annotation(key).then(|| self.pod.annotation(key).cloned())?
     }
 
     fn node_name(&self) -> Option<Arc<str>> {
@@ -374,6 +374,10 @@ impl Facts for Context {
         self.name_of_claim(claim)
     }
 
+    fn deriving(&self, claim: u32) -> Arc<[u32]> {
+        self.deriving_in_claim(claim)
+    }
+
     fn devices(&self, query: &wire::devices::Query) -> Result<Arc<wire::devices::Devices>, NoValue> {
         self.devices_in_time(query)
     }
@@ -383,7 +387,7 @@ impl Facts for Context {
     }
 
     fn config_entry(&self, config_map: &str, key: &str) -> Option<Arc<str>> {
-        self.snapshot.config_entry(config_map, key).filter(|_| self.shows_config_map(config_map)).cloned()
+        self.shows_config_map(config_map).then(|| self.snapshot.config_entry(config_map, key).cloned())?
     }
 
     fn passed(&self, at: i64) -> bool {
@@ -408,6 +412,10 @@ impl Facts for Context {
 
     fn attachment_limited(&self) -> Arc<[u8]> {
         self.snapshot.attachments().limited().into()
+    }
+
+    fn driver_missing(&self, driver: &str) -> Arc<[u8]> {
+        self.rows_without_driver(driver)
     }
 
     fn attachment_limit(&self, driver: &str) -> Arc<[i64]> {

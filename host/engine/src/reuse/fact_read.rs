@@ -430,6 +430,7 @@ fact_table! {
         // About the cluster is what these parties have said; most pods have none.
         PartySeats: Arc<[PartySeat]> = |context| Arc::clone(context.party_seats());
         ClaimName(claim: u32): Arc<str> = |context| context.name_of_claim(*claim);
+        Deriving(claim: u32): Arc<[u32]> = |context| context.deriving_in_claim(*claim);
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }
     facts about the cluster {
@@ -489,6 +490,7 @@ fact_table! {
             => |context| context.wanted_attachments(*registered);
         AttachmentRegistered: Arc<[u8]>, Cluster(No) => |context| context.attachment_registered();
         AttachmentLimited: Arc<[u8]>, Cluster(No) => |context| context.attachment_limited();
+        DriverMissing(driver: Arc<str>): Arc<[u8]>, Cluster(No) => |context| context.driver_missing(driver);
         AttachmentLimit(driver: Arc<str>): Arc<[i64]>, Cluster(No) => |context| context.attachment_limit(driver);
         AttachmentsUsed(driver: Arc<str>): Arc<[i64]>, PodsOnNodes(Interface::ClusterAttachments, No)
             => |context| context.attachments_used(driver);

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use nodesift_object::claim::ResourceClaim;
 use nodesift_object::device::{Attribute, DeviceTaintEffect, ResourceSlice, WrittenQuantity};
+use nodesift_object::elements::Elements;
 use nodesift_object::{DeviceClass, Kind, Object, decode};
 
 fn read<T: DeserializeOwned>(value: &Value) -> T {
@@ -22,7 +23,7 @@ fn a_slice_keeps_what_decides_about_its_devices() {
             "name": "d-0",
             "attributes": {
                 "i": {"int": -1}, "b": {"bool": false}, "d.example.com/s": {"string": ""}, "v": {"version": "1.0.0"},
-                "list": {"strings": ["a"]}, "null": {"int": null},
+                "list": {"strings": ["a"]}, "none": {"ints": []}, "null": {"int": null},
             },
             "capacity": {
                 "m": {"value": "8Gi", "requestPolicy": {"default": "1Gi", "validRange": {"min": "1Gi", "step": "512Mi"}}},
@@ -50,7 +51,8 @@ fn a_slice_keeps_what_decides_about_its_devices() {
             ("b", Attribute::Bool(false)),
             ("d.example.com/s", Attribute::String(String::new())),
             ("i", Attribute::Int(-1)),
-            ("list", Attribute::Unsupported),
+            ("list", Attribute::List(Elements::from_strings(&["a".to_owned()]))),
+            ("none", Attribute::List(Elements::default())),
             ("null", Attribute::Unsupported),
             ("v", Attribute::Version("1.0.0".to_owned())),
         ]
@@ -83,7 +85,7 @@ fn a_claim_keeps_what_it_asks_for_and_what_it_has() {
                 "deviceClassName": "gpu", "allocationMode": "All", "adminAccess": true,
                 "selectors": [{"cel": {"expression": "true"}}, {}],
                 "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 3}],
-                "capacity": {"requests": {"m": "2Gi"}},
+                "capacity": {"requests": {"m": "2Gi"}}, "derivedAttributes": [{"name": "a", "expression": "1"}],
             }},
             {"name": "s", "firstAvailable": [{"name": "a", "deviceClassName": "x", "allocationMode": "ExactCount", "count": 2}]},
         ],
@@ -107,6 +109,7 @@ fn a_claim_keeps_what_it_asks_for_and_what_it_has() {
     let exactly = requests[0].exactly.as_ref().unwrap();
     assert_eq!((exactly.device_class_name.as_str(), exactly.allocation_mode.as_str()), ("gpu", "All"));
     assert!(exactly.admin_access && exactly.selectors[0].cel.is_some() && exactly.selectors[1].cel.is_none());
+    assert!(exactly.derives && !requests[1].first_available[0].derives);
     assert_eq!(exactly.tolerations[0].operator, "Exists");
     assert_eq!(exactly.capacity.requests.get("m"), Some(&"2Gi".parse().unwrap()));
     assert_eq!((requests[1].first_available[0].name.as_str(), requests[1].first_available[0].count), ("a", 2));
@@ -178,6 +181,7 @@ fn random_fields(random: &mut fastrand::Rng) -> Map<String, Value> {
     maybe(random, &mut fields, "adminAccess", json!(count > 1));
     maybe(random, &mut fields, "tolerations", json!([{"key": "k", "operator": "Exists", "tolerationSeconds": count}]));
     maybe(random, &mut fields, "capacity", json!({"requests": {"memory": format!("{count}Gi")}}));
+    maybe(random, &mut fields, "derivedAttributes", json!(vec![json!({"name": "a"}); usize::from(count > 1)]));
     fields.insert("deviceClassName".to_owned(), json!("class"));
     fields
 }

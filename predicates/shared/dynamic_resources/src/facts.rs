@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use crate::switches::Switches;
+
 /// The number of an attribute's value of an unknown type. It has the attribute, yet neither equals nor differs from a value of
 /// an earlier device: both kinds of constraints refuse it as the second device. A later device of a known type differs from it.
 pub const UNKNOWN_TYPE: u32 = u32::MAX;
@@ -30,6 +32,10 @@ pub trait Facts {
     /// `namespace/name` of a claim by its number in [`Facts::claims`]; the one for extended resources comes after the last.
     /// Asked only for a text, so that pods of one template share answers.
     fn claim_name(&self, claim: u32) -> String;
+
+    /// Requests with derived attributes in a claim, by its number in [`Facts::claims`]: numbers among the alternatives of all of its
+    /// requests, in their order. Asked only where that is refused.
+    fn deriving(&self, claim: u32) -> Vec<u32>;
 
     /// Returns the devices that the rows see, as columns.
     fn devices(&self, query: &Query) -> Devices;
@@ -240,6 +246,51 @@ pub struct Devices {
     pub taints: Vec<Vec<Taint>>,
 }
 
+impl Devices {
+    /// Leaves out what feature gates hide: taints, and shares with their capacity, where a device that is shared counts as taken. Devices
+    /// of invalid pools match no selector.
+    pub(crate) fn hide(&mut self, query: &Query, switches: &Switches) {
+        self.hide_invalid(query);
+        if !switches.device_taints {
+            self.taints.iter_mut().for_each(Vec::clear);
+        }
+        if !switches.consumable_capacity {
+            self.held.clear();
+            self.in_use.iter_mut().filter(|in_use| **in_use != 0).for_each(|in_use| *in_use = EXCLUSIVE);
+            for kind in &mut self.kinds {
+                kind.multiple_allocations = false;
+                kind.capacities.clear();
+            }
+        }
+    }
+}
+
+impl Devices {
+    fn hide_invalid(&mut self, query: &Query) {
+        let Ok(hidden) = u32::try_from(self.kinds.len()) else { return };
+        let mut kinds = self.device_kinds.iter_mut();
+        let mut has_hidden = false;
+        for pool in &self.pools {
+            for kind in kinds.by_ref().take(pool.devices as usize).filter(|_| pool.state == PoolState::Invalid) {
+                (*kind, has_hidden) = (hidden, true);
+            }
+        }
+        if has_hidden {
+            let matches = vec![Answer::No; query.selector_lists.len()];
+            let taints = u32::try_from(self.taints.len()).unwrap_or(u32::MAX);
+            self.taints.push(Vec::new());
+            self.kinds.push(Kind {
+                matches,
+                reaches: Answer::No,
+                taints,
+                multiple_allocations: false,
+                capacities: Vec::new(),
+                consumes: Vec::new(),
+            });
+        }
+    }
+}
+
 /// Devices that a row sees: its pools, or the error in gathering them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Situation {
@@ -256,7 +307,8 @@ pub struct Pool {
     pub driver: u32,
     /// Whether it can be used.
     pub state: PoolState,
-    /// How many devices of the columns are its own; none unless it can be used.
+    /// How many devices of the columns are its own; of an incomplete pool those that can be picked, of an
+    /// invalid one those that show why.
     pub devices: u32,
     /// How many counters of the columns are its own.
     pub counters: u32,

@@ -6,14 +6,16 @@
 use std::ops::Range;
 
 use crate::facts::{Amount, Asked, Broken, Class, Constraint, ConstraintKind, Query, Request, Toleration};
+use crate::switches::Switches;
 
 /// Claims to be allocated, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan<'a> {
     pub(crate) claims: Vec<PlannedClaim>,
-    pub(crate) requests: Vec<PlannedRequest>,
+    pub(crate) requests: Vec<PlannedRequest<'a>>,
     pub(crate) asked: Vec<PlannedAsked<'a>>,
     pub(crate) constraints: Vec<PlannedConstraint>,
+    pub(crate) switches: Switches,
 }
 
 /// A claim to be allocated.
@@ -31,11 +33,15 @@ pub(crate) struct PlannedClaim {
 
 /// A request of a claim to be allocated.
 #[derive(Debug, Clone)]
-pub(crate) struct PlannedRequest {
+pub(crate) struct PlannedRequest<'a> {
+    /// Its name in the claim.
+    pub(crate) base: &'a str,
     /// The request itself, or its alternatives, as a range of [`Plan::asked`].
     pub(crate) asked: Range<usize>,
     /// Whether these are alternatives.
     pub(crate) has_alternatives: bool,
+    /// The request for capacity although no device can be shared, if that is refused.
+    pub(crate) refused_capacity: Option<usize>,
 }
 
 /// Devices that a request, or one of its alternatives, asks for.
@@ -74,6 +80,8 @@ pub(crate) enum Mode<'a> {
 /// Why nothing can be allocated for what is asked, whatever the devices are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// The request derives attributes.
+    Derives,
     /// The selector of this number is not CEL.
     Selector(usize),
     /// No class is named.
@@ -92,7 +100,13 @@ pub(crate) struct PlannedConstraint {
 }
 
 impl<'a> Plan<'a> {
-    /// Adds a claim. What its requests need to know of devices is added to the query.
+    /// A plan without claims.
+    pub(crate) fn new(switches: Switches) -> Self {
+        Self { switches, ..Self::default() }
+    }
+
+    /// Adds a claim. What its requests need to know of devices is added to the query. `deriving` has the numbers of what derives
+    /// attributes, among the alternatives of all requests.
     ///
     /// # Errors
     /// A request asks for nothing.
@@ -101,13 +115,20 @@ impl<'a> Plan<'a> {
         number: u32,
         requests: &'a [Request],
         constraints: &'a [Constraint],
+        deriving: &[u32],
         query: &mut Query,
     ) -> Result<(), Broken> {
         let first_request = self.requests.len();
-        let unknown_constraint = constraints.iter().position(|constraint| constraint.kind == ConstraintKind::Unknown);
+        let knows_distinct = self.switches.knows_capacity;
+        let is_unknown = |constraint: &Constraint| match constraint.kind {
+            ConstraintKind::Match(_) => false,
+            ConstraintKind::Distinct(_) => !knows_distinct,
+            ConstraintKind::Unknown => true,
+        };
+        let unknown_constraint = constraints.iter().position(is_unknown);
         let first_constraint = self.constraints.len();
         let mut known = Vec::new();
-        for constraint in constraints {
+        for constraint in constraints.iter().filter(|constraint| !is_unknown(constraint)) {
             let (attribute, must_match) = match &constraint.kind {
                 ConstraintKind::Match(attribute) => (attribute, true),
                 ConstraintKind::Distinct(attribute) => (attribute, false),
@@ -117,10 +138,12 @@ impl<'a> Plan<'a> {
             known.push((self.constraints.len(), &constraint.requests));
             self.constraints.push(PlannedConstraint { attribute, must_match });
         }
+        let mut numbers = 0_u32..;
         for (in_claim, request) in (0..).zip(requests) {
             let first = self.asked.len();
             for (alternative, asked) in (0..).zip(&request.alternatives) {
                 let constraints = known.iter().filter(|(_, names)| is_named(names, request, asked));
+                let derives = numbers.next().is_some_and(|number| deriving.contains(&number));
                 self.asked.push(PlannedAsked {
                     claim: self.claims.len(),
                     request: in_claim,
@@ -132,13 +155,20 @@ impl<'a> Plan<'a> {
                     mode: mode(asked),
                     admin_access: asked.admin_access,
                     tolerations: &asked.tolerations,
-                    capacity: &asked.capacity,
+                    capacity: if self.switches.consumable_capacity { &asked.capacity } else { &[] },
                     constraints: constraints.map(|(constraint, _)| *constraint).collect(),
-                    fault: fault(&asked.class, &asked.selectors),
+                    fault: if derives { Some(Fault::Derives) } else { fault(&asked.class, &asked.selectors) },
                 });
             }
             let has_alternatives = request.alternatives.first().ok_or(Broken::Alternatives)?.is_alternative;
-            self.requests.push(PlannedRequest { asked: first..self.asked.len(), has_alternatives });
+            let refuses = self.switches.knows_capacity && !self.switches.consumable_capacity;
+            let refused = request.alternatives.iter().position(|asked| refuses && !asked.capacity.is_empty());
+            self.requests.push(PlannedRequest {
+                base: &request.base,
+                asked: first..self.asked.len(),
+                has_alternatives,
+                refused_capacity: refused.map(|number| first + number),
+            });
         }
         self.claims.push(PlannedClaim {
             number,

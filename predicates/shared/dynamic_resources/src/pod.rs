@@ -5,11 +5,14 @@
 use crate::extended::{Division, OnRow, Special, divide};
 use crate::facts::{Broken, Claim, Extended, ExtendedClaim, Facts, Obstacle, Query};
 use crate::plan::Plan;
+use crate::switches::Switches;
 
 /// Claims of a pod, read from the facts.
 #[derive(Debug)]
 pub(crate) struct Pod {
     claims: Vec<Claim>,
+    /// By claim what is refused since it derives attributes, as in [`Facts::deriving`].
+    deriving: Vec<Vec<u32>>,
     extended: Option<Extended>,
     division: Division,
     /// The claim for extended resources, by set of resources.
@@ -34,12 +37,16 @@ impl Pod {
     ///
     /// # Errors
     /// Columns have not one entry per row.
-    pub(crate) fn resolve(facts: &impl Facts, rows: usize) -> Result<Result<Self, Obstacle>, Broken> {
+    pub(crate) fn resolve(
+        facts: &impl Facts,
+        rows: usize,
+        switches: &Switches,
+    ) -> Result<Result<Self, Obstacle>, Broken> {
         let claims = match facts.claims() {
             Ok(claims) => claims,
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        let extended = facts.extended();
+        let extended = if switches.extended_resources { facts.extended() } else { None };
         let usable = claims.iter().map(|claim| if let Claim::Allocated(usable) = claim { usable.len() } else { rows });
         let special = match &extended {
             Some(Extended { claim: ExtendedClaim::Allocated(usable), .. }) => usable.len(),
@@ -56,7 +63,12 @@ impl Pod {
             _ => Ok(Special::default()),
         };
         let specials = division.sets.iter().map(special).collect::<Result<_, _>>()?;
-        Ok(Ok(Self { claims, extended, division, specials }))
+        let deriving = |(number, claim): (u32, &Claim)| match claim {
+            Claim::Unallocated { .. } if switches.refuses_derived => facts.deriving(number),
+            _ => Vec::new(),
+        };
+        let deriving = (0..).zip(&claims).map(deriving).collect();
+        Ok(Ok(Self { claims, deriving, extended, division, specials }))
     }
 
     /// Whether the pod has no claims at all.
@@ -101,19 +113,19 @@ impl Pod {
     ///
     /// # Errors
     /// A request asks for nothing.
-    pub(crate) fn plans(&self) -> Result<(Vec<Plan<'_>>, Query), Broken> {
+    pub(crate) fn plans(&self, switches: &Switches) -> Result<(Vec<Plan<'_>>, Query), Broken> {
         let mut query = Query::default();
         let mut plans = Vec::new();
         for set in 0..self.specials.len() {
-            let mut plan = Plan::default();
-            for (number, claim) in (0..).zip(&self.claims) {
+            let mut plan = Plan::new(*switches);
+            for ((number, claim), deriving) in (0..).zip(&self.claims).zip(&self.deriving) {
                 if let Claim::Unallocated { requests, constraints } = claim {
-                    plan.add_claim(number, requests, constraints, &mut query)?;
+                    plan.add_claim(number, requests, constraints, deriving, &mut query)?;
                 }
             }
             if let Some(special) = self.special(set) {
                 let number = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
-                plan.add_claim(number, &special.requests, &[], &mut query)?;
+                plan.add_claim(number, &special.requests, &[], &[], &mut query)?;
             }
             plans.push(plan);
         }

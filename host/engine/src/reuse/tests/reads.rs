@@ -226,6 +226,11 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("pod-claims.claims", |facts| facts.claims(), |world| {
             world.apply(devices_claim("devices", &json!({"devices": {"results": []}})));
         }),
+        case!("pod-claims.deriving", |facts| facts.deriving(0), |world| {
+            let mut claim = devices_claim("devices", &json!(null));
+            claim["spec"]["devices"]["requests"][0]["exactly"]["derivedAttributes"] = json!([{"name": "a"}]);
+            world.apply(claim);
+        }),
         case!("pod-claims.extended", |facts| facts.extended(), |world| {
             world.apply(json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "f"},
                 "spec": {"extendedResourceName": "y.io/fpga"}}));
@@ -355,6 +360,10 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("cluster-storage.driver-reports-capacity", |facts| facts.driver_reports_capacity("d"), |world| {
             world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d"},
                 "spec": {"storageCapacity": true}}));
+        }),
+        case!("cluster-attachments.driver-missing", |facts| facts.driver_missing("other"), |world| {
+            world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "other"},
+                "spec": {"preventPodSchedulingIfMissing": true}}));
         }),
         case!("cluster-storage.capacities", |facts| facts.capacities("s", &Meter::unlimited()), |world| {
             world.apply(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",

@@ -4,13 +4,14 @@ use nodesift_dynamic_resources::facts::{
     Answer, Broken, Claim, Constraint, ConstraintKind, Devices, EXCLUSIVE, Facts as _, Kind, NanoUnits, Query,
     Situation, UNKNOWN_TYPE,
 };
+use nodesift_dynamic_resources::limits;
 use nodesift_dynamic_resources::verdict::{Failure, Verdict};
-use nodesift_dynamic_resources::{allocate, filter, limits};
 use nodesift_fixtures::Rng;
 use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_reference::claims::{Selectors, World};
+use nodesift_reference::kubernetes::Switches;
 
-use crate::made::{Made, claim, kind, request, rows};
+use crate::made::{Made, allocate, claim, filter, kind, request, rows};
 use crate::project::{Nodes, Projected};
 
 /// Clusters whose facts are damaged.
@@ -81,7 +82,8 @@ fn damaged_facts_are_answered_somehow() {
     let (mut answers, mut errors) = (0, 0);
     for seed in 0..CLUSTERS {
         let made = DeviceCluster::new(seed);
-        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0 };
+        let switches = Switches::documented();
+        let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0, switches: &switches };
         let nodes = Nodes::new(&world, &selectors);
         let mut rng = Rng::with_seed(seed);
         for pod in &made.pods {
@@ -136,6 +138,10 @@ impl nodesift_dynamic_resources::facts::Facts for Recorded<'_> {
 
     fn claim_name(&self, claim: u32) -> String {
         self.facts.claim_name(claim)
+    }
+
+    fn deriving(&self, claim: u32) -> Vec<u32> {
+        self.facts.deriving(claim)
     }
 
     fn devices(&self, query: &Query) -> Devices {

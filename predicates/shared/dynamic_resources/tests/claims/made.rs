@@ -3,9 +3,21 @@
 use std::cell::RefCell;
 
 use nodesift_dynamic_resources::facts::{
-    Answer, Asked, Claim, Class, Constraint, ConstraintKind, Devices, Extended, Facts, Kind, Obstacle, Pool, PoolState,
-    Query, Request, Situation,
+    Answer, Asked, Broken, Claim, Class, Constraint, ConstraintKind, Devices, Extended, Facts, Kind, Obstacle, Pool,
+    PoolState, Query, Request, Situation,
 };
+use nodesift_dynamic_resources::switches::Switches;
+use nodesift_dynamic_resources::{Allocation, Filtered};
+
+/// Filters with the known bugs of 1.36 mended.
+pub fn filter(facts: &impl Facts, rows: usize) -> Result<Filtered, Broken> {
+    nodesift_dynamic_resources::filter(facts, rows, &Switches::default().mended())
+}
+
+/// Allocates with the known bugs of 1.36 mended.
+pub fn allocate(facts: &impl Facts, rows: usize, row: usize) -> Result<Option<Allocation>, Broken> {
+    nodesift_dynamic_resources::allocate(facts, rows, row, &Switches::default().mended())
+}
 
 /// Facts that do not depend on what is asked.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +40,10 @@ impl Facts for Made {
 
     fn claim_name(&self, claim: u32) -> String {
         format!("default/c{claim}")
+    }
+
+    fn deriving(&self, _claim: u32) -> Vec<u32> {
+        Vec::new()
     }
 
     fn devices(&self, query: &Query) -> Devices {

@@ -253,4 +253,11 @@ pub mod pod_claims {
     pub fn claim_name(claim: u32) -> String {
         ask!(pod_claims::claim_name(claim) or pod_claims_claim_name)
     }
+
+    /// Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
+    /// alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
+    #[must_use]
+    pub fn deriving(claim: u32) -> Vec<u32> {
+        ask!(pod_claims::deriving(claim) or pod_claims_deriving)
+    }
 }

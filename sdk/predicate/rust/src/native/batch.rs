@@ -349,6 +349,10 @@ impl Facts for Batch {
         claims::claim_name(&self.cluster.pod, claim)
     }
 
+    fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
+        claims::deriving(&self.cluster.pod, claim)
+    }
+
     fn node_features_sets(&self) -> Vec<Vec<String>> {
         self.feature_sets()
     }
@@ -474,6 +478,10 @@ impl Facts for Batch {
 
     fn cluster_attachments_limited(&self) -> Vec<u8> {
         self.all_rows().nodes.iter().map(|node| u8::from(!node.limits.is_empty())).collect()
+    }
+
+    fn cluster_attachments_driver_missing(&self, driver: &str) -> Vec<u8> {
+        self.all_rows().nodes.iter().map(|node| u8::from(node.missing_drivers.contains(driver))).collect()
     }
 
     fn cluster_attachments_limit(&self, driver: &str) -> Vec<i64> {

@@ -14,6 +14,14 @@ impl Pod {
         self
     }
 
+    /// Makes what has these numbers of the claim that was added last derive attributes, as `pod-claims.deriving` numbers it.
+    #[must_use]
+    pub fn deriving(mut self, asked: &[u32]) -> Self {
+        let claim = self.claims.len().saturating_sub(1);
+        self.deriving.insert(claim, asked.to_vec());
+        self
+    }
+
     /// Makes it impossible to allocate the claims anywhere.
     #[must_use]
     pub fn claims_obstacle(mut self, text: &str, is_error: bool) -> Self {
@@ -74,6 +82,11 @@ pub(super) fn claim_name(pod: &Pod, claim: u32) -> String {
     let named = pod.claims.iter().map(|(name, _)| name);
     let mut names = named.chain(pod.extended.iter().map(|(name, _)| name));
     usize::try_from(claim).ok().and_then(|claim| names.nth(claim).cloned()).unwrap_or_default()
+}
+
+/// Answers `pod-claims.deriving` for a pod.
+pub(super) fn deriving(pod: &Pod, claim: u32) -> Vec<u32> {
+    usize::try_from(claim).ok().and_then(|claim| pod.deriving.get(&claim).cloned()).unwrap_or_default()
 }
 
 /// `node-devices.devices` for a batch.

@@ -13,8 +13,16 @@ use serde_json::Value;
 
 use super::{Nodes, amount, class};
 
-/// Claims, the one for extended resources, and all of their names.
-pub(super) type OfPod = (Result<Vec<Claim>, Obstacle>, Option<Extended>, Vec<String>);
+/// Claims of a pod.
+pub(super) struct OfPod {
+    pub(super) claims: Result<Vec<Claim>, Obstacle>,
+    /// The one for extended resources.
+    pub(super) extended: Option<Extended>,
+    /// `namespace/name` of all of them, that one last.
+    pub(super) names: Vec<String>,
+    /// By claim the numbers of what derives attributes.
+    pub(super) deriving: Vec<Vec<u32>>,
+}
 
 pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
     let resolved = match claims_of(nodes.world, pod) {
@@ -27,7 +35,8 @@ pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
             } else {
                 text
             };
-            return (Err(Obstacle { text, is_error }), None, Vec::new());
+            let claims = Err(Obstacle { text, is_error });
+            return OfPod { claims, extended: None, names: Vec::new(), deriving: Vec::new() };
         }
     };
     let named = list(&resolved, "named");
@@ -65,7 +74,18 @@ pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
         };
         Extended { claim, resources: resources.iter().map(resource).collect() }
     });
-    (Ok(claims), extended, names)
+    let deriving = named.iter().map(deriving).collect();
+    OfPod { claims: Ok(claims), extended, names, deriving }
+}
+
+/// The numbers of what derives attributes, among all requests and alternatives of a claim.
+fn deriving(claim: &Value) -> Vec<u32> {
+    let alternatives = |request: &Value| match list(request, "firstAvailable") {
+        [] => vec![!list(request, "exactly.derivedAttributes").is_empty()],
+        alternatives => alternatives.iter().map(|asked| !list(asked, "derivedAttributes").is_empty()).collect(),
+    };
+    let all = list(claim, "spec.devices.requests").iter().flat_map(alternatives);
+    (0..).zip(all).filter_map(|(number, derives)| derives.then_some(number)).collect()
 }
 
 /// The extended resources that a pod asks for, sorted.

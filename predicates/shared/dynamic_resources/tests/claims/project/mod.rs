@@ -39,6 +39,8 @@ pub struct Projected<'a> {
     extended: Option<Extended>,
     /// `namespace/name` of the claims, the special one last.
     names: Vec<String>,
+    /// By claim the numbers of what derives attributes.
+    deriving: Vec<Vec<u32>>,
     answers: RefCell<Vec<(Query, Devices)>>,
     /// Whether names were ever asked for.
     pub asked_for_names: RefCell<bool>,
@@ -46,8 +48,9 @@ pub struct Projected<'a> {
 
 impl<'a> Projected<'a> {
     pub fn new(nodes: &'a Nodes<'a>, pod: &Value) -> Self {
-        let (claims, extended, names) = claims::resolve(nodes, pod);
-        Self { nodes, claims, extended, names, answers: RefCell::default(), asked_for_names: RefCell::new(false) }
+        let claims::OfPod { claims, extended, names, deriving } = claims::resolve(nodes, pod);
+        let (answers, asked_for_names) = Default::default();
+        Self { nodes, claims, extended, names, deriving, answers, asked_for_names }
     }
 }
 
@@ -62,6 +65,10 @@ impl Facts for Projected<'_> {
 
     fn claim_name(&self, claim: u32) -> String {
         self.names[claim as usize].clone()
+    }
+
+    fn deriving(&self, claim: u32) -> Vec<u32> {
+        self.deriving[claim as usize].clone()
     }
 
     fn devices(&self, query: &Query) -> Devices {
