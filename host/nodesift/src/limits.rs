@@ -13,6 +13,10 @@ pub(crate) const VERDICT_CACHE_BYTES_MIN: usize = 1 << 20;
 /// Time for evaluations that are still running after the drain. The process then ends without them.
 pub const DRAIN_ABANDON: Duration = Duration::from_millis(500);
 
+/// Objects of cluster files that are applied under one lock of the cache's writer, where they are read again while requests are answered: a
+/// millisecond or two.
+pub(crate) const FILES_BATCH: usize = 256;
+
 /// Pods per request to a sidecar. It keeps a request below
 /// [`REQUEST_PAIRS`](nodesift_api::limits::REQUEST_PAIRS) for up to 100,000 nodes.
 pub(crate) const CLIENT_PODS: usize = 16;
@@ -33,6 +37,9 @@ pub(crate) const HEALTH: Duration = Duration::from_millis(900);
 /// Bytes of the answer of a probe that `health` reads: a line that names what has stopped or is waited for.
 pub(crate) const HEALTH_BYTES: usize = 64 << 10;
 
+/// Path of the active policy of a sidecar, with what is told about its predicates.
+pub(crate) const POLICY_STATUS_PATH: &str = "/v1/policy";
+
 /// Bytes of the answer of `/v1/policy` that `policy status` reads: a document of
 /// [`POLICY_FILE_BYTES`](nodesift_policy::limits::POLICY_FILE_BYTES) with its line breaks escaped, and what is told about its
 /// predicates.
@@ -41,6 +48,32 @@ pub(crate) const POLICY_STATUS_BYTES: usize = 8 << 20;
 /// Bytes of what a sidecar says about its shadows: two of them, each with differences of
 /// [`SHADOW_DIFFERENCE_BYTES`](nodesift_engine::limits::SHADOW_DIFFERENCE_BYTES), in JSON.
 pub(crate) const POLICY_SHADOW_BYTES: usize = 16 << 20;
+
+/// Time for which a start waits until the API server has told its version. After it the process is not ready until it has, or until
+/// [`SERVER_VERSION_PATIENCE`] or [`SERVER_VERSION_ANSWERS`] have shown that it does not.
+pub(crate) const SERVER_VERSION_FIRST: Duration = Duration::from_secs(3);
+
+/// Time between two looks at the version of an API server that has told it. A control plane is upgraded a few times a year, and behind one
+/// address may be several servers, of which no outage is seen.
+pub(crate) const SERVER_VERSION_LOOK: Duration = Duration::from_secs(60);
+
+/// Time between two attempts to read the version of an API server that has not told it, at first; it doubles up to
+/// [`SERVER_VERSION_LOOK`].
+pub(crate) const SERVER_VERSION_RETRY: Duration = Duration::from_millis(500);
+
+/// Answers in a row without a version after which a start waits for it no longer: the first one may come before the roles of a new cluster
+/// have reached every server, and a few seconds later they have.
+pub(crate) const SERVER_VERSION_ANSWERS: u32 = 3;
+
+/// Time after which a start waits no longer for the version of an API server that answers everything else. Verdicts are those of the newest
+/// version then, and a warning says so.
+pub(crate) const SERVER_VERSION_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time for which readiness waits, once the version of the API server is known, until the policy follows it or is refused.
+pub(crate) const SERVER_VERSION_RELOAD: Duration = Duration::from_secs(10);
+
+/// Interval at which it looks whether that is so.
+pub(crate) const SERVER_VERSION_RELOAD_LOOK: Duration = Duration::from_millis(50);
 
 /// Time that a new policy waits until what it reads is listed. The longest lists of a large cluster take some ten seconds; a kind
 /// that cannot be listed within this most likely is not permitted, and the operator is to hear of it.
@@ -94,6 +127,13 @@ pub(crate) const STATUS_END_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of the name of a field manager, as API servers limit it. Names of pods may be longer.
 pub(crate) const FIELD_MANAGER_BYTES: usize = 128;
+
+/// Tries of one write to the object of a decision whose metadata others change meanwhile: each is two requests, and garbage collection
+/// changes it once.
+pub(crate) const RECORD_TRIES: u32 = 4;
+
+/// Bytes of the name of an object, as API servers limit it. Names of pods may be as long.
+pub(crate) const RECORD_NAME_BYTES: usize = 253;
 
 /// Time after which `party` attends again when its stream has ended.
 pub(crate) const PARTY_RETRY: Duration = Duration::from_millis(500);

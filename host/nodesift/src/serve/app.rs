@@ -8,11 +8,12 @@ use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 
 use super::banner::{Banner, ClusterSource};
+use super::pod_negotiation;
 use super::policy_object::Followed;
 use super::watchdog::Watchdog;
-use super::{Listeners, live, policy_source, reload, self_check, warm_up};
+use super::{Listeners, live, policy_source, reload, self_check, server_version, warm_up};
 use crate::args::ServeArgs;
-use crate::cluster::Opened;
+use crate::cluster::{ClusterFiles, Opened};
 use crate::exit::Failure;
 use nodesift_api::exposition::{self as metrics, Exposition};
 use nodesift_api::listen::SocketFile;
@@ -20,10 +21,12 @@ use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{self as api, BodyLimit, Readiness, Service, Settings, Staleness, assume, router};
 use nodesift_cache::{self as cache, SharedWriter};
-use nodesift_engine::{self as engine, Engine, Reuse};
+use nodesift_engine::{self as engine, Engine, Reuse, VersionOrigin};
 use nodesift_object::Kind;
 use nodesift_parties::BrokeredParties;
+use nodesift_parties::record::{NoRecord, Record};
 use nodesift_policy::Reach;
+use nodesift_policy::kubernetes::{Auto, ServerVersion};
 use nodesift_source::audit::{self, Audit};
 use nodesift_source::feed::{self, Feed};
 use nodesift_source::freshness::Freshness;
@@ -38,9 +41,13 @@ pub(super) struct App<'a> {
     registry: Registry,
     engine: Arc<Engine>,
     writer: SharedWriter,
+    /// The cluster's files, until the policy is followed.
+    files: Option<ClusterFiles>,
     readiness: Readiness,
     /// It stays empty without a live cluster: files never become stale.
     freshness: Freshness,
+    /// Decisions about pods with external parties.
+    record: Arc<dyn Record>,
 }
 
 /// The bound listeners, and the startup text about them.
@@ -55,6 +62,8 @@ pub(super) struct Listening<'a> {
 pub(super) struct Sourced {
     feed: Feed,
     health: Health,
+    /// The source of the version of Kubernetes of policies that name none.
+    version: ServerVersion,
     watching: live::Followed,
     watchdog: Watchdog,
 }
@@ -84,7 +93,9 @@ impl<'a> App<'a> {
         let engine = opened.engine.with_store_bytes(args.verdict_cache_bytes);
         let engine = engine.with_metrics(engine::Metrics::register(&mut registry)).with_reuse(reuse);
         let (readiness, freshness) = (Readiness::default(), Freshness::default());
-        Self { args, followed, registry, engine: Arc::new(engine), writer: opened.writer, readiness, freshness }
+        let (engine, writer, files) = (Arc::new(engine), opened.writer, opened.files);
+        let record = Arc::new(NoRecord::default());
+        Self { args, followed, registry, engine, writer, files, readiness, freshness, record }
     }
 
     /// Step 1: binds every listener, before anything is followed or served.
@@ -114,7 +125,11 @@ impl<'a> App<'a> {
     }
 
     /// Step 2: follows the cluster, unless it comes from files. Readiness waits for every kind before the server accepts requests.
-    pub(super) fn follow_cluster(&mut self, connection: Option<&Connection>) -> anyhow::Result<Sourced> {
+    pub(super) fn follow_cluster(
+        &mut self,
+        connection: Option<&Connection>,
+        version: &ServerVersion,
+    ) -> anyhow::Result<Sourced> {
         let (feed, watchdog) = self.start_feed()?;
         let (retried, counted) = (feed.clone(), feed.clone());
         self.readiness.remark_naming(move || retried.remark(), move || counted.counts());
@@ -130,6 +145,7 @@ impl<'a> App<'a> {
                 self.readiness.remark_naming(move || failing.report(), move || counted.counts());
             }
         }
+        self.record = pod_negotiation::record(self.args, connection, &self.writer, &self.readiness);
         let watching = match connection {
             Some(connection) => {
                 let stated = (&self.freshness, &health, &requests);
@@ -137,7 +153,23 @@ impl<'a> App<'a> {
             }
             None => live::nothing(),
         };
-        Ok(Sourced { feed, health, watching, watchdog })
+        self.follow_version(connection, version, &health);
+        Ok(Sourced { feed, health, version: version.clone(), watching, watchdog })
+    }
+
+    /// Follows the version of the API server, where that decides anything, and has readiness say where verdicts may be of another one.
+    fn follow_version(&self, connection: Option<&Connection>, version: &ServerVersion, health: &Health) {
+        let warning = Arc::downgrade(&self.engine);
+        self.readiness.remark(move || warning.upgrade()?.policy().settings.kubernetes.warning());
+        let auto = version.auto();
+        if let Some(connection) = connection.filter(|_| !matches!(auto, Auto::Argument(_))) {
+            // A policy that names its version waits for none.
+            let is_unknown = self.engine.policy().settings.kubernetes.origin == VersionOrigin::ServerUnknown;
+            let latch = is_unknown.then(|| self.readiness.wait_for("the version of the API server"));
+            let (server, engine) = (connection.server.clone(), Arc::clone(&self.engine));
+            let health = (health.over(), health.clone());
+            tokio::spawn(server_version::follow(server, version.clone(), health, engine, latch));
+        }
     }
 
     /// Starts the thread that applies changes to the cache, and the watchdog of it and of the epoch clock.
@@ -165,16 +197,17 @@ impl<'a> App<'a> {
 
     /// Step 3: follows the policy, evaluates another one beside it if there is one, and begins to check the cache.
     pub(super) fn follow_policy(&mut self, reach: &Reach, sourced: Sourced) -> anyhow::Result<Governed> {
-        let Sourced { feed, health, watching, watchdog } = sourced;
+        let Sourced { feed, health, version, watching, watchdog } = sourced;
         let live::Followed { live, first, kinds, list } = watching;
         let is_live = live.is_some();
         let state = self.args.state_folder.as_deref();
-        let files = reload::Files { policy: policy_source(self.args, reach, self.followed), state };
+        let policy = policy_source(self.args, reach, self.followed)?;
+        let files = reload::Files { policy, version: &version, state, cluster: self.files.take() };
         let (engine, writer) = (&self.engine, &self.writer);
         let reloading = reload::follow(files, (engine, writer), (live, first), &self.readiness, &mut self.registry);
         let reloading = reloading.context("cannot start threads")?;
         let second = (self.args.shadow_policy.as_deref(), self.args.reach.reach(false)?, state);
-        reload::shadow(second, engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
+        reload::shadow(second, &version, engine, is_live).map_err(|error| Failure::Policy(error.into()))?;
         let counted = audit::Metrics::register(&mut self.registry);
         let audit = Audit::new(Arc::clone(writer), feed, kinds, list, counted).after(health.over());
         tokio::spawn(self_check(audit)?);
@@ -202,7 +235,7 @@ impl<'a> App<'a> {
         if let Some(followed) = self.followed {
             service = service.noting_policy(followed.trouble());
         }
-        let parties = BrokeredParties::new(service.clone(), negotiated);
+        let parties = BrokeredParties::with_record(service.clone(), negotiated, self.record);
         let service = service.with_parties(Arc::new(parties));
         let exposition = Exposition::new(self.registry);
         let probes_router = router::probes(service.clone(), exposition.clone());

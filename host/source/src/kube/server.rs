@@ -1,5 +1,5 @@
-//! The API server: traits of the three requests, so that everything above it can be tested against a script, and their
-//! implementation over kube's client, which brings configuration, credentials and TLS.
+//! The API server: traits of its requests, so that everything above it can be tested against a script, and their implementation over
+//! kube's client, which brings configuration, credentials and TLS.
 
 use std::error::Error;
 use std::iter::successors;
@@ -11,7 +11,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, Stream};
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Builder;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use tokio::time::timeout;
@@ -19,7 +19,10 @@ use tokio::time::timeout;
 use super::connector::Connector;
 use super::failure::{Failure, plain};
 use super::transport;
-use crate::limits::{KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME, STATUS_ANSWER_BYTES};
+use crate::limits::{
+    KUBE_REFUSAL_BYTES, LIST_PAGE_BYTES, LIST_PAGE_TIME, OBJECT_ANSWER_BYTES, STATUS_ANSWER_BYTES, VERSION_BYTES,
+    VERSION_TIME,
+};
 
 /// The two requests that read from an API server.
 pub trait Server: Send + Sync + 'static {
@@ -44,7 +47,7 @@ pub trait Server: Send + Sync + 'static {
     fn reconnect(&self) {}
 }
 
-/// The request that writes.
+/// The request that writes fields of an object.
 pub trait Apply: Send + Sync + 'static {
     /// Applies fields of an object on the server. `uri` is path and query; timeouts are up to the caller.
     ///
@@ -52,6 +55,30 @@ pub trait Apply: Send + Sync + 'static {
     ///
     /// A refusal or a broken connection.
     fn apply(&self, uri: &str, body: &str) -> impl Future<Output = Result<(), Failure>> + Send;
+}
+
+/// Verb of a request about one object, as RBAC names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Reads the object; its body is empty.
+    Get,
+    /// Makes the object, at the path of its kind.
+    Create,
+    /// Replaces the object, if it has the `metadata.resourceVersion` of the body.
+    Update,
+    /// Deletes the object, if it fits the preconditions of the body, which is a `DeleteOptions`.
+    Delete,
+}
+
+/// Requests about whole objects.
+pub trait Objects: Send + Sync + 'static {
+    /// Sends one request, and returns what the server answers: the object as it is now, or a `Status`. `uri` is path and query; timeouts
+    /// are up to the caller.
+    ///
+    /// # Errors
+    ///
+    /// A refusal or a broken connection.
+    fn request(&self, verb: Verb, uri: &str, body: &str) -> impl Future<Output = Result<Bytes, Failure>> + Send;
 }
 
 /// An API server behind kube's client; clones share it.
@@ -63,6 +90,23 @@ pub struct ApiServer {
 impl ApiServer {
     pub(super) fn new(connector: Connector) -> Self {
         Self { connector: Arc::new(connector) }
+    }
+
+    /// Reads the answer to `GET /version`, whole.
+    ///
+    /// # Errors
+    ///
+    /// A refusal, a broken connection, or an answer that exceeds its limits of size or time.
+    pub async fn version(&self) -> Result<Bytes, Failure> {
+        let answer = async {
+            let body = Limited::new(self.get("/version").await?.into_body(), VERSION_BYTES);
+            let whole = body.collect().await.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+                Some(_) => Failure::Malformed(format!("an answer of more than {} KiB", VERSION_BYTES >> 10)),
+                None => Failure::Transport(chain(&*error)),
+            })?;
+            Ok(whole.to_bytes())
+        };
+        timeout(VERSION_TIME, answer).await.unwrap_or(Err(Failure::Silent(VERSION_TIME)))
     }
 
     async fn get(&self, uri: &str) -> Result<Response<Body>, Failure> {
@@ -82,7 +126,8 @@ impl ApiServer {
         if response.status() == StatusCode::UNAUTHORIZED {
             self.connector.refused();
         }
-        if response.status() == StatusCode::OK { Ok(response) } else { Err(refusal(response).await) }
+        let is_done = matches!(response.status(), StatusCode::OK | StatusCode::CREATED | StatusCode::ACCEPTED);
+        if is_done { Ok(response) } else { Err(refusal(response).await) }
     }
 }
 
@@ -123,7 +168,23 @@ impl Apply for ApiServer {
     }
 }
 
-/// The failure behind a response other than 200. A body that does not arrive soon is not waited for.
+impl Objects for ApiServer {
+    async fn request(&self, verb: Verb, uri: &str, body: &str) -> Result<Bytes, Failure> {
+        let method = match verb {
+            Verb::Get => Method::GET,
+            Verb::Create => Method::POST,
+            Verb::Update => Method::PUT,
+            Verb::Delete => Method::DELETE,
+        };
+        let request = Request::builder().method(method).uri(uri).header(CONTENT_TYPE, "application/json");
+        let body = if body.is_empty() { Body::empty() } else { Body::from(body.as_bytes().to_vec()) };
+        let response = self.send(request, body).await?;
+        let read = Limited::new(response.into_body(), OBJECT_ANSWER_BYTES).collect().await;
+        read.map(|whole| whole.to_bytes()).map_err(|error| Failure::Transport(chain(&*error)))
+    }
+}
+
+/// The failure behind a response that is none of success. A body that does not arrive soon is not waited for.
 async fn refusal(response: Response<Body>) -> Failure {
     const BODY_TIMEOUT: Duration = Duration::from_secs(5);
     let status = response.status().as_u16();
