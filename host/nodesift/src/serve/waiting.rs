@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use super::checks::{self, Checked, check_listen, is_about_policy};
 use super::policy_object::Followed;
-use super::{Listeners, banner, socket_path};
+use super::{Listeners, banner, live, server_version, socket_path};
 use crate::args::ServeArgs;
 use crate::cluster;
 use crate::exit::{self, Failure};
@@ -19,6 +20,7 @@ use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{Latch, Readiness, router};
 use nodesift_policy::Reach;
+use nodesift_policy::kubernetes::{Auto, ServerVersion};
 use nodesift_policy::reload::{Changes, Source};
 
 /// Waits for a policy that is valid. `error` says what is wrong with the one that is there. Signals end the process, as before
@@ -31,15 +33,16 @@ pub(super) fn until_checked(
     args: &ServeArgs,
     reach: &Reach,
     runtime: &Runtime,
-    source: &Source,
+    (source, version): (&Source, &ServerVersion),
     followed: Option<&Followed>,
     error: &anyhow::Error,
 ) -> anyhow::Result<Checked> {
-    let mut changes = Changes::new(source, &cluster::pulled_folder(args.state_folder.as_deref()));
+    let mut changes = Changes::new(source, version, &cluster::pulled_folder(args.state_folder.as_deref()));
+    let _asking = ask(args, runtime, followed, version)?;
     let waiting = runtime.block_on(Waiting::start(args, followed, error))?;
     loop {
         // At first once more: it may have been mended before anybody looked for changes.
-        match checks::check(args, reach, runtime, followed) {
+        match checks::check(args, reach, runtime, followed, version) {
             Ok(checked) => {
                 runtime.block_on(waiting.end());
                 tracing::info!("the policy is valid");
@@ -55,6 +58,28 @@ pub(super) fn until_checked(
         }
         changes.wait();
     }
+}
+
+/// Follows the version of the API server, where that decides anything, until what is returned is dropped: a policy may be invalid under the
+/// guessed version alone.
+fn ask(
+    args: &ServeArgs,
+    runtime: &Runtime,
+    followed: Option<&Followed>,
+    version: &ServerVersion,
+) -> Result<JoinSet<()>, Failure> {
+    let mut asking = JoinSet::new();
+    let connection = match (followed, args.kube.origin()) {
+        _ if matches!(version.auto(), Auto::Argument(_)) => None,
+        (Some(followed), _) => Some(followed.connection.clone()),
+        (None, Some(origin)) => Some(runtime.block_on(live::connect(&origin))?),
+        (None, None) => None,
+    };
+    if let Some(connection) = connection {
+        let follows = server_version::follow_without_policy(connection.server, version.clone());
+        asking.spawn_on(follows, runtime.handle());
+    }
+    Ok(asking)
 }
 
 /// The listeners of a process that has no policy.

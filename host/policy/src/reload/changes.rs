@@ -9,12 +9,15 @@ use super::settle::{Next, Settle, pull_pause};
 use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::watches::Watches;
+use crate::kubernetes::ServerVersion;
 use crate::limits::RELOAD_LOOK;
 use crate::pulled::PulledFolder;
 
 /// The files of a policy, and what has been seen of them.
 pub struct Changes {
     notice: Arc<Notice>,
+    /// Wakes who waits where the version of the server has changed.
+    _wake: Arc<dyn Fn() + Send + Sync>,
     watches: Watches,
     files: Files,
     settle: Settle<Stamp>,
@@ -34,11 +37,14 @@ impl std::fmt::Debug for Changes {
 
 impl Changes {
     /// Starts to watch for changes from now on. `pulled` is where modules of registries are.
-    pub fn new(source: &Source, pulled: &PulledFolder) -> Self {
+    pub fn new(source: &Source, server: &ServerVersion, pulled: &PulledFolder) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let notice = source.notice();
+        let woken = Arc::clone(&notice);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || woken.wake());
+        server.wake(&wake);
         let mut watches = Watches::new(&notice);
-        let mut files = Files::new(source);
+        let mut files = Files::new(source, server);
         watches.follow(&files);
         let mut names_registries = false;
         let settle = Settle::new(Reading::new(&files, &builtins, pulled).map(|reading| {
@@ -47,7 +53,8 @@ impl Changes {
             reading.stamp
         }));
         watches.follow(&files);
-        Self { notice, watches, files, settle, builtins, pulled: pulled.clone(), names_registries, repeats: 0 }
+        let (pulled, repeats) = (pulled.clone(), 0);
+        Self { notice, _wake: wake, watches, files, settle, builtins, pulled, names_registries, repeats }
     }
 
     /// Waits for a change that is whole; where the policy names modules of registries, for a limited time, which doubles while
