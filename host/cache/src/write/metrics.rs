@@ -13,6 +13,8 @@ pub struct Metrics {
     pub assumed: Gauge,
     /// Assumptions that ended, by reason.
     pub assumptions_ended: Family<Ended, Counter>,
+    /// Nodes that are above a watermark, by watermark.
+    pub above_watermark: Family<AboveWatermark, Gauge>,
 }
 
 /// Label set of [`Metrics::assumptions_ended`].
@@ -20,6 +22,17 @@ pub struct Metrics {
 pub struct Ended {
     /// Reason why the assumption ended.
     pub reason: Reason,
+}
+
+/// Label set of [`Metrics::above_watermark`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct AboveWatermark {
+    /// Name of the sum.
+    pub sum: String,
+    /// Name of the sum or resource of which it is a share.
+    pub of: String,
+    /// Percent with more than which a node is above.
+    pub above: String,
 }
 
 /// Why an assumption ended.
@@ -46,6 +59,11 @@ impl Metrics {
             "nodesift_cache_assumptions_ended",
             "Assumptions that ended, by reason",
             metrics.assumptions_ended.clone(),
+        );
+        registry.register(
+            "nodesift_cache_nodes_above_watermark",
+            "Nodes above a watermark of the accounting component, by its sum, by what that is a share of, and by its percent",
+            metrics.above_watermark.clone(),
         );
         metrics
     }

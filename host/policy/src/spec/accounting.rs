@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::check::{Checker, names, readable, values};
+use super::check::{Checker, names, readable, values, written};
 use super::module::{ModuleFields, ModuleSource, NamedModule};
 use super::policy::{ANNOTATION_KEY, Place};
-use crate::declare::{Texts, declare_map};
-use crate::limits::IGNORED_NAMESPACES_MAX;
+use crate::declare::{Maps, Texts, declare_map};
+use crate::limits::{IGNORED_NAMESPACES_MAX, WATERMARK_PERCENT_MAX, WATERMARKS_MAX};
 use crate::tree::At;
-use nodesift_engine::OnAccountError;
+use nodesift_engine::{OnAccountError, Watermark};
 use nodesift_sandbox::accounting::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION, ObjectInterface};
 use nodesift_sandbox::limits::{ACCOUNTING_ANNOTATIONS, ACCOUNTING_SUMS};
 
@@ -56,6 +56,35 @@ declare_map! {
         "type": "array", "maxItems": ACCOUNTING_SUMS, "uniqueItems": true,
         "items": {"type": "string", "minLength": 1},
     });
+    /// Watermarks of the sums, which make events when nodes cross them.
+    watermarks: Maps<WatermarkFields> = "watermarks", json!({
+        "description": "Watermarks of sums: an event is made when a node crosses one",
+        "type": "array", "maxItems": WATERMARKS_MAX,
+        "items": WatermarkFields::schema(),
+    });
+}
+
+declare_map! {
+    /// Fields of a watermark, as written.
+    pub(crate) struct WatermarkFields: json!({});
+    /// Name of the sum that is compared.
+    sum: At<String> = "sum" (Required),
+        json!({"description": "A sum of the module", "type": "string", "minLength": 1});
+    /// Name of what the sum is a share of.
+    of: At<String> = "of" (Required), json!({
+        "description": "Another sum of the module, or a resource, of which the allocatable amount counts",
+        "type": "string", "minLength": 1,
+    });
+    /// Percent with more than which a node is above.
+    above: At<Value> = "above" (Required), json!({
+        "description": "Percent: a node whose sum is more than so much is above",
+        "type": "integer", "minimum": 1, "maximum": WATERMARK_PERCENT_MAX,
+    });
+    /// Percent with at most which a node that was above is below again.
+    below: At<Value> = "below" (Required), json!({
+        "description": "Percent, less than above: a node that was above is below again once its sum is at most so much",
+        "type": "integer", "minimum": 0, "maximum": WATERMARK_PERCENT_MAX,
+    });
 }
 
 /// The accounting component of a policy.
@@ -77,6 +106,8 @@ pub struct AccountingSpec {
     pub ignored_namespaces: Vec<String>,
     /// Sums that are shown as gauges, sorted, each once.
     pub gauges: Vec<String>,
+    /// Watermarks of sums, in the order of the document.
+    pub watermarks: Vec<Watermark>,
 }
 
 impl AccountingSpec {
@@ -92,7 +123,8 @@ pub const ACCOUNTING: &str = "accounting";
 impl Checker<'_> {
     /// The accounting component; none where it has no module that could be read.
     pub(super) fn accounting(&mut self, at: &At<AccountingFields>, field: &str) -> Option<AccountingSpec> {
-        let AccountingFields { module, annotations, args, allow, on_error, ignore_namespaces, gauges } = &at.value;
+        let AccountingFields { module, annotations, args, allow, on_error, ignore_namespaces, gauges, watermarks } =
+            &at.value;
         let module = module.as_ref().map(|module| self.module(module, &format!("{field}.module")));
         let annotations = annotations.as_ref();
         let annotation_keys = annotations
@@ -107,10 +139,22 @@ impl Checker<'_> {
         let ignored_namespaces =
             ignored.map(|names| self.namespaces(names, &format!("{field}.ignoreNamespaces"))).unwrap_or_default();
         let gauges = gauges.as_ref().map(|names| self.gauges(names, &format!("{field}.gauges"))).unwrap_or_default();
+        let watermarks = watermarks.as_ref().map(|marks| self.watermarks(marks, &format!("{field}.watermarks")));
+        let watermarks = watermarks.unwrap_or_default();
         // What is wrong with a module has been said, and gives the place of a built-in.
         let module = module.filter(|module| *module != ModuleSource::Builtin)?;
         let place = Place { file: at.file.clone(), line: at.line, column: at.column, field: field.to_owned() };
-        Some(AccountingSpec { place, module, annotation_keys, args, allow, on_error, ignored_namespaces, gauges })
+        Some(AccountingSpec {
+            place,
+            module,
+            annotation_keys,
+            args,
+            allow,
+            on_error,
+            ignored_namespaces,
+            gauges,
+            watermarks,
+        })
     }
 
     fn object_interfaces(&mut self, allow: &Texts, field: &str) -> Vec<ObjectInterface> {
@@ -139,6 +183,48 @@ impl Checker<'_> {
         let mut read = values(names);
         read.sort_unstable();
         read
+    }
+
+    fn watermarks(&mut self, marks: &Maps<WatermarkFields>, field: &str) -> Vec<Watermark> {
+        if marks.value.len() > WATERMARKS_MAX {
+            let reason = format!("{} watermarks; at most {WATERMARKS_MAX} are allowed", marks.value.len());
+            self.refuse(marks, field, reason);
+        }
+        let mut read: Vec<Watermark> = Vec::new();
+        for (index, at) in readable(&marks.value) {
+            let field = format!("{field}[{index}]");
+            let Some(mark) = self.watermark(at, &field) else { continue };
+            // Both would count nodes in the same gauge.
+            let key = |mark: &Watermark| (mark.sum.clone(), mark.whole.clone(), mark.above);
+            if read.iter().any(|earlier| key(earlier) == key(&mark)) {
+                let reason = format!("{} of {} above {} % is there twice", mark.sum, mark.whole, mark.above);
+                self.refuse(at, &field, reason);
+            }
+            read.push(mark);
+        }
+        read
+    }
+
+    fn watermark(&mut self, at: &At<WatermarkFields>, field: &str) -> Option<Watermark> {
+        let WatermarkFields { sum, of, above, below } = &at.value;
+        let mut percent = |at: &At<Value>, name: &str| {
+            let read = at.value.as_u64().and_then(|percent| u32::try_from(percent).ok());
+            let read = read.filter(|percent| *percent <= WATERMARK_PERCENT_MAX);
+            if read.is_none() {
+                let reason = format!("{} is not a number from 0 to {WATERMARK_PERCENT_MAX}", written(&at.value));
+                self.refuse(at, &format!("{field}.{name}"), reason);
+            }
+            read
+        };
+        // What is missing has been said.
+        let (sum, of, above_at, below) = (sum.as_ref()?, of.as_ref()?, above.as_ref()?, below.as_ref()?);
+        let (above, below) = (percent(above_at, "above"), percent(below, "below"));
+        let (above, below) = (above?, below?);
+        if below >= above {
+            let reason = format!("{above} is not more than below, {below}: a node would cross with every pod");
+            self.refuse(above_at, &format!("{field}.above"), reason);
+        }
+        Some(Watermark { sum: sum.value.as_str().into(), whole: of.value.as_str().into(), above, below })
     }
 
     fn namespaces(&mut self, names: &Texts, field: &str) -> Vec<String> {
@@ -180,7 +266,8 @@ mod tests {
     fn every_field_is_read() {
         assert_eq!(read("{module: {path: a.wasm}}").unwrap().accounting.unwrap().on_error, OnAccountError::Keep);
         let text = "{module: {path: a.wasm}, annotations: [b, a.com/x], args: {x: 1}, allow: [object-requests, object-annotations], \
-                    onError: Refuse, ignoreNamespaces: [z, kube-system], gauges: [t, s]}";
+                    onError: Refuse, ignoreNamespaces: [z, kube-system], gauges: [t, s], \
+                    watermarks: [{sum: s, of: cpu, above: 90, below: 80}]}";
         let policy = read(text).unwrap();
         assert_eq!(policy.modules().map(|named| named.name).collect::<Vec<_>>(), ["NodeName", "accounting"]);
         let spec = policy.accounting.unwrap();
@@ -193,6 +280,8 @@ mod tests {
             (spec.ignored_namespaces, spec.gauges),
             (vec!["kube-system".into(), "z".into()], vec!["s".into(), "t".into()])
         );
+        let mark = Watermark { sum: "s".into(), whole: "cpu".into(), above: 90, below: 80 };
+        assert_eq!(spec.watermarks, [mark]);
         assert_eq!((spec.place.line, &*spec.place.field), (7, "spec.accounting"));
     }
 
@@ -216,6 +305,23 @@ mod tests {
             ),
             ("{module: {path: a}, ignoreNamespaces: ['']}", "spec.accounting.ignoreNamespaces[0]: empty"),
             ("{module: {path: a}, gauges: [s, s]}", "spec.accounting.gauges[1]: \"s\" is there twice"),
+            (
+                "{module: {path: a}, watermarks: [{sum: s, of: cpu, above: 80, below: 70}, \
+                 {sum: s, of: cpu, above: 80, below: 60}]}",
+                "spec.accounting.watermarks[1]: s of cpu above 80 % is there twice",
+            ),
+            (
+                "{module: {path: a}, watermarks: [{sum: s, of: cpu, above: 80, below: 80}]}",
+                "spec.accounting.watermarks[0].above: 80 is not more than below, 80",
+            ),
+            (
+                "{module: {path: a}, watermarks: [{sum: s, of: cpu, above: much, below: 1}]}",
+                "spec.accounting.watermarks[0].above: \"much\" is not a number from 0 to 10000",
+            ),
+            (
+                "{module: {path: a}, watermarks: [{sum: s, above: 2, below: 1}]}",
+                "spec.accounting.watermarks[0].of: missing",
+            ),
             ("{module: {path: a}, args: 7}", "spec.accounting.args: expected a map"),
             ("{module: {path: a}, needs: 7}", "spec.accounting.needs: unknown field"),
         ] {
