@@ -74,9 +74,9 @@ fn a_policy_that_accounts_lists_what_it_reads_and_counts_by_it_at_once() {
     assert_eq!(status["accounting"]["sums"], json!(["s"]), "{status}");
     assert_eq!(taken(&reloading), (205, Some(4000 + 14)));
     assert!(lists() > before, "annotations were not listed");
-    let flags = &state(&reloading)["nodes"][0]["allocations"][0]["flags"];
+    let flags = &state(&reloading)["nodes"][0]["ownPods"][0]["flags"];
     assert_eq!(*flags, json!(["m"]));
-    assert_eq!(state(&reloading)["partitions"][0]["sums"], json!({"s": 4014}));
+    assert_eq!(state(&reloading)["totals"]["sums"], json!({"s": 4014}));
 
     // One breaks: it keeps its account, and operators are told.
     server.change(|store| store.apply(pod("p", "b")));
@@ -84,7 +84,7 @@ fn a_policy_that_accounts_lists_what_it_reads_and_counts_by_it_at_once() {
     let told = timeout::until(|| ready().contains("the account of Pod default/p is not known: bad").then_some(()));
     told.unwrap_or_else(|| panic!("{}", ready()));
     assert_eq!(taken(&reloading), (205, Some(4014)));
-    let broken = state(&reloading)["nodes"][0]["allocations"][0].clone();
+    let broken = state(&reloading)["nodes"][0]["ownPods"][0].clone();
     assert_eq!((&broken["accountError"], &broken["accountIs"]), (&json!("bad"), &json!("last")), "{broken}");
 
     // The audit finds nothing to repair.
@@ -92,6 +92,28 @@ fn a_policy_that_accounts_lists_what_it_reads_and_counts_by_it_at_once() {
     let before = runs();
     reloading.sidecar.signal("USR1");
     timeout::until(|| (runs() > before).then_some(())).expect("the audit runs");
+
+    // A watermark is of a sum that there is, and a node that is above it says so with the policy.
+    let since = std::time::Instant::now();
+    reloading.put(&accounting("annotations: [k], watermarks: [{sum: t, of: cpu, above: 2, below: 1}]"));
+    let (failure, _) = reloading.refuses("document", since);
+    assert!(failure["reason"].as_str().unwrap().contains("`watermarks` lists t"), "{failure}");
+    let marked = accounting("annotations: [k], watermarks: [{sum: s, of: cpu, above: 100, below: 50}]");
+    reloading.put(&marked);
+    let status = reloading.becomes(&marked);
+    let mark = json!({"sum": "s", "of": "cpu", "above": 100, "below": 50});
+    assert_eq!(status["accounting"]["watermarks"], json!([mark]), "{status}");
+    let node = get(&reloading.sidecar.unix(), "/v1/nodes/n").unwrap().json();
+    let crossed = node["history"].as_array().unwrap().iter().rfind(|event| event["type"] == "ABOVE");
+    let crossed = crossed.unwrap_or_else(|| panic!("{node}"));
+    assert_eq!((&crossed["watermark"], &crossed["whole"], &crossed["node"]), (&mark, &json!(4000), &json!("n")));
+    assert_eq!(crossed["amount"].as_i64(), taken(&reloading).1, "{crossed}");
+
+    // What no node can advertise is told, and no node crosses it.
+    let odd = accounting("annotations: [k], watermarks: [{sum: s, of: cpus, above: 2, below: 1}]");
+    reloading.put(&odd);
+    let status = reloading.becomes(&odd);
+    assert!(status["warnings"].to_string().contains("is a share of cpus, which is no sum"), "{status}");
 
     // Without a component pods take what the API says.
     reloading.put(&plain);

@@ -101,6 +101,17 @@ impl Resources {
         }
     }
 
+    /// Free amount of a resource in a row; `None` where no node advertises the resource.
+    pub(crate) fn free_in(&self, row: Row, name: &str) -> Option<i64> {
+        self.columns.get(name).map(|resource| resource.free.get(row).copied().unwrap_or(0))
+    }
+
+    /// Amount of a resource that the node of a row advertises; `None` where it does not list it.
+    pub(crate) fn allocatable_in(&self, row: Row, name: &str) -> Option<i64> {
+        let resource = self.columns.get(name).filter(|resource| resource.own(row) != Own::None)?;
+        Some(resource.allocatable.get(row).copied().unwrap_or(0))
+    }
+
     /// Per row, whether its node lists a resource.
     pub(crate) fn own(&self, name: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Own> {
         let resource = self.columns.get(name);

@@ -1,13 +1,50 @@
-//! Warnings about a policy that is valid, and whose predicates will miss facts. Start at [`ActivePolicy::warnings`].
+//! Warnings about a policy that is valid, and whose predicates miss facts. Start at [`ActivePolicy::warnings`].
 
 use nodesift_sandbox::Interface;
 
-use super::ActivePolicy;
+use super::{ActivePolicy, ActivePredicate};
+use crate::unnamed::PolicyFact;
+use nodesift_cache::metadata::Watermark;
+
+/// Whether a node can advertise a resource of this name: one of Kubernetes, or an extended one, which has a domain.
+fn is_resource(name: &str) -> bool {
+    ["cpu", "memory", "ephemeral-storage", "pods"].contains(&name)
+        || name.starts_with("hugepages-")
+        || name.contains('/')
+}
 
 impl ActivePolicy {
-    /// Facts that predicates import, of which a policy has to name those that may be read, where it names none: one sentence each, in
-    /// the order of the predicates. Such a predicate finds everything absent, which no verdict shows.
+    /// Facts that its predicates miss, which no verdict shows, a sentence each: those of [`Self::import_warnings`], and those of
+    /// [`Self::unnamed_reads`] of each predicate. Before them, that the verdicts may be those of another version of Kubernetes than the
+    /// cluster's, and watermarks that no node can cross.
     pub fn warnings(&self) -> Vec<String> {
+        let read = self.predicates.iter().flat_map(|predicate| {
+            let facts = self.unnamed_reads(predicate).into_iter();
+            facts.map(|(fact, _)| format!("{} reads {fact}", predicate.name))
+        });
+        let version = self.settings.kubernetes.warning();
+        version.into_iter().chain(self.watermark_warnings()).chain(self.import_warnings()).chain(read).collect()
+    }
+
+    /// Watermarks of shares of something that is neither a sum of the accounting component nor, by its name, a resource of a node.
+    fn watermark_warnings(&self) -> Vec<String> {
+        let Some(accounting) = &self.accounting else { return Vec::new() };
+        let sums = &accounting.component().needs().sums;
+        let (marks, is_sum) =
+            (accounting.settings().watermarks.iter(), |name: &str| sums.iter().any(|sum| **sum == *name));
+        let unknown = marks.filter(|mark| !is_sum(&mark.whole) && !is_resource(&mark.whole));
+        let warning = |mark: &Watermark| {
+            let Watermark { sum, whole, .. } = mark;
+            format!(
+                "the watermark of {sum} is a share of {whole}, which is no sum and no resource: no node is ever above it"
+            )
+        };
+        unknown.map(warning).collect()
+    }
+
+    /// Facts that predicates import, of which a policy has to name those that may be read, where it names none: one sentence each, in
+    /// the order of the predicates. Such a predicate finds everything absent.
+    pub fn import_warnings(&self) -> Vec<String> {
         let settings = &self.settings;
         let named = [
             (
@@ -37,5 +74,28 @@ impl ActivePolicy {
                 })
         });
         warnings.collect()
+    }
+
+    /// Facts that calls of one of its predicates have read and the policy does not name, with the number of these calls: the first
+    /// [`UNNAMED_FACTS`](crate::limits::UNNAMED_FACTS). Cached verdicts need no call.
+    pub fn unnamed_reads(&self, predicate: &ActivePredicate) -> Vec<(PolicyFact, u64)> {
+        let mut reads = predicate.counts.unnamed.list();
+        reads.retain(|(fact, _)| !self.settings.names(fact));
+        reads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_is_told_by_its_name() {
+        for name in ["cpu", "pods", "hugepages-2Mi", "example.com/gpu"] {
+            assert!(is_resource(name), "{name}");
+        }
+        for name in ["cpus", "pod", "", "gpu"] {
+            assert!(!is_resource(name), "{name}");
+        }
     }
 }
