@@ -1,29 +1,32 @@
 //! The broker: one task that owns the state machine, tells it what happens, and has its effects carried out.
 //!
 //! It waits for nothing but its channels and its clock. Effects are carried out in their order, and what they lead to is told
-//! after all of them. What it sees without being told is in `look`. Start at [`Broker::run`].
+//! after all of them. What it sees without being told is in `look`, and what it tells cores in `told`. Start at [`Broker::run`].
 
 mod look;
+mod told;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodesift_api::access::Caller;
 use nodesift_api::parties::Outbox;
 use nodesift_api::{Error, RequestScope, Service};
 use nodesift_negotiation::{
-    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, Select,
+    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, RefusedNodes, Select,
 };
 use nodesift_proto::v1;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
+use super::decisions::{Decided, Decisions};
+use super::ends::Ends;
 use super::pace::{Called, Pace, Paces};
 use super::rules::ClaimName;
 use super::watch::Watch;
@@ -42,13 +45,24 @@ pub(super) struct Broker {
     /// The generation of the policy whose parties are known.
     policy: Option<u64>,
     watch: Watch,
+    /// Pods about which something is decided, and those of them that are bound.
+    decided: Decided,
+    ends: Ends,
+    /// When it has looked last for what other sidecars have left, and whether it still does.
+    looked_for_left: Instant,
+    looks_for_left: bool,
     live: BTreeMap<NegotiationId, Live>,
+    /// By pod: what its core is told once it is recorded that all have allocated. Another sidecar may give it back until then.
+    allocated: BTreeMap<Arc<str>, (NegotiationId, u32, Progress)>,
     attending: BTreeMap<Arc<str>, Attending>,
     paces: Paces,
     /// The party that has been heard last.
     heard: Option<Arc<str>>,
     /// Events and releases that follow from effects.
     followers: VecDeque<Follower>,
+    /// Streams of cores that follow what parties say of pods that wait, by number.
+    listeners: BTreeMap<u64, (Owner, Outbox)>,
+    last_listener: u64,
 }
 
 /// A negotiation that has not ended.
@@ -63,6 +77,10 @@ struct Live {
     select: Option<Outbox>,
     evaluating: Option<AbortHandle>,
     is_assumed: bool,
+    /// Why nodes do not suit, until its end is told.
+    refused: Vec<RefusedNodes>,
+    /// Time that its parties may take to allocate by the policy; zero where that does not say.
+    allocation: Duration,
 }
 
 /// An open stream of a party (`Attend`).
@@ -80,6 +98,8 @@ pub(super) struct Attending {
 enum Follower {
     Event(Event),
     Release(NegotiationId),
+    /// All parties have allocated for a pod.
+    Allocated(Arc<str>),
 }
 
 /// Next message of a party, of those with messages in turn. Streams that have ended are not waited for.
@@ -101,22 +121,48 @@ fn next_heard<'a>(
     })
 }
 
+/// Refuses a command while the decisions to go on from cannot be read.
+fn refuse(command: Command, reason: String) {
+    let error = Error::NotReady { waiting: reason };
+    // A reply that nobody waits for is that of a client that has left.
+    match command {
+        Command::Negotiate(_, reply) => drop(reply.send(Err(error))),
+        Command::Select(.., reply) | Command::Release(.., reply) => drop(reply.send(Err(error))),
+        Command::Follow(.., reply) => drop(reply.send(Err(error))),
+        Command::Attend { reply, .. } => drop(reply.send(Err(error))),
+        // Nothing has been begun.
+        Command::Done(_) => {}
+    }
+}
+
 impl Broker {
-    pub(super) fn new(service: Service, metrics: Metrics, reports: mpsc::WeakSender<Command>) -> Self {
+    pub(super) fn new(
+        service: Service,
+        metrics: Metrics,
+        decisions: Decisions,
+        reports: mpsc::WeakSender<Command>,
+    ) -> Self {
         // Ids of two starts differ.
         let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
         Self {
-            works: Works::new(service.clone(), reports),
+            works: Works::new(service.clone(), decisions, reports),
             service,
             core: Negotiations::new(seed),
             metrics,
             policy: None,
             watch: Watch::default(),
+            decided: Decided::default(),
+            ends: Ends::default(),
+            looked_for_left: Instant::now(),
+            looks_for_left: false,
             live: BTreeMap::new(),
+            allocated: BTreeMap::new(),
             attending: BTreeMap::new(),
             paces: Paces::default(),
             heard: None,
             followers: VecDeque::new(),
+            listeners: BTreeMap::new(),
+            last_listener: 0,
         }
     }
 
@@ -130,6 +176,30 @@ impl Broker {
         let mut ticks = interval(limits::NEGOTIATION_TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut drained = Box::pin(self.service.readiness().drained());
+        let (tell_unread, mut unread) = watch::channel(None::<String>);
+        let (readiness, loaded) = (self.service.readiness().clone(), self.works.load(tell_unread));
+        let mut loading = Box::pin(async move {
+            // A pod that is not listed yet would be taken for one that has ended.
+            readiness.complete().await;
+            loaded.await
+        });
+        // Nothing is negotiated, and no party is heard, before it is known what holds.
+        let decisions = loop {
+            let reason = unread.borrow_and_update().clone();
+            tokio::select! {
+                decisions = &mut loading => break decisions,
+                Ok(()) = unread.changed() => {}
+                // Until the record has failed once they wait: it answers in milliseconds.
+                command = commands.recv(), if reason.is_some() => match command {
+                    Some(command) => refuse(command, reason.unwrap_or_default()),
+                    None => return,
+                },
+                Some(look) = looks.recv() => self.answer(look),
+                () = &mut drained => return,
+            }
+        };
+        drop(loading);
+        self.restore(decisions);
         loop {
             let due = self.core.next_tick();
             let due = async {
@@ -166,6 +236,9 @@ impl Broker {
         for attending in self.attending.values() {
             attending.calls.end(status());
         }
+        for (_, events) in self.listeners.values() {
+            events.end(status());
+        }
     }
 
     fn take(&mut self, command: Command) {
@@ -186,6 +259,12 @@ impl Broker {
                 // Where nobody waits for the reply, the stream has ended. It may have said so before this.
                 if reply.send(self.attend(&party, attending)).is_err() {
                     self.depart(Departure::Party { party, session });
+                }
+            }
+            Command::Follow(owner, events, reply) => {
+                let followed = self.follow(owner, events);
+                if let Err(Ok(number)) = reply.send(followed) {
+                    self.listeners.remove(&number);
                 }
             }
             Command::Done(done) => self.done(done),
@@ -220,6 +299,8 @@ impl Broker {
             select: None,
             evaluating: None,
             is_assumed: false,
+            refused: Vec::new(),
+            allocation: Duration::ZERO,
         };
         // Something may have become of the pod since it was looked up.
         self.watch.look_again();
@@ -229,8 +310,11 @@ impl Broker {
         Ok(id)
     }
 
-    fn select(&mut self, select: Select, owner: &Owner, events: Outbox) -> Result<(), Error> {
+    fn select(&mut self, mut select: Select, owner: &Owner, events: Outbox) -> Result<(), Error> {
         let id = select.negotiation;
+        if let Some(live) = self.live.get(&id).filter(|_| select.deadline.is_zero()) {
+            select.deadline = live.allocation;
+        }
         let effects = self.core.select(select, owner, Instant::now()).map_err(refused)?;
         if let Some(live) = self.live.get_mut(&id) {
             live.select = Some(events);
@@ -268,6 +352,7 @@ impl Broker {
     /// A stream has ended.
     fn depart(&mut self, departure: Departure) {
         match departure {
+            Departure::Follower(number) => drop(self.listeners.remove(&number)),
             Departure::Core(id) => {
                 // Otherwise it has ended as it should, or the pod is selected.
                 if self.live.get(&id).is_some_and(|live| live.negotiate.is_some() && live.select.is_none()) {
@@ -311,8 +396,31 @@ impl Broker {
                     self.watch.look_again();
                 }
                 self.step(Event::Assumed(negotiation, outcome));
+                self.tell_allocated(&pod);
             }
-            Done::Forgotten { pod } => self.works.finish(&pod),
+            Done::Forgotten { pod } => {
+                self.works.finish(&pod);
+                self.tell_allocated(&pod);
+            }
+            Done::Decided { pod, taken } => {
+                self.works.finish(&pod);
+                if taken {
+                    self.lose(pod);
+                } else {
+                    self.tell_allocated(&pod);
+                }
+            }
+            Done::Left(decisions) => {
+                self.looks_for_left = false;
+                if decisions.is_empty() {
+                    return;
+                }
+                tracing::info!(
+                    decisions = decisions.len(),
+                    "goes on from decisions of sidecars that are not there any more"
+                );
+                self.restore(decisions);
+            }
             Done::Watched(fates) => {
                 for (id, fate) in fates {
                     self.tell_fate(id, fate, true);
@@ -341,6 +449,10 @@ impl Broker {
                     let owner = self.live.get(&id).map(|live| live.owner.clone()).unwrap_or_default();
                     self.core.release(id, &owner, Instant::now()).unwrap_or_default()
                 }
+                Follower::Allocated(pod) => {
+                    self.tell_allocated(&pod);
+                    Vec::new()
+                }
             });
         }
         let usage = self.core.usage();
@@ -357,7 +469,11 @@ impl Broker {
                 };
                 let live = of.and_then(|id| self.live.get(&id));
                 let claims = live.map(|live| live.claims.as_slice()).unwrap_or_default();
-                let call = message::call(call, live.map(|live| message::party_pod(&live.subject.record)), claims);
+                let record = match &call {
+                    nodesift_negotiation::Call::Bound(bound) => self.service.reader().pods().by_uid(&bound.pod),
+                    _ => live.map(|live| Arc::clone(&live.subject.record)),
+                };
+                let call = message::call(call, record.as_deref(), claims);
                 let Some(attending) = self.attending.get(&party) else { return };
                 self.metrics.called(&party, &call);
                 attending.called.note();
@@ -368,15 +484,31 @@ impl Broker {
                     self.followers.push_back(Follower::Event(Event::Left { party, session }));
                 }
             }
+            Effect::Tell { negotiation, round, progress: progress @ Progress::Allocated(_) } => {
+                if let Some(live) = self.live.get(&negotiation) {
+                    let pod = &live.subject.record.uid;
+                    self.allocated.insert(Arc::clone(pod), (negotiation, round, progress));
+                    // After the effects that follow: it may be that there is nothing to record.
+                    self.followers.push_back(Follower::Allocated(Arc::clone(pod)));
+                }
+            }
             Effect::Tell { negotiation, round, progress } => self.tell(negotiation, round, progress),
             Effect::Evaluate(asked) => self.evaluate(asked),
             Effect::Rows { party, subject, changes } => self.works.set_rows(party, subject, changes),
-            Effect::Assume { negotiation, node, claims, .. } => {
+            Effect::Assume { negotiation, node, claims, decision, .. } => {
                 if let Some(live) = self.live.get(&negotiation) {
-                    self.works.assume(negotiation, &live.subject, node, claims, &live.scope);
+                    let decision = self.decided.assume(&live.subject.record, &node, decision);
+                    self.works.assume(negotiation, &live.subject, (node, claims), decision, &live.scope);
+                }
+            }
+            Effect::Decide(decision) => {
+                self.ends.note(&decision);
+                if let Some(recorded) = self.decided.decide(&decision) {
+                    self.works.decide(decision.pod, recorded);
                 }
             }
             Effect::Forget { pod } => self.works.forget(pod),
+            Effect::Woken { party, owner, pods } => self.wake(&party, &owner, &pods),
             Effect::Refuse(id, refusal) => self.refuse(id, &refusal),
             Effect::Over(id) => self.forget(id),
             Effect::Defect(party, defect) => self.note_defect(&party, &defect),
@@ -391,47 +523,13 @@ impl Broker {
         }
     }
 
-    fn tell(&mut self, id: NegotiationId, round: u32, progress: Progress) {
-        self.metrics.told(&progress, self.live.get(&id).map(|live| live.began.elapsed()));
-        let Some(live) = self.live.get_mut(&id) else { return };
-        let is_agreed = matches!(progress, Progress::Ended(nodesift_negotiation::End::Viable));
-        let ends_negotiate = matches!(progress, Progress::Selected(_) | Progress::Failed(_) | Progress::Ended(_));
-        let ends_select = matches!(progress, Progress::Allocated(_) | Progress::Failed(_) | Progress::Ended(_));
-        let is_over = matches!(progress, Progress::Failed(_) | Progress::Ended(_)) && !is_agreed;
-        let event = message::event(id.0, round, live.version.clone(), progress);
-        let mut is_cut = false;
-        for (stream, ends) in [(&mut live.negotiate, ends_negotiate), (&mut live.select, ends_select)] {
-            let Some(outbox) = stream else { continue };
-            let is_pushed = outbox.push(&event);
-            is_cut |= !is_pushed;
-            if ends {
-                outbox.end(Status::ok(""));
-            }
-            if ends || !is_pushed {
-                *stream = None;
-            }
-        }
-        if is_over {
-            self.forget(id);
-        } else if is_cut && self.live.get(&id).is_some_and(|live| live.select.is_none() && !live.is_assumed) {
-            // Nobody is there any more for whom to negotiate.
-            self.followers.push_back(Follower::Release(id));
-        }
-    }
-
-    /// Ends the streams of a negotiation as one that begins would be refused.
-    fn refuse(&mut self, id: NegotiationId, refusal: &Refusal) {
-        if let Some(live) = self.live.get(&id) {
-            for stream in live.negotiate.iter().chain(&live.select) {
-                stream.end(Status::resource_exhausted(refusal.to_string()));
-            }
-        }
-        self.forget(id);
-    }
-
     /// A negotiation has ended.
     fn forget(&mut self, id: NegotiationId) {
         let Some(live) = self.live.remove(&id) else { return };
+        let pod = &live.subject.record.uid;
+        if self.allocated.get(pod).is_some_and(|(of, ..)| *of == id) {
+            self.allocated.remove(pod);
+        }
         if let Some(evaluating) = live.evaluating {
             evaluating.abort();
         }

@@ -16,11 +16,12 @@ use nodesift_negotiation::{ClaimUid, Evaluate, Evaluated, NegotiationId, Node, S
 use nodesift_proto::v1;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::sleep;
 
-use crate::rules::candidates_are_filtered;
+use crate::decisions::Decisions;
+use crate::record::Decision;
 use crate::{Command, candidates, limits};
 
 /// The pod of a negotiation.
@@ -40,6 +41,10 @@ pub(super) enum Done {
     Assumed { pod: Arc<str>, negotiation: NegotiationId, outcome: Result<(), Arc<str>> },
     /// A pod has been forgotten.
     Forgotten { pod: Arc<str> },
+    /// A decision has been recorded, or need not be. `taken`: another sidecar gives back what the decision holds.
+    Decided { pod: Arc<str>, taken: bool },
+    /// Decisions of sidecars that are not there any more have been found.
+    Left(Vec<Decision>),
     /// Assumed pods that are bound or gone.
     Watched(Vec<(NegotiationId, super::watch::Fate)>),
 }
@@ -48,6 +53,7 @@ pub(super) enum Done {
 enum Job {
     Assume(Box<Placement>),
     Forget,
+    Decide(Box<Decision>),
 }
 
 /// A pod to be assumed.
@@ -56,6 +62,8 @@ struct Placement {
     subject: Subject,
     node: Node,
     claims: Vec<ClaimUid>,
+    /// Recorded before, if this process is the first to decide.
+    decision: Option<Decision>,
     scope: RequestScope,
 }
 
@@ -86,6 +94,7 @@ impl Evaluations {
 /// Does what the broker wants.
 pub(super) struct Works {
     service: Service,
+    decisions: Decisions,
     reports: mpsc::WeakSender<Command>,
     evaluations: Evaluations,
     writes: Arc<Semaphore>,
@@ -96,15 +105,31 @@ pub(super) struct Works {
 }
 
 impl Works {
-    pub(super) fn new(service: Service, reports: mpsc::WeakSender<Command>) -> Self {
+    pub(super) fn new(service: Service, decisions: Decisions, reports: mpsc::WeakSender<Command>) -> Self {
         Self {
             service,
+            decisions,
             reports,
             evaluations: Evaluations::new(limits::negotiation_evaluations()),
             writes: Arc::new(Semaphore::new(WRITES)),
             rows: Arc::default(),
             jobs: FxHashMap::default(),
         }
+    }
+
+    /// Reads the decisions to go on from, and tells why that fails for as long as it does.
+    pub(super) fn load(
+        &self,
+        unread: watch::Sender<Option<String>>,
+    ) -> impl Future<Output = Vec<Decision>> + Send + use<> {
+        let decisions = self.decisions.clone();
+        async move { decisions.load(&unread).await }
+    }
+
+    /// Looks for decisions of sidecars that are not there any more.
+    pub(super) fn find_left(&self) {
+        let decisions = self.decisions.clone();
+        self.spawn(async move { Done::Left(decisions.load_left().await) });
     }
 
     /// Whether something is being done about a pod.
@@ -138,22 +163,28 @@ impl Works {
         }))
     }
 
-    /// Assumes a pod on a node where predicates allow it, and holds its claims.
+    /// Assumes a pod on a node where predicates allow it, and holds its claims; once the decision is recorded.
     pub(super) fn assume(
         &mut self,
         negotiation: NegotiationId,
         subject: &Subject,
-        node: Node,
-        claims: Vec<ClaimUid>,
+        (node, claims): (Node, Vec<ClaimUid>),
+        decision: Option<Decision>,
         scope: &RequestScope,
     ) {
-        let placement = Placement { negotiation, subject: subject.clone(), node, claims, scope: scope.clone() };
+        let placement =
+            Placement { negotiation, subject: subject.clone(), node, claims, decision, scope: scope.clone() };
         self.enqueue(Arc::clone(&subject.record.uid), Job::Assume(Box::new(placement)));
     }
 
     /// Ends the assumption of a pod.
     pub(super) fn forget(&mut self, pod: Arc<str>) {
         self.enqueue(pod, Job::Forget);
+    }
+
+    /// Records what has become of a decision.
+    pub(super) fn decide(&mut self, pod: Arc<str>, decision: Decision) {
+        self.enqueue(pod, Job::Decide(Box::new(decision)));
     }
 
     /// Brings answers of parties into the cache.
@@ -198,15 +229,33 @@ impl Works {
 
     fn run(&self, pod: Arc<str>, job: Job) {
         let (service, rows, writes) = (self.service.clone(), Arc::clone(&self.rows), Arc::clone(&self.writes));
+        let decisions = self.decisions.clone();
         self.spawn(async move {
-            let _permit = writes.acquire().await;
-            flush(&service, &rows).await;
+            // The record may be slow: for it no permit is held.
             match job {
-                Job::Assume(placement) => {
+                Job::Decide(decision) => {
+                    let taken = decisions.write(&decision).await;
+                    Done::Decided { pod, taken }
+                }
+                Job::Assume(mut placement) => {
                     let negotiation = placement.negotiation;
-                    Done::Assumed { pod, negotiation, outcome: assume(&service, *placement).await }
+                    let decided = match placement.decision.take() {
+                        Some(decision) => decisions.claim(&decision).await,
+                        None => Ok(()),
+                    };
+                    let outcome = match decided {
+                        Ok(()) => {
+                            let _permit = writes.acquire().await;
+                            flush(&service, &rows).await;
+                            assume(&service, *placement).await
+                        }
+                        Err(reason) => Err(reason),
+                    };
+                    Done::Assumed { pod, negotiation, outcome }
                 }
                 Job::Forget => {
+                    let _permit = writes.acquire().await;
+                    flush(&service, &rows).await;
                     if service.forget_candidate(&pod).await.is_err() {
                         tracing::error!(pod = &*pod, "a pod that was negotiated is not forgotten");
                     }
@@ -242,7 +291,7 @@ impl Evaluation {
         service.check()?;
         let age = service.staleness().age();
         let is_short = self.asked.order.len().saturating_sub(self.asked.start) <= limits::NEGOTIATION_AT_ONCE_NODES;
-        if is_short && self.asked.selectors.is_empty() && candidates_are_filtered(&service.engine().policy()) {
+        if is_short && self.asked.selectors.is_empty() {
             let cached = service.try_at_once(|engine| {
                 let snapshot = engine.snapshot();
                 let answer = engine.answer_cached(&self.query(service.reader(), None).ok()?, &snapshot)?;
@@ -254,7 +303,7 @@ impl Evaluation {
         }
         let (work, reader) = (Arc::clone(self), service.reader().clone());
         let evaluated = service.evaluate_candidates(scope, move |engine, deadline| {
-            let answer = engine.answer(&work.query(&reader, Some(deadline))?, Options::default().for_candidates())?;
+            let answer = engine.answer(&work.query(&reader, Some(deadline))?, Options::default())?;
             Ok(work.picked(engine, &answer, age))
         });
         evaluated.await?.ok_or(Error::Internal)
@@ -267,7 +316,7 @@ impl Evaluation {
             (None, false) => PodRef::Known(Arc::clone(record)),
             (None, true) => return Err(engine::Error::UnknownPod { pod: record.uid.to_string() }.into()),
         };
-        Ok(Query::new([pod]).with_deadline(deadline))
+        Ok(Query::new([pod]).with_deadline(deadline).with_negotiated(true))
     }
 
     fn picked(&self, engine: &Engine, answer: &Answer, age: Age) -> Option<(Evaluated, v1::Version)> {
@@ -282,7 +331,7 @@ impl Evaluation {
 
 /// Assumes a pod in an evaluation slot.
 async fn assume(service: &Service, placement: Placement) -> Result<(), Arc<str>> {
-    let Placement { negotiation: _, subject, node, claims, scope } = placement;
+    let Placement { negotiation: _, subject, node, claims, decision: _, scope } = placement;
     let assumed = service.assume_candidate(&scope, subject.record, subject.is_known, node, claims);
     assumed.await.map_err(|error| error.text().into())
 }

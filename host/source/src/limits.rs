@@ -186,6 +186,23 @@ pub const STATUS_RELEASE_LOOK: Duration = Duration::from_millis(50);
 /// Bytes read of the answer to a written status: the object, which is not looked at.
 pub const STATUS_ANSWER_BYTES: usize = 16 << 20;
 
+/// Bytes read of the answer to a request about one object, as etcd takes it: 1.5 MB, which may be several times longer as JSON.
+pub const OBJECT_ANSWER_BYTES: usize = 16 << 20;
+
+/// Timeout of one request about an object that this process writes: a server that is there answers in milliseconds, and whoever waits can
+/// ask again.
+pub const OBJECT_TIME: Duration = Duration::from_secs(2);
+
+/// Requests about objects that this process writes, at a time: at some milliseconds each, thousands in a second, and few enough that a
+/// server which comes back is not run over. Half of them for what somebody waits for.
+pub const OBJECT_REQUESTS: usize = 32;
+
+/// Objects that this process writes, of one kind: with half a kilobyte each, 50 MB while they are read.
+pub const STORED_OBJECTS: usize = 100_000;
+
+/// Bytes of [`STORED_OBJECTS`] in a list, as JSON: more than a kilobyte each. An object may be 1.5 MB, if anybody writes such a one.
+pub const STORED_BYTES: usize = 128 << 20;
+
 /// Failures of a kind in a row that are an outage. With backoff the third is three seconds after the first: longer than a
 /// connection takes to be opened again, or a server that has just started to load its RBAC rules.
 pub const OUTAGE_FAILURES: u32 = 3;
@@ -245,3 +262,9 @@ pub const LOAD_BATCH: usize = 64;
 
 /// Lists inside lists of a cluster file: `jq -s` makes one of several outputs of kubectl, and nobody makes many of them.
 pub const NESTED_LISTS: usize = 4;
+
+/// Bytes of an answer to `GET /version`, which has some 400.
+pub const VERSION_BYTES: usize = 64 << 10;
+
+/// Time for an answer to `GET /version`, which no server has to look up.
+pub const VERSION_TIME: Duration = Duration::from_secs(5);

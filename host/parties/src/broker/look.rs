@@ -9,12 +9,27 @@ use nodesift_negotiation::{Event, NegotiationId, Party, Refusal};
 use nodesift_proto::v1;
 
 use super::{Broker, Follower};
+use crate::limits::RECORD_LOOK;
+use crate::record::Decision;
 use crate::refusal::refused;
 use crate::view::{self, Counts, NegotiationState, Overview, PartyState};
 use crate::watch::{self, Fate, Watched};
 use crate::works::Done;
 
 impl Broker {
+    /// Goes on from decisions that were made before.
+    pub(super) fn restore(&mut self, recorded: Vec<Decision>) {
+        let pods = self.service.reader().clone();
+        let is_bound = |uid: &str| pods.pods().by_uid(uid).is_some_and(|pod| pod.node_name.is_some());
+        let decisions = recorded.into_iter().map(|recorded| {
+            let is_bound = is_bound(&recorded.pod.uid);
+            self.decided.restore(recorded, is_bound)
+        });
+        let decisions = decisions.collect();
+        let effects = self.core.restore(decisions, Instant::now());
+        self.carry_out(effects);
+    }
+
     /// Takes the parties of the policy, where it is another one.
     pub(super) fn follow_policy(&mut self) {
         let policy = self.service.engine().policy();
@@ -40,11 +55,20 @@ impl Broker {
 
     /// Looks at what has changed without being told.
     pub(super) fn look(&mut self) {
+        let pods = self.service.reader().clone();
+        let snapshot = pods.snapshot();
+        for (pod, shared) in self.ends.find(pods.pods(), &snapshot) {
+            self.step(Event::Ended { pod, shared });
+        }
+        if self.looked_for_left.elapsed() >= RECORD_LOOK && !self.looks_for_left {
+            self.looked_for_left = Instant::now();
+            self.looks_for_left = true;
+            self.works.find_left();
+        }
         if self.live.is_empty() && self.attending.is_empty() {
             return;
         }
         self.follow_policy();
-        let snapshot = self.service.reader().snapshot();
         if !self.watch.is_news(&snapshot) {
             return;
         }
@@ -66,7 +90,6 @@ impl Broker {
             self.watch.look_again();
         }
         let (assumed, others): (Vec<_>, Vec<_>) = idle.into_iter().partition(|watched| watched.is_assumed);
-        let pods = self.service.reader().clone();
         for other in others {
             if let Some(fate) = watch::fate(pods.pods(), &other) {
                 self.tell_fate(other.negotiation, fate, false);
