@@ -43,6 +43,46 @@ pub(crate) const NEGOTIATION_LOOKS: usize = 64;
 /// Time for which an explanation waits for what parties have said: it says the rest without.
 pub(crate) const STANCES_TIME: Duration = Duration::from_millis(500);
 
+/// Streams of what parties say of pods that wait: a few for each scheduler, of which clusters have some.
+pub(crate) const FOLLOWERS: usize = 64;
+
+/// Time for one write to the record of decisions: an API server that is there answers in some milliseconds, and a pod waits meanwhile.
+pub const RECORD_TIME: Duration = Duration::from_secs(5);
+
+/// Pause before the second try of a read or write of the record; each further one is twice as long.
+pub(crate) const RECORD_RETRY_FIRST: Duration = Duration::from_millis(100);
+
+/// Longest such pause: an API server that is back is noticed in this time.
+pub(crate) const RECORD_RETRY_MOST: Duration = Duration::from_secs(10);
+
+/// Interval at which a sidecar looks for decisions of others that are not there any more: one list, of half a kilobyte a pod. A pod that such
+/// a sidecar has left in an allocation waits as long.
+pub(crate) const RECORD_LOOK: Duration = Duration::from_secs(30);
+
+/// Time to read all decisions of the record: some hundred pages of an API server that starts as well. Nothing is negotiated before the first
+/// has ended.
+pub const RECORD_LOAD_TIME: Duration = Duration::from_secs(120);
+
+/// Writes of the record at a time, but for claims: what one API server answers in parallel without a queue of its own.
+pub(crate) const RECORD_WRITES: usize = 16;
+
+/// Claims of the record at a time: they have permits of their own, since pods wait for them and for no other write.
+pub(crate) const RECORD_CLAIMS: usize = 16;
+
+/// Tries of a claim where another sidecar writes the same decision: each of its writes is one step towards the end of that.
+pub(crate) const RECORD_CLAIM_TRIES: u32 = 4;
+
+/// Pods of which a first write may be in the record without having been heard of, some 100 bytes each: those that are selected while an API
+/// server does not answer. With more, what was written stays until the next start.
+pub(crate) const RECORD_UNHEARD: usize = 4_096;
+
+/// Bound pods that are looked up at each look of the broker: some 400 µs. With more, each is looked up every second or third time.
+pub(crate) const ENDS_LOOKED_AT: usize = 4_096;
+
+/// Looks of the broker after which a pod that has ended comes again while a pod on a node names a claim of it: a second. Each such look goes
+/// through all pods.
+pub(crate) const NAMED_LOOKS: u32 = 20;
+
 /// Bytes of the name of a party, as a policy takes them.
 pub(crate) const PARTY_NAME_BYTES: usize = 63;
 
