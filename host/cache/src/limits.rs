@@ -47,9 +47,38 @@ pub const DICTIONARY_DEAD_MIN: usize = 256;
 /// Entries per change log. A cached verdict older than that is computed again; 65,536 entries are 1 MiB.
 pub const CHANGE_LOG_ENTRIES: usize = 65_536;
 
-/// Events by which a subscriber of allocations may lag before it loses some; an event is about 50 bytes and keeps its pod's
-/// record alive, so that this is some 3 MB.
-pub const ALLOCATION_EVENTS: usize = 8192;
+/// Events of allocations that are kept for readers: by so many one may lag before it loses some, or come late. A busy cluster has a hundred
+/// a second.
+pub const EVENTS: usize = 10_000;
+
+/// Bytes of the events that are kept for readers. One takes 500 to 700, so that a tenant has to use extreme names and accounts for fewer
+/// than [`EVENTS`] to be kept.
+pub const EVENTS_BYTES: usize = 16 << 20;
+
+/// Events that a reader takes at once: some 40 kB of JSON, the size of one chunk of a stream.
+pub const EVENTS_READ: usize = 64;
+
+/// Events that are kept of one node: a node of 110 pods on which one comes or goes every ten seconds has those of a quarter of an hour.
+pub const NODE_EVENTS: usize = 100;
+
+/// Bytes of the events that are kept of all nodes by node: some 60,000.
+pub const HISTORY_BYTES: usize = 32 << 20;
+
+/// Pods that the event of a watermark names: enough to choose from for whoever moves one away.
+pub const WEIGHING_PODS: usize = 10;
+
+/// Crossings of watermarks that one publication logs, a line each; of the others it logs the number. Another accounting component lets all
+/// nodes cross at once, under the writer's lock.
+pub const WATERMARK_LINES: usize = 32;
+
+/// Amounts that an event lists of a pod, and of what is free. Pods ask for three or four resources.
+pub const EVENT_RESOURCES: usize = 64;
+
+/// Bytes of an event without its texts and amounts: the event itself, and its entries in the log and in the history of its node.
+pub const EVENT_BYTES: usize = 384;
+
+/// Bytes that an amount or a flag of an event takes beside its name: two references, up to two numbers, and the counters of what is shared.
+pub const EVENT_AMOUNT_BYTES: usize = 48;
 
 /// Volumes of a pod up to which they are compared one by one, which takes less time than a set.
 pub const FEW_VOLUMES: usize = 16;
