@@ -47,6 +47,7 @@ impl Writer {
         let Some(row) = self.nodes.row(name) else { return };
         self.note_removed_node(name);
         let name: &Arc<str> = &Arc::from(name);
+        self.leave_watermarks(name);
         let begun = self.placement.begin([name]);
         self.devices.node_changed(name);
         self.revert_assumed_on(name);
