@@ -57,6 +57,8 @@ pub(super) struct Reading {
     policy: Option<Result<Policy, PolicyError>>,
     /// None for a module that is not here yet.
     digests: Option<Result<Vec<Option<Digest>>, ActivateErrors>>,
+    /// The active policy was remembered, and this is it under another version.
+    is_remembered: bool,
 }
 
 /// A policy that has become active.
@@ -72,8 +74,10 @@ pub(super) struct Active<T> {
 impl Reading {
     /// Reads the document, and the digests of the modules that it names. `None` where files change meanwhile.
     pub(super) fn new(files: &Files, builtins: &[&str], pulled: &PulledFolder) -> Option<Self> {
-        let before = Files::new(&files.root).stamp();
+        let root = Files::new(&files.root, &files.server);
+        let before = root.stamp();
         let (text, object) = files.root.text();
+        let text = text.map(|text| text.under(files.server.auto()));
         let policy = text.as_ref().ok().map(|text| text.policy(builtins));
         let files = match &policy {
             Some(Ok(policy)) => files.with_policy(policy),
@@ -86,11 +90,20 @@ impl Reading {
             Some(Ok(policy)) => Some(digests(policy, pulled)),
             _ => None,
         };
-        if Files::new(&files.root).stamp() != before || files.stamp() != stamp {
+        if root.stamp() != before || files.stamp() != stamp {
             return None;
         }
         let source = text.as_ref().map_or_else(|_| files.root.to_string(), |text| text.path.display().to_string());
-        Some(Self { files, stamp, source, object, text, policy, digests })
+        Some(Self { files, stamp, source, object, text, policy, digests, is_remembered: false })
+    }
+
+    /// The document of the active policy, read as `policy` under what decides the version now; `files` are those of its source.
+    pub(super) fn from_active(active: &ActivePolicy, policy: Policy, (files, pulled): (&Files, &PulledFolder)) -> Self {
+        let source = active.origin.source.clone();
+        let text = PolicyText::built_in(&source, &active.origin.document);
+        let digests = Some(digests(&policy, pulled));
+        let (stamp, files, is_remembered) = (files.stamp(), files.clone(), active.origin.is_remembered);
+        Self { files, stamp, source, object: None, text: Ok(text), policy: Some(Ok(policy)), digests, is_remembered }
     }
 
     /// Whether the document ends in the middle of a line, and means something all the same.
@@ -98,12 +111,20 @@ impl Reading {
         matches!(self.policy, Some(Ok(_))) && self.text.as_ref().is_ok_and(PolicyText::is_unended)
     }
 
+    /// Whether this is the document of the active policy.
+    pub(super) fn holds(&self, active: &ActivePolicy) -> bool {
+        self.text.as_ref().is_ok_and(|text| *text.text == *active.origin.document)
+    }
+
     /// Whether this is the active policy.
     pub(super) fn is(&self, active: &ActivePolicy) -> bool {
-        let is_same_text = self.text.as_ref().is_ok_and(|text| *text.text == *active.origin.document);
+        let is_same_text = self.holds(active);
         let accounting = active.accounting.iter().map(|accounting| Some(accounting.settings().digest));
         let loaded = active.predicates.iter().map(|predicate| Some(predicate.digest)).chain(accounting);
-        is_same_text && matches!(&self.digests, Some(Ok(digests)) if digests.iter().copied().eq(loaded))
+        let is_same_version = |policy: &Policy| policy.settings.kubernetes == active.settings.kubernetes;
+        is_same_text
+            && self.policy().is_some_and(is_same_version)
+            && matches!(&self.digests, Some(Ok(digests)) if digests.iter().copied().eq(loaded))
     }
 
     /// Whether a registry decides too what the policy is.
@@ -146,6 +167,7 @@ impl Reading {
             if is_over { AttemptError::Over } else { AttemptError::Modules(errors) }
         })?;
         activated.policy.origin.document = Arc::from(text.text);
+        activated.policy.origin.is_remembered = self.is_remembered;
         Ok((policy, activated))
     }
 
@@ -172,7 +194,7 @@ impl Reading {
 pub(super) fn replace(engine: &Engine, next: ActivePolicy, host: &impl Host) -> Retired {
     let sorted = |policy: &ActivePolicy| policy.scheduler_names.iter().cloned().collect::<BTreeSet<_>>();
     let before = engine.policy();
-    if sorted(&before) == sorted(&next) && before.accounts_as(&next) {
+    if sorted(&before) == sorted(&next) && before.counts_as(&next) {
         return engine.replace_policy(next);
     }
     let counting = next.clone();
