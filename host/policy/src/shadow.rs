@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 
 use crate::activate::{ActivateErrors, Activation};
+use crate::kubernetes::ServerVersion;
 use crate::limits::{SHADOW_FILES_LOOK, SHADOW_LOOK, SHADOW_NICE, SHADOW_SHARE};
 use crate::reload::{Files, Source, Stamp, Unacceptable};
 use crate::spec::{PolicyError, PolicyText};
 use crate::{PulledFolder, Reach};
-use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, Shadow};
+use nodesift_engine::{ActivePolicy, Alternative, Asked, Comparison, Engine, KubernetesVersion, Shadow};
 
 /// Name, in messages, of the comparison with predicates in the mode `Shadow` of the active policy.
 const IN_SHADOW: &str = "predicates in mode Shadow";
@@ -34,6 +35,8 @@ pub struct Beside {
     pub second: Option<PathBuf>,
     /// Restriction of the files and registries that the second policy may name.
     pub reach: Reach,
+    /// The version of Kubernetes that the second policy takes where it names none.
+    pub server: ServerVersion,
     /// Where modules of registries are.
     pub pulled: PulledFolder,
     /// Given the active policy and another, says why this process cannot evaluate the other.
@@ -55,6 +58,17 @@ pub enum ShadowError {
     /// Its modules cannot be read or loaded.
     #[error(transparent)]
     Modules(#[from] ActivateErrors),
+    /// It follows another version of Kubernetes than the active policy at present.
+    #[error(
+        "it follows Kubernetes {second}, and the active policy {active}, by which pods, volumes or devices count otherwise: that cannot be \
+         compared on one snapshot"
+    )]
+    Version {
+        /// Version of the second policy.
+        second: Arc<str>,
+        /// Version of the active policy.
+        active: Arc<str>,
+    },
     /// This process cannot evaluate it.
     #[error(transparent)]
     Unacceptable(#[from] Unacceptable),
@@ -63,14 +77,22 @@ pub enum ShadowError {
     Thread(std::io::Error),
 }
 
-/// Begins. Where there is nothing to evaluate, requests lose no time.
+/// Begins. Where there is nothing to evaluate, requests lose no time. A second policy of another version of Kubernetes is looked at again
+/// with the next active policy: which version the server will tell is nobody's mistake.
 ///
 /// # Errors
 ///
 /// Where the second policy cannot be evaluated, or the system starts no thread.
 pub fn start(beside: Beside) -> Result<(), ShadowError> {
     let active = beside.engine.policy();
-    let (second, read) = beside.second(&active)?.unzip();
+    let second = match beside.second(&active) {
+        Err(error @ ShadowError::Version { .. }) => {
+            tracing::warn!(%error, policy_generation = active.generation, "the shadow policy is not evaluated");
+            None
+        }
+        second => second?,
+    };
+    let (second, read) = second.unzip();
     let receiver = beside.publish(&active, second);
     let generation = active.generation;
     let run = move || Worker { beside, generation, read, changed: None, looked: Instant::now(), receiver }.run();
@@ -81,15 +103,18 @@ impl Beside {
     /// The second policy beside this active one.
     fn second(&self, active: &ActivePolicy) -> Result<Option<(Comparison, Read)>, ShadowError> {
         let Some(path) = &self.second else { return Ok(None) };
-        let text = PolicyText::read(path)?.within(&self.reach);
+        let text = PolicyText::read(path)?.within(&self.reach).under(self.server.auto());
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
         let policy = text.policy(&builtins)?;
-        let files = Files::new(&Source::Path(path.clone(), self.reach.clone())).with_policy(&policy);
+        let root = Source::Path(path.clone(), self.reach.clone());
+        // Another version of the server is another active policy, with which this one is read again.
+        let files = Files::new(&root, &ServerVersion::default()).with_policy(&policy);
         // Before its modules are read: what changes meanwhile is a change.
         let stamp = files.stamp();
         let runtime = self.engine.runtime();
         let activation = Activation { active: Some(active), ..Activation::new(runtime, &self.pulled) };
         let mut policy = activation.activate(&policy)?.policy;
+        check_version(&active.settings.kubernetes, &policy.settings.kubernetes)?;
         (self.accept)(active, &policy)?;
         // Here, what only its shadows would change is asked about as well.
         policy = policy.with_shadows_enforced().unwrap_or(policy);
@@ -120,6 +145,15 @@ impl Beside {
 struct Read {
     files: Files,
     stamp: Stamp,
+}
+
+/// The cache counts and compiles by one version.
+fn check_version(active: &KubernetesVersion, second: &KubernetesVersion) -> Result<(), ShadowError> {
+    if active.semantics == second.semantics {
+        return Ok(());
+    }
+    let (second, active) = (Arc::clone(&second.version), Arc::clone(&active.version));
+    Err(ShadowError::Version { second, active })
 }
 
 /// How long to rest after work that has taken so much processor time, so that the work is one part in [`SHADOW_SHARE`].
@@ -214,6 +248,7 @@ impl Worker {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -221,5 +256,21 @@ mod tests {
     fn work_and_rest_together_are_ten_times_the_work() {
         let work = Duration::from_millis(3);
         assert_eq!(work + rest_after(work), work * 10);
+    }
+
+    #[test]
+    fn versions_by_which_the_cache_counts_alike_can_be_compared() {
+        use crate::kubernetes::{Auto, Switches, Table};
+        let table = Table::built_in();
+        let under = |version: &str| {
+            let semantics = Switches::new(table, version.parse().unwrap()).semantics();
+            let (_, origin) = Auto::Newest.version(table);
+            KubernetesVersion { version: version.into(), origin, semantics, ..KubernetesVersion::default() }
+        };
+        assert!(check_version(&under("1.37"), &under("1.37")).is_ok());
+        let error = check_version(&under("1.36"), &under("1.37"));
+        assert!(
+            matches!(error, Err(ShadowError::Version { second, active }) if (&*second, &*active) == ("1.37", "1.36"))
+        );
     }
 }
