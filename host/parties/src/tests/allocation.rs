@@ -1,14 +1,28 @@
 //! Allocations over a socket: what a core may bind, what is given back, and what a restart leaves.
 
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use nodesift_api::access::Caller;
+use nodesift_api::parties::{Outbox, Parties as _};
+use nodesift_cache::Identity;
 use nodesift_cache::metadata::{self, Selection};
 use nodesift_negotiation::OnSilence;
 use nodesift_proto::v1::negotiation_event::Event;
+use nodesift_proto::v1::party_call::Call;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, End};
 use serde_json::json;
 use tonic::Code;
 
-use super::sidecar::{Sidecar, decoded, names, node, party, party_for_claims, pod_object, request, schedulers};
+use crate::record::{
+    DecidedParty, DecidedPod, Decision, DecisionState, NoRecord, Record, RecordError, Recorded, Revision, Written,
+};
+
+use super::sidecar::{
+    Attending, Sidecar, decoded, names, node, party, party_for_claims, pod_object, request, schedulers,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_is_assumed_while_parties_allocate_and_may_be_bound_once_they_have() {
@@ -42,6 +56,209 @@ async fn a_pod_is_assumed_while_parties_allocate_and_may_be_bound_once_they_have
     });
     sidecar.until(|overview| overview["negotiations"].as_array().unwrap().is_empty()).await;
     assert_eq!(sidecar.node_of("p0"), Some(node(2)));
+    // The party is told so, and once the pod has ended that nothing is needed any more.
+    match a.call().await {
+        Call::Bound(bound) => {
+            assert_eq!((bound.id, &bound.node, &bound.pod.unwrap().name[..]), (allocate.id, &node(2), "p0"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(sidecar.overview().await["usage"]["held"], 1);
+    sidecar.write(|writer| writer.remove(&Identity::pod("p0")));
+    let deallocate = a.deallocate().await;
+    assert_eq!(deallocate.id, allocate.id);
+    a.send(Message::Deallocated(v1::PartyDeallocated { id: deallocate.id }));
+    sidecar.until(|overview| overview["usage"]["held"] == 0 && overview["usage"]["deallocations"] == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_goes_before_its_pod_is_bound_has_parties_give_back_and_the_policy_gives_the_time() {
+    let slow = party("a", OnSilence::Wait).with_deadline(Some(std::time::Duration::from_secs(120)));
+    let sidecar = Sidecar::start(2, 1, vec![slow]).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let mut events = core.negotiate(request("p0")).await.unwrap();
+    match events.next().await {
+        Event::Asked(asked) => assert_eq!((asked.parties, asked.allocate_ms), (vec!["a".to_owned()], 120_000)),
+        other => panic!("{other:?}"),
+    }
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    assert_eq!(events.end().await.end(), End::Viable);
+    let mut selected = core.select(events.id, names([1])).await.unwrap();
+    assert!(matches!(selected.next().await, Event::Selected(_)));
+    let allocate = a.allocate().await;
+    sidecar.until(|overview| overview["negotiations"][0]["endsMs"].as_u64() > Some(60_000)).await;
+    a.allocated(&allocate, &names([1]));
+    assert!(matches!(selected.next().await, Event::Allocated(_)));
+    sidecar.write(|writer| writer.remove(&Identity::node(&node(1))));
+    assert_eq!(a.deallocate().await.id, allocate.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_process_with_the_same_record_gives_back_what_ended_while_there_was_none() {
+    let record: Arc<dyn Record> = Arc::new(NoRecord::default());
+    let sidecar = Sidecar::start_with(1, 1, vec![party("a", OnSilence::Wait)], Arc::clone(&record)).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let agreeing = {
+        let mut core = core.clone();
+        tokio::spawn(async move { core.agree(request("p0")).await })
+    };
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    let (id, nodes) = agreeing.await.unwrap();
+    let mut events = core.select(id, nodes.clone()).await.unwrap();
+    let allocate = a.allocate().await;
+    assert_eq!(record.load().await.unwrap().len(), 1, "recorded before a party is told");
+    a.allocated(&allocate, &nodes);
+    while !matches!(events.next().await, Event::Allocated(_)) {}
+    sidecar.write(|writer| {
+        let mut pod = pod_object("p0");
+        pod["spec"]["nodeName"] = node(0).into();
+        writer.apply(metadata::pod_record(&decoded(&pod), &schedulers()));
+    });
+    while !matches!(a.call().await, Call::Bound(_)) {}
+    let state = || async { record.load().await.unwrap().first().map(|recorded| recorded.decision.state) };
+    while state().await != Some(DecisionState::Bound) {
+        tokio::task::yield_now().await;
+    }
+    drop((sidecar, core, events, a));
+
+    // The pod is in no cluster any more.
+    let sidecar = Sidecar::start_with(1, 0, vec![party("a", OnSilence::Wait)], Arc::clone(&record)).await;
+    let mut a = sidecar.party("a").await;
+    let deallocate = a.deallocate_after_bound().await;
+    assert_eq!(deallocate.id, allocate.id);
+    a.send(Message::Deallocated(v1::PartyDeallocated { id: deallocate.id }));
+    while state().await.is_some() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_that_are_not_listed_yet_are_taken_for_no_pods_that_have_ended() {
+    let record: Arc<dyn Record> = Arc::new(NoRecord::default());
+    let pod = DecidedPod { namespace: "ns".into(), name: "p0".into(), uid: "p0".into() };
+    let held = DecidedParty { party: "a".into(), call: 7, claims: Vec::new(), gives_back: false };
+    let bound = Decision { pod, state: DecisionState::Bound, node: node(0).into(), parties: vec![held] };
+    record.decide(&bound, None).await.unwrap();
+    let sidecar = Sidecar::start_with(1, 0, vec![party("a", OnSilence::Wait)], Arc::clone(&record)).await;
+    let listing = sidecar.service.readiness().wait_for("the list of pods");
+    let core = Caller::ANONYMOUS;
+    assert!(sidecar.parties.follow(&core, Outbox::closed()).await.is_err());
+    assert!(sidecar.parties.release(&core, v1::ReleaseRequest { id: 1 }).await.is_err());
+    drop(sidecar.parties.broker());
+    for _ in 0..100 {
+        assert_eq!(sidecar.overview().await["usage"]["held"], 0);
+    }
+    sidecar.write(|writer| {
+        let mut pod = pod_object("p0");
+        pod["spec"]["nodeName"] = node(0).into();
+        writer.apply(metadata::pod_record(&decoded(&pod), &schedulers()));
+    });
+    drop(listing);
+    let mut a = sidecar.party("a").await;
+    match a.call().await {
+        Call::Bound(told) => assert_eq!(told.id, 7),
+        other => panic!("{other:?}"),
+    }
+    sidecar.until(|overview| overview["usage"]["held"] == 1 && overview["usage"]["deallocations"] == 0).await;
+    assert_eq!(record.load().await.unwrap()[0].decision, bound);
+}
+
+/// A record in which another sidecar gives back what is about to be recorded as allocated.
+#[derive(Debug, Default)]
+struct Taken(NoRecord);
+
+impl Record for Taken {
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Recorded>, RecordError>> {
+        self.0.load()
+    }
+
+    fn decide<'a>(
+        &'a self,
+        decision: &'a Decision,
+        seen: Option<&'a Revision>,
+    ) -> BoxFuture<'a, Result<Written, RecordError>> {
+        let written = async move {
+            if decision.state == DecisionState::Allocated {
+                for Recorded { decision: mut other, revision } in self.0.load().await? {
+                    other.state = DecisionState::Deallocating;
+                    other.parties.iter_mut().for_each(|party| party.gives_back = true);
+                    self.0.decide(&other, Some(&revision)).await?;
+                }
+            }
+            self.0.decide(decision, seen).await
+        };
+        written.boxed()
+    }
+
+    fn remove<'a>(
+        &'a self,
+        pod: &'a DecidedPod,
+        seen: Option<&'a Revision>,
+    ) -> BoxFuture<'a, Result<Written, RecordError>> {
+        self.0.remove(pod, seen)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_core_is_not_told_to_bind_what_another_sidecar_gives_back() {
+    let record: Arc<dyn Record> = Arc::new(Taken::default());
+    let sidecar = Sidecar::start_with(1, 1, vec![party("a", OnSilence::Wait)], Arc::clone(&record)).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let agreeing = {
+        let mut core = core.clone();
+        tokio::spawn(async move { core.agree(request("p0")).await })
+    };
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    let (id, nodes) = agreeing.await.unwrap();
+    let mut events = core.select(id, nodes.clone()).await.unwrap();
+    assert!(matches!(events.next().await, Event::Selected(_)));
+    let allocate = a.allocate().await;
+    a.allocated(&allocate, &nodes);
+    match events.next().await {
+        Event::Failed(failed) => assert!(failed.reason.contains("another sidecar"), "{failed:?}"),
+        other => panic!("{other:?}"),
+    }
+    let deallocate = a.deallocate().await;
+    assert_eq!(deallocate.id, allocate.id);
+    a.send(Message::Deallocated(v1::PartyDeallocated { id: deallocate.id }));
+    while !record.load().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A record that nobody may read.
+#[derive(Debug)]
+struct Unreadable;
+
+impl Record for Unreadable {
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Recorded>, RecordError>> {
+        async { Err(RecordError::Refused("podnegotiations are not served".to_owned())) }.boxed()
+    }
+
+    fn decide<'a>(&'a self, _: &'a Decision, _: Option<&'a Revision>) -> BoxFuture<'a, Result<Written, RecordError>> {
+        async { Ok(Written::Lost(None)) }.boxed()
+    }
+
+    fn remove<'a>(&'a self, _: &'a DecidedPod, _: Option<&'a Revision>) -> BoxFuture<'a, Result<Written, RecordError>> {
+        async { Ok(Written::Lost(None)) }.boxed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_calls_while_the_record_cannot_be_read_is_told_so() {
+    let sidecar = Sidecar::start_with(1, 1, vec![party("a", OnSilence::Wait)], Arc::new(Unreadable)).await;
+    let refused = sidecar.core().await.negotiate(request("p0")).await.err().unwrap();
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert!(refused.message().contains("the record of decisions: podnegotiations are not served"), "{refused}");
+    let mut a = Attending::open(sidecar.channel().await).await;
+    a.send(Message::Attend(v1::PartyAttend { party: "a".to_owned() }));
+    assert_eq!(a.status().await.unwrap().code(), Code::Unavailable);
 }
 
 #[tokio::test(flavor = "multi_thread")]
