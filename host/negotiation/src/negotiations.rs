@@ -6,17 +6,20 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
+use crate::decision::{Decision, Stage};
 use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
+use crate::holdings::Holding;
 use crate::ledger::{Full, Ledger};
-use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
+use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, DEALLOCATION, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
 use crate::message::{Answer, Call, CallId, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
-use crate::request::{Class, NegotiationId, Owner, Party, Refusal, Request, Select};
+use crate::request::{ClaimUid, Class, NegotiationId, Owner, Party, Refusal, Request, Select};
 use crate::stance::{self, Stance};
 use crate::standing::Standing;
 use crate::subject::Subject;
 use crate::turn::Turn;
+use crate::undos::Undo;
 use crate::view::{PartyView, View};
 
 /// All negotiations of a program, from its start: nothing is kept beyond it.
@@ -42,6 +45,8 @@ pub struct Negotiations {
 pub struct Usage {
     /// Number of negotiations that have not ended.
     pub negotiations: usize,
+    /// Calls whose allocations parties hold for bound pods.
+    pub held: usize,
     /// Deallocations that are not confirmed.
     pub deallocations: usize,
     /// Calls to which parties have not answered.
@@ -131,6 +136,8 @@ impl Negotiations {
             standing.attend(session, peer);
         }
         self.desk.undos.repeat(party, now);
+        self.desk.holdings.repeat(party, now);
+        self.desk.wake_by_stream(party);
         Ok(self.finish(now))
     }
 
@@ -153,12 +160,14 @@ impl Negotiations {
         let id = self.new_id();
         let mut it = Negotiation::new(id, self.begun + 1, request, now);
         it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
+        self.desk.room_to_hold(it.seats.iter().map(|seat| &seat.party))?;
         it.bytes = it.held_bytes();
         self.make_room(&owner, it.bytes, now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
         self.begun += 1;
+        self.desk.refused.remove(&it.pod.uid, &owner);
         let busy = it.obstacle().or_else(|| self.desk.claims.busy(&it.pod.claims, id));
         if let Some(claim) = busy {
             self.desk.out.push(Effect::Tell {
@@ -190,7 +199,14 @@ impl Negotiations {
         if select.deadline > DEADLINE_MOST {
             return Err(Refusal::OutOfRange("deadline"));
         }
-        self.turn(id, now, |turn| turn.select(select)).unwrap_or(Err(Refusal::Unknown(id)))?;
+        let mut selected = self.turn(id, now, |turn| turn.select(select.clone()));
+        if selected == Some(Err(Refusal::SelectedElsewhere))
+            && let Some(other) = self.gives_way(id)
+        {
+            self.turn(other, now, |turn| turn.end(End::Superseded));
+            selected = self.turn(id, now, |turn| turn.select(select));
+        }
+        selected.unwrap_or(Err(Refusal::Unknown(id)))?;
         Ok(self.finish(now))
     }
 
@@ -219,6 +235,7 @@ impl Negotiations {
             Event::Allocated(party, said) => self.turn_of(said.id, now, |turn| turn.note_allocated(&party, &said)),
             Event::Failed(party, said) => self.turn_of(said.id, now, |turn| turn.note_failed(&party, &said)),
             Event::Deallocated(party, id) => self.confirm(&party, id),
+            Event::Malformed(party, error) => self.desk.defect(&party, Defect::Malformed(error)),
             Event::Invalidated(party, invalidate) => {
                 self.desk.take_back(&party, invalidate.subject.as_ref(), now);
             }
@@ -237,8 +254,19 @@ impl Negotiations {
                     }),
                 }
             }
-            Event::Bound(pod) => self.turn_pod(&pod, now, |turn| turn.note_bound()),
-            Event::PodGone(pod) => self.turn_pod(&pod, now, |turn| turn.end(End::Gone)),
+            Event::Bound(pod) => {
+                self.turn_pod(&pod, now, |turn| turn.note_bound());
+                self.desk.refused.remove_for_all(&pod);
+            }
+            Event::PodGone(pod) => {
+                self.turn_pod(&pod, now, |turn| turn.end(End::Gone));
+                self.desk.refused.remove_for_all(&pod);
+            }
+            Event::Ended { pod, shared } => {
+                self.desk.refused.remove_for_all(&pod);
+                self.turn_pod(&pod, now, |turn| turn.end(End::Gone));
+                self.give_back(&pod, &shared, now);
+            }
             Event::Tick => {}
         }
         self.finish(now)
@@ -249,7 +277,8 @@ impl Negotiations {
         let wake = self.wakes.first().map(|(at, _)| *at);
         let rest = self.desk.rests.values().min().copied();
         let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
-        [wake, rest, sweep, self.desk.undos.next(), self.desk.kept.next()].into_iter().flatten().min()
+        let held = self.desk.holdings.next();
+        [wake, rest, sweep, held, self.desk.undos.next(), self.desk.kept.next()].into_iter().flatten().min()
     }
 
     /// Whether a negotiation has not ended.
@@ -290,6 +319,7 @@ impl Negotiations {
         let bytes = |class| self.desk.ledger.held_by_class(class).bytes + self.desk.ledger.said(class);
         Usage {
             negotiations: self.live.len(),
+            held: self.desk.holdings.len(),
             deallocations: self.desk.undos.len(),
             calls: self.desk.calls.len(),
             kept_nodes: self.desk.kept.nodes(),
@@ -313,28 +343,79 @@ impl Negotiations {
 
     fn confirm(&mut self, party: &Arc<str>, id: CallId) {
         match self.desk.undos.get(id) {
-            Some(undo) if undo.party == *party => self.end_undo(id),
+            Some(undo) if undo.party == *party => {
+                let Some((undo, was_in_progress)) = self.desk.undos.remove(id) else { return };
+                if was_in_progress {
+                    self.end_undo(undo.owner.as_ref(), &undo.claims);
+                }
+                self.decide(&undo.pod);
+                self.desk.wake_by_release(party);
+            }
             Some(_) => self.desk.defect(party, Defect::Malformed(MalformedAnswer::Foreign)),
             None => {}
         }
     }
 
-    fn end_undo(&mut self, id: CallId) {
-        if let Some(undo) = self.desk.undos.remove(id) {
-            self.desk.ledger.remove(&undo.owner, 0);
-            let woken = self.desk.claims.end_undo(&undo.claims);
-            self.desk.woken.extend(woken);
+    /// The claims of a deallocation are in progress no longer.
+    fn end_undo(&mut self, owner: Option<&Owner>, claims: &[ClaimUid]) {
+        if let Some(owner) = owner {
+            self.desk.ledger.remove(owner, 0);
         }
+        let woken = self.desk.claims.end_undo(claims);
+        self.desk.woken.extend(woken);
+    }
+
+    /// Has parties give back what they hold for a pod that has ended, but for claims that others use.
+    fn give_back(&mut self, pod: &Arc<str>, shared: &[ClaimUid], now: Instant) {
+        let ended = self.desk.holdings.take(pod, |claims| !claims.iter().any(|claim| shared.contains(claim)));
+        if ended.is_empty() {
+            return;
+        }
+        for Holding { call, party, claims } in ended {
+            let undo = Undo { pod: pod.clone(), party, claims, until: now + DEALLOCATION, owner: None };
+            self.desk.give_back(call, undo);
+        }
+        self.decide(pod);
+    }
+
+    /// Has the decision about a pod recorded, with what a negotiation of it has parties allocate.
+    fn decide(&mut self, pod: &Arc<str>) {
+        let negotiated = self.desk.assumed.get(pod).and_then(|id| self.live.get(id)).and_then(|it| it.held());
+        self.desk.decide(pod, negotiated);
+    }
+
+    /// Goes on from the decisions of an earlier process: what is held for bound pods stays so until [`Event::Ended`], and everything else
+    /// is given back. What this process has decided itself by now stays; of several decisions with one call, the first counts.
+    pub fn restore(&mut self, decisions: Vec<Decision>, now: Instant) -> Vec<Effect> {
+        for Decision { pod, stage, held } in decisions {
+            for held in held {
+                if self.desk.has_call(held.call) {
+                    continue;
+                }
+                let (party, claims) = (held.party, held.claims);
+                if stage == Stage::Bound && !held.gives_back {
+                    self.desk.holdings.add(&pod, Holding { call: held.call, party, claims });
+                } else {
+                    let undo = Undo { pod: pod.clone(), party, claims, until: now + DEALLOCATION, owner: None };
+                    self.desk.give_back(held.call, undo);
+                }
+            }
+            self.decide(&pod);
+        }
+        self.finish(now)
     }
 
     /// Does what is due, and hands over the effects.
     fn finish(&mut self, now: Instant) -> Vec<Effect> {
         self.desk.kept.expire(now, &mut self.desk.out);
-        while let Some(id) = self.desk.undos.due(now) {
-            self.end_undo(id);
+        while let Some((owner, claims)) = self.desk.undos.expire(now) {
+            self.end_undo(owner.as_ref(), &claims);
         }
         for (party, deallocate) in self.desk.undos.next_repeated(SWEPT) {
             self.desk.send(&party, Call::Deallocate(deallocate));
+        }
+        for (party, bound) in self.desk.holdings.next_repeated(SWEPT) {
+            self.desk.send(&party, Call::Bound(bound));
         }
         self.desk.note_rested(now);
         for id in self.desk.next_swept(SWEPT) {
@@ -410,6 +491,15 @@ impl Negotiations {
 
     fn is_of(&self, id: NegotiationId, owner: &Owner) -> bool {
         self.live.get(&id).is_some_and(|it| it.owner == *owner)
+    }
+
+    /// The selected negotiation of the pod of one of a local client, where a remote client has it: that keeps no local client out.
+    fn gives_way(&self, id: NegotiationId) -> Option<NegotiationId> {
+        let it = self.live.get(&id)?;
+        let other = self.live.get(self.desk.assumed.get(&it.pod.uid)?)?;
+        let is_bound = matches!(other.phase, Phase::Allocated { is_bound: true, .. });
+        let gives_way = (it.owner.class, other.owner.class) == (Class::Local, Class::Remote) && !is_bound;
+        gives_way.then_some(other.id)
     }
 
     /// The negotiations of a pod.

@@ -6,11 +6,13 @@ use rustc_hash::FxHashSet;
 
 use crate::candidates::Candidates;
 use crate::effect::{Defect, Effect, Failure, Progress};
+use crate::holdings::Holding;
 use crate::ledger::Ledger;
-use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, VALID_MOST};
-use crate::message::{Allocate, Call, CallId, Deallocate, MalformedAnswer, PartyAllocated, PartyFailed, cut};
+use crate::limits::{ALLOCATED, CANDIDATES_MOST, DEADLINE, DEALLOCATION, UNDOS_OF_POD, VALID_MOST};
+use crate::message::{Allocate, Bound, Call, CallId, MalformedAnswer, PartyAllocated, PartyFailed, cut};
 use crate::negotiation::{Allocation, Phase, Seat, Selection, text_bytes};
-use crate::request::{ClaimState, ClaimUid, Node, Refusal, Select};
+use crate::request::{ClaimState, ClaimUid, Node, OnSilence, Refusal, Select};
+use crate::standing::Standing;
 use crate::subject::Suitability;
 use crate::turn::Turn;
 use crate::undos::Undo;
@@ -27,19 +29,25 @@ impl Turn<'_> {
         if self.it.is_selected() || self.it.selection.is_some() {
             return Err(Refusal::Selected(negotiation));
         }
+        if self.desk.undos.for_pod(&self.it.pod.uid).count() >= UNDOS_OF_POD {
+            return Err(Refusal::Full("what parties give back for the pod"));
+        }
         let agreed = match &self.it.phase {
             Phase::Agreed { nodes, is_stale, .. } => Some((nodes, *is_stale)),
             _ => None,
         };
-        let delayed = self.it.pod.delayed().count();
-        if optimistic && delayed != 1 {
-            return Err(Refusal::NotOptimistic(delayed));
+        let (claims, pending) = (self.it.pod.delayed().count(), self.it.pod.pending());
+        if optimistic && (claims, pending) != (1, 1) {
+            return Err(Refusal::NotOptimistic(pending));
         }
         if !optimistic {
             let Some((viable, _)) = agreed else { return Err(Refusal::NotViable(first.clone())) };
             if let Some(node) = nodes.iter().find(|node| !viable.contains(node)) {
                 return Err(Refusal::NotViable(node.clone()));
             }
+        }
+        if self.is_selected_elsewhere() {
+            return Err(Refusal::SelectedElsewhere);
         }
         let is_stale = agreed.is_some_and(|(_, is_stale)| is_stale);
         let nodes = self.held(nodes)?;
@@ -52,6 +60,11 @@ impl Turn<'_> {
             self.assume(nodes, optimistic);
         }
         Ok(())
+    }
+
+    /// Whether another negotiation of the pod is selected: of two, both would have parties allocate.
+    fn is_selected_elsewhere(&self) -> bool {
+        self.desk.assumed.get(&self.it.pod.uid).is_some_and(|by| *by != self.it.id)
     }
 
     /// Selected nodes as the negotiation holds them: candidates with the texts that it has, others as they came, if there is room for them.
@@ -74,11 +87,27 @@ impl Turn<'_> {
             self.it.selection = Some(Selection { nodes, is_optimistic });
             return self.wait(claim);
         }
+        if self.is_selected_elsewhere() {
+            let reason = Refusal::SelectedElsewhere.to_string().into();
+            return self.fail(Failure { party: None, claim: None, reason });
+        }
         self.withdraw_asks();
         self.it.forget_alternatives();
         let losers = self.desk.claims.hold(self.it.id, &self.it.pod.claims);
         self.desk.woken.extend(losers);
+        self.plan(&nodes, is_optimistic);
         self.push_assume(nodes, false);
+    }
+
+    /// Decides which parties are called, and by which ids. Whoever is ignored is not waited for: a party whose silence the policy ignores
+    /// is called where it has said something of a node, or could not have yet.
+    fn plan(&mut self, nodes: &[Node], is_optimistic: bool) {
+        for seat in &mut self.it.seats {
+            let attends = self.desk.standing(&seat.party).is_some_and(Standing::attends);
+            let is_heard = is_optimistic || nodes.iter().any(|node| self.it.candidates.is_heard(node, seat.bit));
+            seat.is_ignored = seat.on_silence == OnSilence::Ignore && !(attends && is_heard);
+        }
+        self.it.planned = self.it.seats.iter().map(|_| self.desk.new_id()).collect();
     }
 
     fn push_assume(&mut self, nodes: Vec<Node>, is_moving: bool) {
@@ -87,13 +116,16 @@ impl Turn<'_> {
         };
         self.it.is_assumed = true;
         self.desk.assumed.insert(self.it.pod.uid.clone(), self.it.id);
+        self.it.phase = Phase::Assuming { nodes, is_moving };
+        let is_decided = !is_moving && !self.it.planned.is_empty();
+        let decision = is_decided.then(|| self.desk.decision(&self.it.pod.uid, self.it.held()));
         self.desk.out.push(Effect::Assume {
             negotiation: self.it.id,
             pod: self.it.pod.uid.clone(),
             node,
             claims: self.it.pod.delayed().map(|claim| claim.uid.clone()).collect(),
+            decision,
         });
-        self.it.phase = Phase::Assuming { nodes, is_moving };
     }
 
     /// The caller has assumed the pod, or not: then the next node is tried.
@@ -118,8 +150,8 @@ impl Turn<'_> {
         if let Some(node) = nodes.first() {
             self.tell(Progress::Selected(node.clone()));
         }
-        for seat in &mut self.it.seats {
-            let id = CallId(self.desk.new_id());
+        let called = self.it.seats.iter_mut().zip(self.it.planned.iter().copied());
+        for (seat, id) in called.filter(|(seat, _)| !seat.is_ignored) {
             self.desk.calls.insert(id, self.it.id);
             seat.call = Some(Allocation {
                 id,
@@ -220,6 +252,9 @@ impl Turn<'_> {
             self.tell(Progress::Allocated(node));
         }
         self.it.phase = Phase::Allocated { until: self.now + ALLOCATED, is_bound: false };
+        if !self.it.planned.is_empty() {
+            self.desk.decide(&self.it.pod.uid, self.it.held());
+        }
         self.forget_rounds();
         self.complete();
     }
@@ -239,6 +274,7 @@ impl Turn<'_> {
         match &mut self.it.phase {
             Phase::Allocated { is_bound, .. } => {
                 *is_bound = true;
+                self.hold();
                 self.complete();
             }
             // A change of the node never reallocates: the parties go on.
@@ -247,11 +283,32 @@ impl Turn<'_> {
         }
     }
 
+    /// Holds what is allocated for the pod until it ends, whatever becomes of the negotiation.
+    fn hold(&mut self) {
+        if std::mem::take(&mut self.it.planned).is_empty() {
+            return;
+        }
+        let pod = self.it.pod.uid.clone();
+        for seat in &mut self.it.seats {
+            let Some(call) = seat.call.take() else { continue };
+            self.desk.calls.remove(&call.id);
+            let (party, claims) = (seat.party.clone(), seat.claims.clone());
+            self.desk.send(&party, Call::Bound(Bound { id: call.id, pod: pod.clone(), claims: claims.clone() }));
+            self.desk.holdings.add(&pod, Holding { call: call.id, party, claims });
+        }
+        self.desk.decide(&pod, None);
+    }
+
     /// Ends once the cluster's objects say all there is to know.
     pub(crate) fn complete(&mut self) {
         let is_shown = |uid: &ClaimUid| self.desk.claims.state(uid) == Some(ClaimState::Allocated);
+        // Nobody allocates a claim about which only those decide who are ignored.
+        let is_left = |uid: &ClaimUid| {
+            let mut seats = self.it.seats.iter().filter(|seat| seat.claims.contains(uid)).peekable();
+            seats.peek().is_some() && seats.all(|seat| seat.is_ignored)
+        };
         if matches!(self.it.phase, Phase::Allocated { is_bound: true, .. })
-            && self.it.pod.delayed().all(|claim| is_shown(&claim.uid))
+            && self.it.pod.delayed().all(|claim| is_shown(&claim.uid) || is_left(&claim.uid))
         {
             self.close();
         }
@@ -290,6 +347,7 @@ impl Turn<'_> {
     /// Ends a selection that cannot be had.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.tell(Progress::Failed(failure));
+        self.wait_for_parties();
         self.undo();
         self.close();
     }
@@ -318,12 +376,13 @@ impl Turn<'_> {
             if claims.is_empty() && !seat.claims.is_empty() {
                 continue;
             }
-            self.desk.claims.begin_undo(&claims);
-            self.desk.send(&seat.party, Call::Deallocate(Deallocate { id: call.id, claims: claims.clone() }));
-            let until = self.now + DEALLOCATION;
-            let owner = self.it.owner.clone();
-            self.desk.ledger.add(&owner, 0);
-            self.desk.undos.add(call.id, Undo { party: seat.party.clone(), claims, until, owner });
+            let (pod, party, owner) = (self.it.pod.uid.clone(), seat.party.clone(), Some(self.it.owner.clone()));
+            self.desk.give_back(call.id, Undo { pod, party, claims, until: self.now + DEALLOCATION, owner });
+        }
+        let was_decided = !std::mem::take(&mut self.it.planned).is_empty();
+        // Where another negotiation of the pod has moved it, the decision is that one's.
+        if was_decided && is_own {
+            self.desk.decide(&self.it.pod.uid, None);
         }
     }
 }
