@@ -191,7 +191,7 @@ def check(server):
         problems.append(f"the server takes what is wrong: {refused}")
 
     count = 0
-    for name in ("rbac.yaml", "crd.yaml"):
+    for name in ("rbac.yaml", "crd.yaml", "podnegotiations.yaml", "podnegotiations-admission.yaml"):
         objects = list(yaml.safe_load_all((ROOT / "deploy" / name).read_text()))
         count += len(accepted(server, f"deploy/{name}", objects, "--dry-run=server"))
     for overlay, namespace in OVERLAYS.items():
