@@ -108,14 +108,22 @@ pub fn follow(endpoint: &Endpoint, path: &str) -> Result<Lines, String> {
     let (reader, mut writer) = connect(endpoint).map_err(|error| error.to_string())?;
     let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     writer.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
-    let mut lines = Lines { stream: BufReader::new(reader), _writer: writer, text: Vec::new() };
+    let mut lines = Lines { stream: BufReader::new(reader), _writer: writer, head: Vec::new(), text: Vec::new() };
     let status = lines.line_of_head().map_err(|error| error.to_string())?;
-    while !lines.line_of_head().map_err(|error| error.to_string())?.is_empty() {}
+    loop {
+        let line = lines.line_of_head().map_err(|error| error.to_string())?;
+        if line.is_empty() {
+            break;
+        }
+        lines.head.push(line);
+    }
     if status.contains(" 200 ") { Ok(lines) } else { Err(status) }
 }
 
 /// Lines of a chunked answer.
 pub struct Lines {
+    /// Headers of the answer, a line each.
+    pub head: Vec<String>,
     stream: BufReader<Box<dyn Read + Send>>,
     /// Held so that the connection stays open.
     _writer: Box<dyn Write + Send>,

@@ -36,47 +36,92 @@ fn the_state_tells_own_pods_from_foreign_ones_and_adds_up() {
     let (sidecar, _folder) = serving(&cluster(), &[]);
     ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
     let found = state(&sidecar.tcp(), "");
-    let allocation = |name: &str, cpu: i64, priority: &str, assumed: bool| {
-        json!({"allocationKey": format!("uid-{name}"), "namespace": "ns", "name": name, "nodeId": "n1",
-               "resource": {"cpu": cpu}, "priority": priority, "assumed": assumed, "terminating": false})
-    };
-    let foreign = |name: &str, cpu: i64, tag: &str, preemptable: bool| {
-        let mut foreign = allocation(name, cpu, "0", false);
-        foreign["allocationTags"] = json!({"foreign": tag});
-        foreign["preemptable"] = json!(preemptable);
-        foreign
+    let pod = |name: &str, ownership: &str, cpu: i64, priority: i32, assumed: bool| {
+        json!({"uid": format!("uid-{name}"), "namespace": "ns", "name": name, "node": "n1", "ownership": ownership,
+               "usage": {"cpu": cpu}, "priority": priority, "assumed": assumed, "terminating": false})
     };
     let expected = json!({
-        "nodeID": "n1", "attributes": {"zone": "a"}, "schedulable": true,
+        "name": "n1", "labels": {"zone": "a"}, "schedulable": true,
         "capacity": {"cpu": 2000, "pods": 20}, "allocatable": {"cpu": 1000, "pods": 10},
-        "requested": {"cpu": 750}, "foreign": {"cpu": 150}, "allocated": {"cpu": 600}, "occupied": {"cpu": 150},
-        "available": {"cpu": 250}, "podCount": 4, "foreignPodCount": 2,
-        "allocations": [allocation("own", 200, "3", false), allocation("pending", 400, "0", true)],
-        "foreignAllocations": [foreign("foreign", 100, "default", true), foreign("mirror", 50, "static", false)],
+        "requested": {"cpu": 750, "pods": 4}, "own": {"cpu": 600, "pods": 2}, "foreign": {"cpu": 150, "pods": 2},
+        "free": {"cpu": 250, "pods": 6},
+        "ownPods": [pod("own", "own", 200, 3, false), pod("pending", "own", 400, 0, true)],
+        "foreignPods": [pod("foreign", "foreign", 100, 0, false), pod("mirror", "static", 50, 0, false)],
         "devices": [],
     });
     assert_eq!(found["nodes"][0], expected);
-    assert_eq!(found["nodes"][1]["available"], json!({"cpu": 1000}));
-    let nominated = json!([{"allocationKey": "uid-nominated", "namespace": "ns", "name": "nominated",
-                            "resource": {"cpu": 300}, "priority": "7", "nominatedNodeID": "n2"}]);
+    assert_eq!(found["nodes"][1]["free"], json!({"cpu": 1000, "pods": 10}));
+    let nominated = json!([{"uid": "uid-nominated", "namespace": "ns", "name": "nominated",
+                            "requests": {"cpu": 300}, "priority": 7, "nominatedNode": "n2"}]);
     assert_eq!((&found["pending"], &found["nominated"]), (&nominated, &nominated));
-    assert_eq!(found["orphans"][0]["allocationKey"], "uid-orphan");
-    assert_eq!(found["orphans"][0]["nodeId"], "n9");
+    assert_eq!(found["orphans"][0]["uid"], "uid-orphan");
+    assert_eq!(found["orphans"][0]["node"], "n9");
     assert!(found["version"]["generation"].as_str().is_some_and(|generation| generation != "0"), "{found}");
 
-    let partition = json!({
-        "name": "default", "totalNodes": 2, "totalContainers": 2, "foreignPodCount": 2, "foreign": {"cpu": 150},
-        "capacity": {"capacity": {"cpu": 2000, "pods": 20}, "usedCapacity": {"cpu": 600}, "utilization": {"cpu": 30}},
+    let totals = json!({
+        "nodes": 2, "allocatable": {"cpu": 2000, "pods": 20}, "requested": {"cpu": 750, "pods": 4},
+        "own": {"cpu": 600, "pods": 2}, "foreign": {"cpu": 150, "pods": 2}, "free": {"cpu": 1250, "pods": 16},
     });
-    assert_eq!(found["partitions"], json!([partition]));
+    assert_eq!(found["totals"], totals);
 
     let one = state(&sidecar.tcp(), "?node=n1");
-    assert_eq!(one["partitions"], Value::Null, "totals are those of all nodes");
+    assert_eq!(one["totals"], Value::Null, "totals are those of all nodes");
     assert_eq!(one["nodes"], json!([expected]));
     let other = state(&sidecar.tcp(), "?node=n2");
-    assert_eq!((&other["nodes"][0]["nodeID"], &other["nominated"]), (&json!("n2"), &nominated));
+    assert_eq!((&other["nodes"][0]["name"], &other["nominated"]), (&json!("n2"), &nominated));
     assert_eq!(get(&sidecar.tcp(), "/v1/state?node=n3").unwrap().status, 404);
-    assert_eq!(get(&sidecar.tcp(), "/v1/state?nodes=n1").unwrap().status, 400);
+    for query in ["nodes=n1", "format=other", "node=n1&node=n1"] {
+        assert_eq!(get(&sidecar.tcp(), &format!("/v1/state?{query}")).unwrap().status, 400, "{query}");
+    }
+}
+
+#[test]
+fn the_state_in_the_words_of_yunikorn_has_its_fields_and_its_numbers() {
+    let mut cluster = cluster();
+    let own = cluster.iter_mut().find(|object| object["metadata"]["name"] == "own").unwrap();
+    own["metadata"]["labels"] = json!({"app": "sleep", "applicationId": "sleep-0001"});
+    let (sidecar, _folder) = serving(&cluster, &[]);
+    ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
+    let found = state(&sidecar.tcp(), "?format=yunikorn");
+    let tags = |name: &str, more: Value| {
+        let mut tags = json!({"kubernetes.io/meta/namespace": "ns", "kubernetes.io/meta/podName": name});
+        for (key, value) in more.as_object().unwrap() {
+            tags[key] = value.clone();
+        }
+        tags
+    };
+    let allocation = |name: &str, cpu: i64, priority: &str, application: &str, labels: Value| {
+        json!({"allocationKey": format!("uid-{name}"), "allocationTags": tags(name, labels), "nodeId": "n1",
+               "resource": {"vcore": cpu, "pods": 1}, "priority": priority, "applicationId": application})
+    };
+    let foreign = |name: &str, cpu: i64, mark: &str| {
+        json!({"allocationKey": format!("uid-{name}"), "allocationTags": tags(name, json!({"foreign": mark})),
+               "nodeId": "n1", "resource": {"vcore": cpu, "pods": 1}, "priority": "0"})
+    };
+    let mut preemptable = foreign("foreign", 100, "default");
+    preemptable["preemptable"] = json!(true);
+    let labels = json!({"kubernetes.io/label/app": "sleep", "kubernetes.io/label/applicationId": "sleep-0001"});
+    let attributes = |node: &str| {
+        let mut attributes = json!({"si.io/rackname": "/rack-default", "si/node-partition": "[mycluster]default"});
+        attributes["si.io/hostname"] = json!(node);
+        attributes
+    };
+    let n1 = json!({
+        "nodeID": "n1", "attributes": attributes("n1"), "schedulable": true, "isReserved": false,
+        "capacity": {"vcore": 1000, "pods": 10}, "allocated": {"vcore": 600, "pods": 2},
+        "occupied": {"vcore": 150, "pods": 2}, "available": {"vcore": 250, "pods": 6},
+        "utilized": {"vcore": 60, "pods": 20},
+        "allocations": [allocation("own", 200, "3", "sleep-0001", labels),
+                        allocation("pending", 400, "0", "yunikorn-ns-autogen", json!({}))],
+        "foreignAllocations": [preemptable, foreign("mirror", 50, "static")],
+    });
+    let n2 = json!({
+        "nodeID": "n2", "attributes": attributes("n2"), "schedulable": true, "isReserved": false,
+        "capacity": {"vcore": 1000, "pods": 10}, "available": {"vcore": 1000, "pods": 10},
+    });
+    assert_eq!(found, json!({"partitionName": "default", "nodesInfo": [n1, n2]}));
+    let one = state(&sidecar.tcp(), "?format=yunikorn&node=n2");
+    assert_eq!(one, json!({"partitionName": "default", "nodesInfo": [n2]}));
 }
 
 /// A node with a pool of devices of its own, one without, a pool for all nodes, and a claim on a device of each pool.
@@ -136,8 +181,8 @@ fn what_pods_take_of_a_resource_that_no_node_lists_is_in_the_state_and_rejects_a
     let (sidecar, _folder) = serving(&[node("n1", "1"), node("n2", "1"), odd], &[]);
     let found = state(&sidecar.tcp(), "?node=n1");
     let node = &found["nodes"][0];
-    for (amounts, amount) in [("requested", 2), ("foreign", 2), ("occupied", 2), ("available", -2)] {
-        assert_eq!(node[amounts].as_object().map(serde_json::Map::len), Some(3_001), "{amounts}");
+    for (amounts, amount) in [("requested", 2), ("foreign", 2), ("free", -2)] {
+        assert_eq!(node[amounts].as_object().map(serde_json::Map::len), Some(3_002), "{amounts}");
         assert_eq!(node[amounts]["example.com/2999"], json!(amount), "{amounts}");
     }
     assert_eq!(node["allocatable"], json!({"cpu": 1000, "pods": 10}));
@@ -154,10 +199,10 @@ fn every_pod_of_the_sample_is_in_the_state_once() {
     let nodes = list(&found["nodes"]);
     let mut listed: Vec<Value> = nodes
         .iter()
-        .flat_map(|node| [list(&node["allocations"]), list(&node["foreignAllocations"])].concat())
+        .flat_map(|node| [list(&node["ownPods"]), list(&node["foreignPods"])].concat())
         .chain(list(&found["pending"]))
         .chain(list(&found["orphans"]))
-        .map(|pod| pod["allocationKey"].clone())
+        .map(|pod| pod["uid"].clone())
         .collect();
     let ended = |pod: &&Value| matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     let pods = objects("Pod");
@@ -166,21 +211,30 @@ fn every_pod_of_the_sample_is_in_the_state_once() {
     listed.sort_unstable_by_key(Value::to_string);
     expected.sort_unstable_by_key(Value::to_string);
     assert_eq!(listed, expected);
-    let partition = &found["partitions"][0];
-    let total = |field: &str| nodes.iter().map(|node| node[field]["memory"].as_i64().unwrap_or(0)).sum::<i64>();
-    assert_eq!(partition["capacity"]["capacity"]["memory"].as_i64(), Some(total("allocatable")));
-    assert_eq!(partition["capacity"]["usedCapacity"]["memory"].as_i64().unwrap_or(0), total("allocated"));
-    assert_eq!(partition["foreign"]["memory"].as_i64().unwrap_or(0), total("foreign"));
-    let allocations: usize = nodes.iter().map(|node| list(&node["allocations"]).len()).sum();
-    assert_eq!((&partition["totalNodes"], &partition["totalContainers"]), (&json!(nodes.len()), &json!(allocations)));
-    for node in &nodes {
-        let mut sum = 0;
-        for pod in [list(&node["allocations"]), list(&node["foreignAllocations"])].concat() {
-            sum += pod["resource"]["memory"].as_i64().unwrap_or(0);
+    let of = |amounts: &Value, resource: &str| amounts[resource].as_i64().unwrap_or(0);
+    for field in ["allocatable", "requested", "own", "foreign", "free"] {
+        for resource in ["cpu", "memory", "pods"] {
+            let total: i64 = nodes.iter().map(|node| of(&node[field], resource)).sum();
+            assert_eq!(of(&found["totals"][field], resource), total, "{field} {resource}");
         }
-        assert_eq!(node["requested"]["memory"].as_i64().unwrap_or(0), sum, "{}", node["nodeID"]);
     }
-    let names: Vec<&str> = nodes.iter().map(|node| node["nodeID"].as_str().unwrap()).collect();
+    assert_eq!(found["totals"]["nodes"], json!(nodes.len()));
+    let yunikorn = state(&sidecar.unix(), "?format=yunikorn");
+    for (node, its) in nodes.iter().zip(list(&yunikorn["nodesInfo"])) {
+        let pods = [list(&node["ownPods"]), list(&node["foreignPods"])].concat();
+        let sum: i64 = pods.iter().map(|pod| of(&pod["usage"], "memory")).sum();
+        assert_eq!(of(&node["requested"], "memory"), sum, "{}", node["name"]);
+        assert_eq!(of(&node["requested"], "pods"), i64::try_from(pods.len()).unwrap(), "{}", node["name"]);
+        assert_eq!(its["nodeID"], node["name"]);
+        for (field, words) in
+            [("capacity", "allocatable"), ("allocated", "own"), ("occupied", "foreign"), ("available", "free")]
+        {
+            for (resource, word) in [("vcore", "cpu"), ("memory", "memory"), ("pods", "pods")] {
+                assert_eq!(of(&its[field], resource), of(&node[words], word), "{field} {resource} of {}", node["name"]);
+            }
+        }
+    }
+    let names: Vec<&str> = nodes.iter().map(|node| node["name"].as_str().unwrap()).collect();
     assert!(names.is_sorted());
     assert_eq!(names.len(), objects("Node").len());
 }
@@ -198,19 +252,121 @@ fn events_tell_what_came_and_went_since_they_began() {
 
         let assumed = ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n2"}));
         let added = next();
-        assert_eq!((&added["type"], &added["nodeId"], &added["assumed"]), (&json!("ADD"), &json!("n2"), &json!(true)));
-        assert_eq!((&added["allocationKey"], &added["resource"]), (&json!("uid-pending"), &json!({"cpu": 400})));
+        assert_eq!((&added["type"], &added["node"], &added["assumed"]), (&json!("ADD"), &json!("n2"), &json!(true)));
+        assert_eq!((&added["uid"], &added["usage"]), (&json!("uid-pending"), &json!({"cpu": 400})));
+        let free = (&added["freeBefore"], &added["freeAfter"]);
+        assert_eq!(free, (&json!({"cpu": 1000, "pods": 10}), &json!({"cpu": 600, "pods": 9})));
         assert!(at(&added) > at(&start));
         assert_eq!(added["generation"], assumed["version"]["generation"]);
 
         ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n1"}));
         assert_eq!(next()["type"], "REMOVE");
         let moved = next();
-        assert_eq!((&moved["type"], &moved["nodeId"]), (&json!("ADD"), &json!("n1")));
+        assert_eq!((&moved["type"], &moved["node"]), (&json!("ADD"), &json!("n1")));
         ask(&endpoint, "/v1/forget", &json!({"pod": {"uid": "uid-pending"}}));
         let removed = next();
-        assert_eq!((&removed["type"], &removed["nodeId"]), (&json!("REMOVE"), &json!("n1")));
+        assert_eq!((&removed["type"], &removed["node"]), (&json!("REMOVE"), &json!("n1")));
     }
+}
+
+#[test]
+fn a_node_tells_what_has_changed_there_and_by_whose_pods() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    let node = |name: &str| get(&sidecar.tcp(), &format!("/v1/nodes/{name}")).unwrap();
+    let place = |node: &str| ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": node}));
+    place("n1");
+    place("n2");
+    let found = node("n1").json();
+    assert_eq!(found["nodes"][0]["free"], json!({"cpu": 650, "pods": 7}), "{found}");
+    let history: Vec<Value> = found["history"].as_array().unwrap().clone();
+    let of = |event: &Value| {
+        let text = |field: &str| event[field].as_str().unwrap().to_owned();
+        let free = |field: &str| event[field]["cpu"].as_i64().unwrap();
+        (text("type"), text("name"), text("ownership"), event["assumed"] == true, free("freeBefore"), free("freeAfter"))
+    };
+    let mut first: Vec<_> =
+        history[..3].iter().map(|event| (event["name"].clone(), event["ownership"].clone())).collect();
+    first.sort_unstable_by_key(|(name, _)| name.to_string());
+    let pairs = [("foreign", "foreign"), ("mirror", "static"), ("own", "own")];
+    assert_eq!(first, pairs.map(|(name, ownership)| (json!(name), json!(ownership))), "as the node came");
+    let event = |change: &str, before: i64, after: i64| {
+        (change.to_owned(), "pending".to_owned(), "own".to_owned(), true, before, after)
+    };
+    let last: Vec<_> = history[3..].iter().map(of).collect();
+    assert_eq!(last, [event("ADD", 650, 250), event("REMOVE", 250, 650)]);
+    assert!(history.iter().all(|event| event["at"].as_str().unwrap().ends_with('Z')), "{history:?}");
+    assert_eq!(node("n2").json()["history"].as_array().map(Vec::len), Some(1));
+    assert_eq!(node("n9").status, 404);
+}
+
+#[test]
+fn a_stream_begins_with_events_that_are_kept() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    let endpoint = sidecar.tcp();
+    let follow = |query: &str| http::follow(&endpoint, &format!("/v1/events{query}")).unwrap();
+    let line = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    let start = line(follow("").next().unwrap());
+    let since = start["generation"].as_str().unwrap();
+    ask(&endpoint, "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n2"}));
+    ask(&endpoint, "/v1/forget", &json!({"pod": {"uid": "uid-pending"}}));
+    let mut late = follow(&format!("?since={since}")).map(line);
+    assert_eq!(late.next(), Some(start.clone()));
+    let told: Vec<Value> = late.by_ref().take(2).map(|event| event["type"].clone()).collect();
+    assert_eq!(told, [json!("ADD"), json!("REMOVE")]);
+    let all: Vec<Value> = follow("?since=0").map(line).skip(1).take(5).map(|event| event["name"].clone()).collect();
+    assert!(all[..3].contains(&json!("mirror")) && all[3..] == [json!("pending"), json!("pending")], "{all:?}");
+    let ahead = line(follow("?since=18446744073709551615").next().unwrap());
+    assert_ne!(ahead["generation"], "18446744073709551615", "of another cache, which has come further");
+    assert_eq!(ahead["epoch"], start["epoch"]);
+    for query in ["since=x", "since=-1", "since=", "until=1"] {
+        assert_eq!(get(&endpoint, &format!("/v1/events?{query}")).unwrap().status, 400, "{query}");
+    }
+}
+
+#[test]
+fn events_in_the_words_of_yunikorn_are_allocations_of_nodes_with_the_mark_of_foreign_pods() {
+    let (sidecar, _folder) = serving(&cluster(), &[]);
+    let line = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    // Its lines have no generation: where it starts later than asked for, the header says so.
+    let generation = |since: &str| {
+        let stream = http::follow(&sidecar.tcp(), &format!("/v1/events?since={since}&format=yunikorn")).unwrap();
+        let header = stream.head.iter().find_map(|line| line.strip_prefix("nodesift-generation: ").map(str::to_owned));
+        header.unwrap_or_else(|| panic!("{:?}", stream.head))
+    };
+    assert_eq!(generation("0"), "0");
+    assert_ne!(generation("18446744073709551615"), "18446744073709551615");
+    let mut events = http::follow(&sidecar.tcp(), "/v1/events?since=0&format=yunikorn").unwrap().map(line);
+    let instance = events.next().unwrap();
+    assert!(
+        instance["InstanceUUID"].is_string() && instance.as_object().map(serde_json::Map::len) == Some(1),
+        "{instance}"
+    );
+    ask(&sidecar.tcp(), "/v1/assume", &json!({"pod": {"uid": "uid-pending"}, "node": "n2"}));
+    ask(&sidecar.tcp(), "/v1/forget", &json!({"pod": {"uid": "uid-pending"}}));
+    let mut told: Vec<Value> = events.take(5).collect();
+    for event in &mut told {
+        let event = event.as_object_mut().unwrap();
+        assert!(event.remove("timestampNano").and_then(|time| time.as_i64()) > Some(0), "{event:?}");
+    }
+    let record = |pod: &str, node: &str, change: u8, cpu: i64| {
+        json!({"type": 3, "objectID": node, "eventChangeType": change, "eventChangeDetail": 303,
+               "referenceID": format!("uid-{pod}"),
+               "resource": {"resources": {"pods": {"value": 1}, "vcore": {"value": cpu}}}})
+    };
+    let foreign = |pod: &str, cpu: i64, message: &str| {
+        let mut record = record(pod, "n1", 2, cpu);
+        record["message"] = json!(message);
+        record
+    };
+    told[..3].sort_unstable_by_key(|event| event["referenceID"].to_string());
+    let expected = [
+        foreign("foreign", 100, "foreign: default"),
+        foreign("mirror", 50, "foreign: static"),
+        record("own", "n1", 2, 200),
+        record("pending", "n2", 2, 400),
+        record("pending", "n2", 3, 400),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]
@@ -231,6 +387,8 @@ fn allocations_that_come_and_go_are_logged_at_debug_and_not_at_info() {
                     && line.contains("ns/pending")
                     && line.contains("uid-pending")
                     && line.contains(node)
+                    && line.contains("cpu=400")
+                    && (line.contains("cpu=1000->600") || change.contains("removed") || node == "n1")
             })
         };
         for (change, node) in [("allocation added", "n2"), ("allocation removed", "n2"), ("allocation added", "n1")] {
