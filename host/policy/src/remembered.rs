@@ -24,11 +24,12 @@ use sha2::{Digest as _, Sha256};
 use crate::activate::{ActivateError, Digest, Module};
 use crate::file::{self, FileError};
 use crate::keys::{self, KeysError};
+use crate::kubernetes::{Auto, Release};
 use crate::limits::REMEMBERED_BYTES;
 use crate::proof::{Proof, ProofError};
 use crate::pulled::PulledFolder;
 use crate::spec::{ACCOUNTING, Key, ModuleSource, NamedModule, Policy, PolicyError};
-use nodesift_engine::ActivePolicy;
+use nodesift_engine::{ActivePolicy, KubernetesVersion};
 use nodesift_registry::{digest_text, hex, read_digest};
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
@@ -181,6 +182,29 @@ struct Manifest {
     /// The digest of the accounting component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accounting: Option<String>,
+    /// The version of Kubernetes that the policy was active under, where it followed an API server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kubernetes: Option<Followed>,
+}
+
+/// The version of a policy that followed an API server, and what that said it was.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Followed {
+    version: String,
+    server: String,
+}
+
+impl Followed {
+    fn from_active(kubernetes: &KubernetesVersion) -> Option<Self> {
+        let server = kubernetes.origin.server()?.to_owned();
+        Some(Self { version: kubernetes.version.to_string(), server })
+    }
+
+    fn auto(&self) -> Option<Auto> {
+        let minor = self.version.parse().ok()?;
+        Some(Auto::Server(Release { minor, git_version: self.server.as_str().into() }))
+    }
 }
 
 impl StateFolder {
@@ -235,7 +259,8 @@ impl StateFolder {
         let document = active.origin.document.to_string();
         let document_digest = digest_text(&Sha256::digest(&document).into());
         let (source, modules, accounting) = (active.origin.source.clone(), digests, accounting_digest);
-        let manifest = Manifest { source, document, document_digest, modules, accounting };
+        let kubernetes = Followed::from_active(&active.settings.kubernetes);
+        let manifest = Manifest { source, document, document_digest, modules, accounting, kubernetes };
         let path = self.path.join(ACTIVE);
         let text = serde_json::to_vec_pretty(&manifest);
         let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
@@ -298,22 +323,30 @@ impl StateFolder {
         Ok(())
     }
 
-    /// The policy that was remembered last; none where there is none. `builtins` are the names of the built-in predicates.
+    /// The policy that was remembered last; none where there is none. `builtins` are the names of the built-in predicates, and
+    /// `auto` decides the version of Kubernetes of a policy that follows the cluster. One that is not valid under it is read under the version
+    /// that it was active under.
     ///
     /// # Errors
     ///
     /// Where a file cannot be read or does not have its digest, or the document is not accepted.
-    pub fn recall(&self, builtins: &[&str]) -> Result<Option<Remembered>, RecallError> {
+    pub fn recall(&self, builtins: &[&str], auto: &Auto) -> Result<Option<Remembered>, RecallError> {
         self.own().map_err(|source| RecallError::Exposed { path: self.path.clone(), source })?;
         let path = self.path.join(ACTIVE);
         let Some(manifest) = manifest(&path)? else { return Ok(None) };
-        let Manifest { source, document, document_digest, modules, accounting } = manifest;
+        let Manifest { source, document, document_digest, modules, accounting, kubernetes } = manifest;
         if document_digest != digest_text(&Sha256::digest(&document).into()) {
             return Err(RecallError::Damaged { path, reason: "the document does not have its digest".to_owned() });
         }
         // Keys may be files beside the document.
         let folder = Path::new(&source).parent().unwrap_or(Path::new(""));
-        let mut policy = Policy::read(&document, &source, folder, builtins)?;
+        let read = |auto: &Auto| Policy::read_under(&document, &source, folder, auto, builtins);
+        // What was valid under the version of the server then is served under it, as it was before the restart.
+        let then = kubernetes.and_then(|then| then.auto()).filter(|_| !matches!(auto, Auto::Argument(_)));
+        let mut policy = match (read(auto), then) {
+            (Err(error), Some(then)) => read(&then).map_err(|_| error)?,
+            (policy, _) => policy?,
+        };
         let digest_in = |text: Option<&String>, what: String| {
             let digest = text.and_then(|text| read_digest(text));
             digest.ok_or_else(|| RecallError::Damaged { path: path.clone(), reason: format!("no module of {what}") })

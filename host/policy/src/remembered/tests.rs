@@ -23,7 +23,8 @@ fn forged(folder: &Path, pinned: &Digest, kept: &Digest) {
 fn remember(folder: &Path, document: String, kept: &Digest) {
     let document_digest = digest_text(&Sha256::digest(&document).into());
     let modules = BTreeMap::from([("Own".to_owned(), digest_text(kept))]);
-    let manifest = Manifest { source: "policy.yaml".to_owned(), document, document_digest, modules, accounting: None };
+    let (source, accounting, kubernetes) = ("policy.yaml".to_owned(), None, None);
+    let manifest = Manifest { source, document, document_digest, modules, accounting, kubernetes };
     fs::write(folder.join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
 }
 
@@ -32,10 +33,45 @@ fn a_module_that_is_not_the_one_that_the_document_pins_is_not_recalled() {
     let folder = tempfile::tempdir().unwrap();
     let state = StateFolder::new(folder.path(), &PulledFolder::none());
     forged(folder.path(), &[1; 32], &[1; 32]);
-    assert!(state.recall(&[]).unwrap().is_some());
+    assert!(state.recall(&[], &Auto::Newest).unwrap().is_some());
     forged(folder.path(), &[1; 32], &[2; 32]);
-    let error = state.recall(&[]).unwrap_err();
+    let error = state.recall(&[], &Auto::Newest).unwrap_err();
     assert!(matches!(&error, RecallError::Pinned { name, .. } if name == "Own"), "{error}");
+}
+
+#[test]
+fn a_policy_that_is_invalid_under_the_version_of_now_is_recalled_under_that_of_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StateFolder::new(folder.path(), &PulledFolder::none());
+    let kept = digest_text(&[1; 32]);
+    let document = format!(
+        r#"{{"apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "spec": {{"schedulerNames": ["s"], "featureGates":
+           {{"VolumeLimitScaling": true}}, "predicates": [{{"name": "Own", "module": {{"path": "own.wasm", "digest": "{kept}"}}}}]}}}}"#
+    );
+    let release = |minor| {
+        let git_version = format!("v1.{minor}.9").into();
+        Release { minor: crate::kubernetes::MinorVersion { major: 1, minor }, git_version }
+    };
+    let keep = |then: Option<&Release>| {
+        let document_digest = digest_text(&Sha256::digest(&document).into());
+        let kubernetes =
+            then.map(|then| Followed { version: then.minor.to_string(), server: then.git_version.to_string() });
+        let (source, document, modules) =
+            ("policy.yaml".to_owned(), document.clone(), BTreeMap::from([("Own".to_owned(), kept.clone())]));
+        let manifest = Manifest { source, document, document_digest, modules, accounting: None, kubernetes };
+        fs::write(folder.path().join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+    };
+    let version = |auto: &Auto| {
+        let recalled = state.recall(&[], auto).map(Option::unwrap);
+        recalled.map(|recalled| recalled.policy.settings.kubernetes.version.to_string()).map_err(drop)
+    };
+    keep(None);
+    assert_eq!(version(&Auto::Server(release(37))), Ok("1.37".to_owned()));
+    assert_eq!(version(&Auto::Server(release(34))), Err(()), "1.34 has no such gate");
+    keep(Some(&release(36)));
+    assert_eq!(version(&Auto::Server(release(37))), Ok("1.37".to_owned()));
+    assert_eq!(version(&Auto::Server(release(34))), Ok("1.36".to_owned()));
+    assert_eq!(version(&Auto::Argument(release(34).minor)), Err(()), "what the command line says holds");
 }
 
 #[test]
@@ -45,26 +81,26 @@ fn a_folder_that_others_may_write_to_is_not_used() {
     forged(folder.path(), &[1; 32], &[1; 32]);
     for mode in [0o777, 0o770, 0o720, 0o1707, 0o757] {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
-        let error = state.recall(&[]).unwrap_err();
+        let error = state.recall(&[], &Auto::Newest).unwrap_err();
         assert!(matches!(error, RecallError::Exposed { source: Exposed::Mode { .. }, .. }), "{mode:o}: {error}");
     }
     for mode in [0o700, 0o755, 0o2700] {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
-        assert!(state.recall(&[]).unwrap().is_some(), "{mode:o}");
+        assert!(state.recall(&[], &Auto::Newest).unwrap().is_some(), "{mode:o}");
     }
     let file = folder.path().join(ACTIVE);
     for (mode, is_used) in [(0o666, false), (0o620, false), (0o644, true), (0o600, true)] {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        let recalled = state.recall(&[]);
+        let recalled = state.recall(&[], &Auto::Newest);
         let is_exposed = matches!(recalled, Err(RecallError::Exposed { source: Exposed::Mode { .. }, .. }));
         assert_eq!((recalled.is_ok(), is_exposed), (is_used, !is_used), "{mode:o}");
     }
     let elsewhere = folder.path().join("elsewhere.json");
     fs::rename(&file, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
-    assert!(matches!(state.recall(&[]), Err(RecallError::Read { .. })));
+    assert!(matches!(state.recall(&[], &Auto::Newest), Err(RecallError::Read { .. })));
     let absent = StateFolder::new(&folder.path().join("absent"), &PulledFolder::none());
-    assert!(absent.recall(&[]).unwrap().is_none());
+    assert!(absent.recall(&[], &Auto::Newest).unwrap().is_none());
 }
 
 /// Only root gives folders away; for others those of root are somebody else's.
@@ -77,7 +113,7 @@ fn a_folder_of_another_user_is_not_used() {
     if is_root {
         std::os::unix::fs::chown(path, Some(1), None).unwrap();
     }
-    let error = StateFolder::new(path, &PulledFolder::none()).recall(&[]).unwrap_err();
+    let error = StateFolder::new(path, &PulledFolder::none()).recall(&[], &Auto::Newest).unwrap_err();
     assert!(matches!(error, RecallError::Exposed { source: Exposed::Owner { .. }, .. }), "{error}");
 }
 
@@ -125,7 +161,7 @@ fn an_artifact_is_recalled_only_with_what_shows_that_it_is_the_one_that_the_docu
             };
             let refused = |kept: &Digest| {
                 remember(folder.path(), document(&pinned), kept);
-                let refused = state.recall(&[]).map(drop);
+                let refused = state.recall(&[], &Auto::Newest).map(drop);
                 assert!(matches!(&refused, Ok(()) | Err(RecallError::Unproven { .. })), "{refused:?}");
                 refused.err().map(|error| error.to_string())
             };
