@@ -39,6 +39,9 @@ impl<T> Predecessor<T> {
         }
         let unproven =
             known.filter(|known| known.successor == before.generation && known.since.elapsed() < ROLLBACK_PROOF);
+        if unproven.is_none() && is_same_but_for_version(&before, active) {
+            return None;
+        }
         let (before, held) = unproven.map_or((before, held), |known| (known.before, known.held));
         Some(Self { before, held, successor: active.generation, since: Instant::now() })
     }
@@ -70,5 +73,39 @@ impl<T> Predecessor<T> {
         let refusal =
             Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted: quarantined.count() };
         Some(Rollback { policy: (*self.before).clone(), held: Arc::clone(&self.held), refusal })
+    }
+}
+
+/// Whether two policies are one document under two versions of Kubernetes. Going back would only leave the version of the server.
+fn is_same_but_for_version(before: &ActivePolicy, active: &ActivePolicy) -> bool {
+    before.origin.document == active.origin.document && before.settings.kubernetes != active.settings.kubernetes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nodesift_engine::{KubernetesVersion, PolicySettings};
+
+    fn policy(generation: u64, document: &str, version: &str) -> Arc<ActivePolicy> {
+        let mut policy = ActivePolicy::new(Vec::new(), Vec::new());
+        let kubernetes = KubernetesVersion { version: version.into(), ..KubernetesVersion::default() };
+        policy.settings =
+            Arc::new(PolicySettings { rollback_on_quarantine: true, kubernetes, ..PolicySettings::default() });
+        (policy.generation, policy.origin.document) = (generation, document.into());
+        Arc::new(policy)
+    }
+
+    #[test]
+    fn a_version_is_not_gone_back_from_and_keeps_the_way_back_to_another_document() {
+        let policies = [policy(1, "a", "1.36"), policy(2, "a", "1.37"), policy(3, "b", "1.37"), policy(4, "b", "1.36")];
+        let [first, other_version, other_document, both] = &policies;
+        let to = |known, before: &Arc<ActivePolicy>, active| {
+            Predecessor::new(known, (Arc::clone(before), Arc::new(())), active)
+        };
+        assert!(to(None, first, other_version).is_none());
+        let known = to(None, other_version, other_document);
+        assert!(known.as_ref().is_some_and(|known| known.is(other_version)));
+        assert!(to(known, other_document, both).is_some_and(|known| known.is(other_version)));
+        assert!(to(None, other_document, both).is_none());
     }
 }
