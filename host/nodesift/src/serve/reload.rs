@@ -7,27 +7,34 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::live::{Live, Unsynced, needs};
-use crate::cluster;
-use crate::limits::POLICY_SYNC;
+use crate::cluster::{self, ClusterFiles};
+use crate::limits::{FILES_BATCH, POLICY_SYNC};
 use nodesift_api::Readiness;
-use nodesift_cache::SharedWriter;
 use nodesift_cache::metadata::Selection;
+use nodesift_cache::{Record, SharedWriter};
 use nodesift_engine::{ActivePolicy, Engine};
-use nodesift_object::Kind;
+use nodesift_object::{Kind, Object};
 use nodesift_policy::Reach;
+use nodesift_policy::kubernetes::ServerVersion;
 use nodesift_policy::reload::{self, Follow, Following, Host, Metrics, Source, Unacceptable, Unprepared};
 use nodesift_policy::remembered::StateFolder;
 use nodesift_policy::shadow::{self, Beside, ShadowError};
+use nodesift_source::change::{Compiled, Compiler};
 use nodesift_source::kube::Lease;
 use nodesift_source::kube::kinds::{self, Resource};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 
 /// Paths and sources named on the command line.
 pub(super) struct Files<'a> {
     /// The policy's file, folder or object.
     pub(super) policy: Option<Source>,
+    /// The source of the version of Kubernetes of a policy that names none.
+    pub(super) version: &'a ServerVersion,
     /// The folder that remembers the last good one.
     pub(super) state: Option<&'a Path>,
+    /// The files of the cluster; `None` where it is followed.
+    pub(super) cluster: Option<ClusterFiles>,
 }
 
 /// The policy, and what the cluster is followed for. Dropping it ends both.
@@ -73,11 +80,13 @@ pub(super) fn follow(
             step => format!("policy refused at step {step}{of}: generation {generation} stays active"),
         })
     });
-    let host = ServeHost { live, writer: Arc::clone(writer), of_files: engine.policy().selection() };
+    let server = files.version.clone();
+    let of_files = Mutex::new(engine.policy().selection());
+    let host = ServeHost { live, writer: Arc::clone(writer), files: files.cluster, of_files };
     let pulled = cluster::pulled_folder(files.state);
     let state_folder = files.state.map(|path| StateFolder::new(path, &pulled));
     let engine = Arc::clone(engine);
-    let policy = reload::start(Follow { engine, source, host, metrics, pulled, state_folder }, first)?;
+    let policy = reload::start(Follow { engine, source, server, host, metrics, pulled, state_folder }, first)?;
     Ok(Reloading { _policy: Some(policy), _first: None })
 }
 
@@ -88,12 +97,14 @@ pub(super) fn follow(
 /// If the second policy is invalid, or cannot be evaluated on what is read of the cluster.
 pub(super) fn shadow(
     (second, reach, state): (Option<&Path>, Reach, Option<&Path>),
+    server: &ServerVersion,
     engine: &Arc<Engine>,
     is_live: bool,
 ) -> Result<(), ShadowError> {
     let accept = Box::new(move |active: &ActivePolicy, next: &ActivePolicy| accept_beside(is_live, active, next));
     let (engine, second) = (Arc::clone(engine), second.map(Path::to_owned));
-    shadow::start(Beside { engine, second, reach, pulled: cluster::pulled_folder(state), accept })
+    let (server, pulled) = (server.clone(), cluster::pulled_folder(state));
+    shadow::start(Beside { engine, second, reach, server, pulled, accept })
 }
 
 /// Pods are foreign by the active policy, on whose snapshots the second one is evaluated.
@@ -130,9 +141,10 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
     if !is_live {
         return Ok(());
     }
-    let watched = needs(active);
+    let (watched, wanted) = (needs(active), needs(next));
     for predicate in &next.predicates {
-        let needed = kinds::needed(predicate.module.imports().iter().copied());
+        let mut needed = kinds::needed(predicate.module.imports().iter().copied());
+        needed.retain(|kind| wanted.contains(kind));
         let missing: Vec<&str> = needed.difference(&watched).map(|kind| Resource::from(*kind).plural).collect();
         if !missing.is_empty() {
             let (name, missing) = (&predicate.name, missing.join(", "));
@@ -150,8 +162,10 @@ struct ServeHost {
     /// None where the cluster comes from files.
     live: Option<Live>,
     writer: SharedWriter,
-    /// Selection with which the objects in files were compiled: other facts are not in the cache.
-    of_files: Selection,
+    /// The files that the cluster comes from.
+    files: Option<ClusterFiles>,
+    /// Selection with which the objects in them are compiled: other facts are not in the cache.
+    of_files: Mutex<Selection>,
 }
 
 impl Host for ServeHost {
@@ -166,7 +180,7 @@ impl Host for ServeHost {
     ) -> Result<Option<Lease>, Unprepared> {
         let lease = match &self.live {
             None => {
-                self.check_files(next)?;
+                self.select_of_files(active, next, is_over)?;
                 None
             }
             Some(live) => {
@@ -185,6 +199,7 @@ impl Host for ServeHost {
     fn recount(&self, before: &ActivePolicy, next: &ActivePolicy) {
         let started = Instant::now();
         let mut writer = self.writer.lock();
+        let recounted = writer.recount_semantics(next.settings.kubernetes.semantics);
         let accounted = match before.accounts_as(next) {
             true => 0,
             false => writer.recount_accounts(next.accountant()),
@@ -192,7 +207,13 @@ impl Host for ServeHost {
         let foreign = writer.recount_ownership(&next.scheduler_names);
         writer.publish();
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(changed_sides = foreign, other_accounts = accounted, ms, "pods count as another policy says");
+        tracing::info!(
+            changed_sides = foreign,
+            other_accounts = accounted,
+            other_resizes = recounted,
+            ms,
+            "pods count as another policy says"
+        );
     }
 
     fn commit(&self, held: &Option<Lease>) {
@@ -219,28 +240,81 @@ impl ServeHost {
         }
     }
 
-    /// Files are read once. They hold all kinds, but what no predicate read has been dropped.
-    fn check_files(&self, next: &ActivePolicy) -> Result<(), Unprepared> {
-        // Of ConfigMaps all are there.
-        let (kept, selection) = (&self.of_files, next.selection());
-        if kept.covers(&selection.for_nodes()) && kept.covers(&selection.for_pods()) {
+    /// Reads the cluster's files once more where a policy reads facts of nodes or pods that were dropped before. They hold all kinds, and of
+    /// ConfigMaps all are there. Facts that nothing reads yet change no answer, so it does no harm where the policy is refused after that.
+    fn select_of_files(
+        &self,
+        active: &ActivePolicy,
+        next: &ActivePolicy,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), Unprepared> {
+        let mut of_files = self.of_files.lock();
+        let selection = next.selection();
+        if of_files.covers(&selection.for_nodes()) && of_files.covers(&selection.for_pods()) {
             return Ok(());
         }
-        let kept = &self.of_files.annotation_keys;
-        let dropped: Vec<&str> =
-            selection.annotation_keys.iter().filter(|key| !kept.contains(key)).map(String::as_str).collect();
-        if dropped.is_empty() {
-            let is_dropped = |wanted: &&str| !self.of_files.interfaces().any(|kept| kept == *wanted);
-            let interfaces = selection.interfaces().filter(is_dropped).collect::<Vec<_>>().join(", ");
-            return Err(refused(format!(
-                "a predicate reads {interfaces}, which was dropped when the files were read: {RESTART}"
-            )));
+        let Some(files) = &self.files else {
+            return Err(refused(dropped(&of_files, &selection, "there are no files")));
+        };
+        let (started, wider) = (Instant::now(), of_files.with(&selection));
+        // Pods take what they take by the policy that is active, until they are counted by the next one.
+        let compiler = Compiler::new(&active.scheduler_names).selecting(&wider);
+        let compiler = compiler.accounting_by(self.writer.lock().accountant());
+        let (mut batch, mut compiled, mut is_cut) = (Vec::with_capacity(FILES_BATCH), Vec::new(), false);
+        let read = files.read(&mut |object| {
+            if is_cut || !matches!(object, Object::Node(_) | Object::Pod(_)) {
+                return;
+            }
+            batch.push(object);
+            if batch.len() >= FILES_BATCH {
+                compiled.extend(compiler.compile_all(&batch));
+                batch.clear();
+                is_cut = is_over();
+            }
+        });
+        if is_cut {
+            return Err(Unprepared::Over);
         }
-        let dropped = dropped.join(", ");
-        Err(refused(format!(
-            "spec.facts.annotations or spec.accounting adds [{dropped}], which were dropped when the files were read: {RESTART}"
-        )))
+        read.map_err(|error| refused(dropped(&of_files, &selection, &error.to_string())))?;
+        compiled.extend(compiler.compile_all(&batch));
+        // Not before: only the end of the read tells that the files are what they were.
+        let mut compiled = compiled.into_iter();
+        while compiled.len() > 0 {
+            self.apply(compiled.by_ref().take(FILES_BATCH));
+        }
+        self.writer.lock().publish();
+        *of_files = wider;
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(ms, "cluster files read again, for facts that no policy has read before");
+        Ok(())
     }
+
+    /// Applies some objects, without pods that a core has ended since the files were read first. The writer is free between two calls:
+    /// others wait for no longer than that takes.
+    fn apply(&self, objects: impl Iterator<Item = Compiled>) {
+        let mut writer = self.writer.lock();
+        for Compiled { record, .. } in objects {
+            let is_held = match &record {
+                Record::Pod(pod) => writer.pods().by_uid(&pod.uid).is_some(),
+                _ => true,
+            };
+            if is_held {
+                writer.apply(record);
+            }
+        }
+    }
+}
+
+/// Why a policy is refused that reads facts which the cache does not have.
+fn dropped(kept: &Selection, wanted: &Selection, reason: &str) -> String {
+    let is_dropped = |key: &&String| !kept.annotation_keys.contains(key);
+    let keys: Vec<&str> = wanted.annotation_keys.iter().filter(is_dropped).map(String::as_str).collect();
+    let lacks = |wanted: &&str| !kept.interfaces().any(|kept| kept == *wanted);
+    let facts = match keys.is_empty() {
+        true => wanted.interfaces().filter(lacks).collect::<Vec<_>>().join(", "),
+        false => format!("the annotations [{}]", keys.join(", ")),
+    };
+    format!("the policy reads {facts}, which was dropped when the cluster's files were read, and {reason}: {RESTART}")
 }
 
 /// Why a policy was not waited for any longer.
