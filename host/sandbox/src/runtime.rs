@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use wasmtime::component::Component;
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
@@ -11,8 +12,8 @@ use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationCon
 use super::accounting::{Accounting, AccountingError, AccountingGrants};
 use super::clock::{Clock, Pulse};
 use super::code_cache;
-use super::compile::{CompilerProgram, check_bytes, compile, config};
-use super::device_selector::DeviceSelector;
+use super::compile::{CodeOrigin, CompilerProgram, check_bytes, compile, config};
+use super::device_selector::{DeviceSelector, Dialect};
 use super::grants::{Grants, Lifetime};
 use super::inspect::{self, Inspection};
 use super::load_error::LoadError;
@@ -58,6 +59,8 @@ pub struct Runtime {
     /// Compiles modules by path before this process does, one at a time: together they would take the memory and the time of
     /// several.
     compiler: Option<Mutex<CompilerProgram>>,
+    /// Time that it has taken to compile modules; `None` where it has found all of them in the cache.
+    compilation: Mutex<Option<Duration>>,
     /// The folder of compiled code, if it is used.
     cache_folder: Option<PathBuf>,
     /// Makes spare instances; `None` where calls make their own.
@@ -99,6 +102,7 @@ impl Runtime {
             builtin_slots,
             accounting_slots,
             compiler,
+            compilation: Mutex::new(None),
             cache_folder,
             maker,
             clock,
@@ -162,7 +166,18 @@ impl Runtime {
     fn compile_apart(&self, bytes: &[u8]) -> Result<(), LoadError> {
         let Some(compiler) = &self.compiler else { return Ok(()) };
         let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
-        compiler.run(bytes, self.cache_folder.as_deref())
+        let started = Instant::now();
+        if compiler.run(bytes, self.cache_folder.as_deref())? == CodeOrigin::Compiled {
+            let mut compilation = self.compilation.lock().unwrap_or_else(PoisonError::into_inner);
+            *compilation = Some(compilation.unwrap_or_default() + started.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Time that another process has taken to compile modules for this runtime since its start; `None` where the code of all of them was in
+    /// the cache. It does not include that the runtime compiles them once more where there is no cache.
+    pub fn compilation_time(&self) -> Option<Duration> {
+        *self.compilation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Loads the component of a module once more with other grants, from the code that is compiled already: linked, described and
@@ -181,17 +196,17 @@ impl Runtime {
         Module::prepare(component, manifest, grants, slots, clock, self.spares()).map(Some)
     }
 
-    /// Compiles and links the component that evaluates device selectors. It has the room of a built-in.
+    /// Compiles and links the component that evaluates device selectors, in this dialect. It has the room of a built-in.
     ///
     /// # Errors
     ///
     /// Where the bytes do not compile, or import or export something else than that component.
-    pub fn load_device_selector(&self, bytes: &[u8]) -> Result<DeviceSelector, LoadError> {
+    pub fn load_device_selector(&self, bytes: &[u8], dialect: Dialect) -> Result<DeviceSelector, LoadError> {
         check_bytes(bytes)?;
         if let Some(import) = Manifest::read(bytes)?.imports.first() {
             return Err(LoadError::Contract(format!("a device selector reads no facts: {}", import.name())));
         }
-        DeviceSelector::prepare(&compile(&self.builtin, bytes)?, &self.builtin_slots, self.clock.pulse())
+        DeviceSelector::prepare(&compile(&self.builtin, bytes)?, dialect, &self.builtin_slots, self.clock.pulse())
     }
 
     /// Compiles an accounting component, links it, and calls its `configure`.

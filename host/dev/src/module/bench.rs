@@ -21,8 +21,9 @@ use serde::Serialize;
 use super::accounting;
 use super::call::{Modules, World, read};
 use super::cases::NodeSums;
-use super::check::folder::PrivateFolder;
-use super::subject::{Question, Subject, cycled};
+use super::check::report::BEFORE;
+use super::growth::Growth;
+use super::subject::{Question, Subject};
 use crate::args::{Format, ModuleBenchArgs};
 use crate::limits::{MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP};
 use crate::measure::Times;
@@ -44,14 +45,11 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
         return accounting::bench(args, &file);
     }
     let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
-    let folder = PrivateFolder::new();
-    let runtime = cluster::runtime_in(Some(&folder.0))?;
-    let started = Instant::now();
+    let runtime = cluster::runtime()?;
     let inspected = runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX);
     let inspected = inspected.map_err(|error| Failure::Data(anyhow!("{}: {error}", args.file.display())))?;
-    let compiled = started.elapsed();
-    // What was compiled is taken from the folder.
-    let without_spares = cluster::runtime_in(Some(&folder.0))?.without_spares();
+    let compiled_in = runtime.compilation_time();
+    let without_spares = cluster::runtime()?.without_spares();
     let mut modules = [runtime, without_spares].map(|runtime| {
         let (path, file) = (&subject.path, subject.file.clone());
         Modules::with(runtime, path, file)
@@ -66,7 +64,7 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
         digest: subject.file.digest(),
         name: inspected.descriptor.name,
         size_bytes: subject.file.bytes.len(),
-        compile_seconds: compiled.as_secs_f64(),
+        compile_seconds: compiled_in.map(|took| took.as_secs_f64()),
         question: question.name,
         ns_per_node: ns_per_node(&sizes),
         sizes,
@@ -83,6 +81,12 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
              beside the module, or give --cluster and --pods",
         );
     }
+    for size in figures.sizes.iter().filter(|size| size.rejected == size.nodes && size.nodes > 0) {
+        terminal::note(&format!(
+            "it rejects every one of {} nodes: the pod that was measured fits nowhere",
+            size.nodes
+        ));
+    }
     terminal::print(&terminal::escaped(&text))
 }
 
@@ -95,9 +99,12 @@ fn worlds(args: &ModuleBenchArgs, subject: &Subject) -> anyhow::Result<(Question
         let question = subject.typical()?;
         let sizes = if args.nodes.is_empty() { NODES.to_vec() } else { args.nodes.clone() };
         let world = |count: u32| {
-            let (policy, objects) = (question.policy.clone(), question.objects.clone());
-            Box::new(move |module: &Arc<Module>| World::new(&policy, module, cycled(&objects, count), &NodeSums::new()))
-                as MakeWorld
+            let question = question.clone();
+            Box::new(move |module: &Arc<Module>| {
+                let growth = Growth::chosen(&question, module);
+                let objects = growth.objects(&question.objects, count);
+                World::new(&question.policy, module, objects, &growth.sums(&question, count))
+            }) as MakeWorld
         };
         let worlds = sizes.into_iter().map(world).collect();
         return Ok((question, worlds));
@@ -143,7 +150,8 @@ struct Figures {
     digest: String,
     name: String,
     size_bytes: usize,
-    compile_seconds: f64,
+    /// Null where its code was in the cache.
+    compile_seconds: Option<f64>,
     question: String,
     /// Of a used instance: what another node adds, from the smallest size to the largest.
     ns_per_node: Option<f64>,
@@ -272,7 +280,7 @@ impl Figures {
         for (name, value) in [
             ("module", format!("{}, {}", self.name, self.file)),
             ("size", format!("{} bytes", self.size_bytes)),
-            ("compiled", format!("in {:.2} s", self.compile_seconds)),
+            ("compiled", self.compile_seconds.map_or_else(|| BEFORE.to_owned(), |took| format!("in {took:.2} s"))),
             ("question", self.question.clone()),
             ("a node", self.ns_per_node.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.1} ns"))),
         ] {

@@ -2,13 +2,11 @@
 //!
 //! ```text
 //! verdicts   the same question asked again, of other instances and about other batches
-//! folder     a folder for compiled code that is removed in the end
 //! report     checks → table and JSON
 //! ```
 //!
 //! Which questions are asked is in [`subject`](super::subject). Start at [`check`](fn@check).
 
-pub(super) mod folder;
 pub(super) mod report;
 mod verdicts;
 
@@ -19,20 +17,20 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 use nodesift_sandbox::accounting::inspect_accounting;
+use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::{COMPONENT_BYTES, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS};
-use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
+use nodesift_sandbox::{Failure, Grants, Inspection, Lifetime, Module};
 
 use super::accounting;
 use super::call::{Modules, World, read};
-use super::cases::NodeSums;
-use super::subject::{Question, Subject, cycled, grants};
+use super::growth::Growth;
+use super::subject::{Question, Subject, grants};
 use crate::args::ModuleCheckArgs;
-use crate::limits::CHECK_NODES;
-use folder::PrivateFolder;
+use crate::limits::{CHECK_NODES, GROWTH_SUSPECTS};
 use nodesift::cluster;
 use nodesift::exit;
 use nodesift::terminal::{self, counted};
-use report::{Check, Report};
+use report::{BEFORE, Check, Report};
 use verdicts::{Rows, first_difference, rows_of};
 
 /// `nodesift-dev module check`.
@@ -59,10 +57,7 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
     let mut report = Report::new(subject);
     let bytes = subject.file.bytes.len();
     report.add(Check::passed("size", format!("{bytes} bytes of at most {}", COMPONENT_BYTES)));
-    // A folder of its own: what another run has compiled would take no time.
-    let folder = PrivateFolder::new();
-    let runtime = cluster::runtime_in(Some(&folder.0))?;
-    let started = Instant::now();
+    let runtime = cluster::runtime()?;
     let inspection = match runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX) {
         Ok(inspection) => inspection,
         Err(error) => {
@@ -74,12 +69,10 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
             return Ok(report);
         }
     };
-    let took = started.elapsed();
-    report.add(Check::passed(
-        "compiles",
-        format!("in {:.1} s, within the limits of time and memory", took.as_secs_f64()),
-    ));
-    report.inspected(&inspection, took);
+    let compiled_in = runtime.compilation_time();
+    let when = compiled_in.map_or_else(|| BEFORE.to_owned(), |took| format!("in {:.1} s", took.as_secs_f64()));
+    report.add(Check::passed("compiles", format!("{when}, within the limits of time and memory")));
+    report.inspected(&inspection, compiled_in);
     let granted = grants(&subject.policy);
     report.add(memory(&inspection, &granted));
     let mut modules = Modules::with(runtime, &subject.path, subject.file.clone());
@@ -234,32 +227,85 @@ impl Asker<'_> {
         Ok(Check::passed(NAME, format!("{} over all nodes, in halves and alone", counted(questions.len(), "question"))))
     }
 
-    /// The largest cluster is evaluated within the time of a call.
+    /// The largest cluster, which is grown from that of the question, is evaluated within the limits of a call.
     fn is_fast(&mut self, question: &Question) -> anyhow::Result<Check> {
         let name = "100,000 nodes";
         let module = self.module(question, Lifetime::PerCall)?;
-        let world = World::new(&question.policy, &module, cycled(&question.objects, CHECK_NODES), &NodeSums::new());
-        let rows = world.rows();
+        let growth = Growth::chosen(question, &module);
         let by_rows = FILTER_TIME_PER_10_000_ROWS * CHECK_NODES.div_ceil(10_000);
         let budget: Duration = question.grants().time_per_call.unwrap_or_else(|| by_rows.max(FILTER_TIME_MIN));
-        // Columns are built once for all calls on a snapshot: the second call is what a pod costs.
-        let _warm_up = rows_of(&module, &world, &question.pod, &rows);
-        let started = Instant::now();
-        Ok(match rows_of(&module, &world, &question.pod, &rows) {
-            Ok(_) => {
-                let took = started.elapsed().as_secs_f64() * 1e3;
-                Check::passed(name, format!("{took:.1} ms for {}, of {budget:?} of processor time", question.name))
+        let (outcome, took) = over_grown(&module, question, &growth, CHECK_NODES);
+        Ok(match outcome {
+            Ok(rows) => {
+                let took = took.as_secs_f64() * 1e3;
+                let rejected = rejections(&rows, &growth);
+                let detail = format!("{took:.1} ms for {}, of {budget:?} of processor time; {rejected}", question.name);
+                Check::passed(name, detail)
             }
-            Err(fault) => Check::failed(
-                name,
-                format!("{}: {fault}", question.name),
-                "read columns or row sets instead of nodes, or grant more with limits.timePerCall and limits.memory",
-            ),
+            Err(fault) => {
+                let cause = if is_by_size(&fault) { cause(&module, question, &growth) } else { String::new() };
+                Check::failed(
+                    name,
+                    format!("{}: {fault}{cause}", question.name),
+                    "read columns or row sets instead of nodes, or grant more with limits.timePerCall and limits.memory; until then \
+                     it rejects every node of such a cluster",
+                )
+            }
         })
     }
 }
 
+/// The verdict over a grown cluster, and the time of its call.
+fn over_grown(
+    module: &Arc<Module>,
+    question: &Question,
+    growth: &Growth,
+    nodes: u32,
+) -> (Result<Rows, Fault>, Duration) {
+    let objects = growth.objects(&question.objects, nodes);
+    let world = World::new(&question.policy, module, objects, &growth.sums(question, nodes));
+    let rows = world.rows();
+    // Columns are built once for all calls on a snapshot: the second call is what a pod costs.
+    let _warm_up = rows_of(module, &world, &question.pod, &rows);
+    let started = Instant::now();
+    (rows_of(module, &world, &question.pod, &rows), started.elapsed())
+}
+
+/// Whether a call over fewer facts might not have ended in this fault.
+fn is_by_size(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
+}
+
+/// Names the part of a large cluster without which a call is within its limits, else whether fewer nodes are.
+fn cause(module: &Arc<Module>, question: &Question, growth: &Growth) -> String {
+    let is_within = |growth: &Growth, nodes: u32| {
+        let (outcome, _) = over_grown(module, question, growth, nodes);
+        !outcome.is_err_and(|fault| is_by_size(&fault))
+    };
+    let few = CHECK_NODES / 10;
+    let found = growth.parts().take(GROWTH_SUSPECTS).find(|part| is_within(&growth.without(part), CHECK_NODES));
+    match found {
+        Some(part) => format!(
+            "; it grows with the number of {}: with those of the case alone it is within its limits",
+            part.text()
+        ),
+        None if is_within(growth, few) => format!("; it grows with the number of nodes: {few} are within its limits"),
+        None => format!("; {few} nodes take too much as well"),
+    }
+}
+
+/// How many nodes are rejected, and whether that are all although some of the case fit.
+fn rejections(rows: &[Option<Failure>], growth: &Growth) -> String {
+    let rejected = rows.iter().filter(|failure| failure.is_some()).count();
+    match growth.of_case {
+        Some((fitting @ 1.., all)) if rejected == rows.len() => {
+            format!("it rejects every node of that cluster, where {fitting} of {all} fit in the case")
+        }
+        _ => format!("{rejected} are rejected"),
+    }
+}
+
 /// The verdict of a question over all of its nodes.
-fn whole(module: &Module, world: &World, question: &Question) -> Result<Rows, nodesift_sandbox::fault::Fault> {
+fn whole(module: &Module, world: &World, question: &Question) -> Result<Rows, Fault> {
     rows_of(module, world, &question.pod, &world.rows())
 }

@@ -9,7 +9,7 @@ use nodesift_policy::ModuleFile;
 use nodesift_sandbox::accounting::{AccountedObject, Accounting};
 use serde::Serialize;
 
-use super::super::check::folder::PrivateFolder;
+use super::super::check::report::BEFORE;
 use super::super::written;
 use super::object::PlainObject;
 use super::{args_of, load, unusable};
@@ -26,7 +26,8 @@ struct Figures {
     file: String,
     digest: String,
     size_bytes: usize,
-    compile_seconds: f64,
+    /// Null where its code was in the cache.
+    compile_seconds: Option<f64>,
     /// Absent without a case about a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     ns_per_pod: Option<f64>,
@@ -47,18 +48,16 @@ pub(in super::super) fn bench(args: &ModuleBenchArgs, file: &ModuleFile) -> anyh
         let text = format!("{}: no cases.yaml beside it with an object and these arguments", args.file.display());
         return Err(Failure::Data(anyhow!(text)).into());
     }
-    let folder = PrivateFolder::new();
-    let runtime = cluster::runtime_in(Some(&folder.0))?;
-    let started = Instant::now();
+    let runtime = cluster::runtime()?;
     let accounting = load(&runtime, file, &given).map_err(|error| unusable(&args.file, &error))?;
-    let compiled = started.elapsed();
+    let compiled_in = runtime.compilation_time();
     let pods = measure(&pods, |objects| accounting.pods(objects).into_iter().find_map(Result::err))?;
     let nodes = measure(&nodes, |objects| accounting.nodes(objects).into_iter().find_map(Result::err))?;
     let figures = Figures {
         file: args.file.display().to_string(),
         digest: file.digest(),
         size_bytes: file.bytes.len(),
-        compile_seconds: compiled.as_secs_f64(),
+        compile_seconds: compiled_in.map(|took| took.as_secs_f64()),
         ns_per_pod: pods,
         ns_per_node: nodes,
     };
@@ -97,7 +96,7 @@ impl Figures {
             ("file", self.file.clone()),
             ("digest", self.digest.clone()),
             ("size", format!("{} bytes", self.size_bytes)),
-            ("compiled", format!("in {:.1} s", self.compile_seconds)),
+            ("compiled", self.compile_seconds.map_or_else(|| BEFORE.to_owned(), |took| format!("in {took:.1} s"))),
             ("a pod", figure(self.ns_per_pod)),
             ("a node", figure(self.ns_per_node)),
             ("reads", counted(accounting.needs().annotations.len(), "annotation")),

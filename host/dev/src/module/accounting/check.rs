@@ -2,7 +2,6 @@
 
 use std::iter::repeat_n;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::anyhow;
 use nodesift_policy::ModuleFile;
@@ -13,8 +12,7 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{ACCOUNTING_TIME, COMPONENT_BYTES};
 use serde::Serialize;
 
-use super::super::check::folder::PrivateFolder;
-use super::super::check::report::{Check, table_of};
+use super::super::check::report::{BEFORE, Check, table_of};
 use super::super::written;
 use super::inspect::Document;
 use super::object::PlainObject;
@@ -45,22 +43,20 @@ struct Report {
 /// [`Failure`](nodesift::exit::Failure) if it cannot be loaded, and an error of no kind of its own if a check fails.
 pub(in super::super) fn check(args: &ModuleCheckArgs, file: &ModuleFile) -> anyhow::Result<()> {
     let (given, cases) = args_of(&args.file, args.args.as_deref())?;
-    // A folder of its own: what another run has compiled would take no time.
-    let folder = PrivateFolder::new();
-    let runtime = cluster::runtime_in(Some(&folder.0))?;
+    let runtime = cluster::runtime()?;
     let inspected = inspect_accounting(&file.bytes).transpose().map_err(|error| unusable(&args.file, &error))?;
     let inspected = inspected.ok_or_else(|| anyhow!("{}: no accounting module", args.file.display()))?;
-    let started = Instant::now();
     let loaded = || load(&runtime, file, &given).map_err(|error| unusable(&args.file, &error));
     let first = loaded()?;
-    let took = started.elapsed().as_secs_f64();
+    let compiled_in = runtime.compilation_time();
+    let compiled = compiled_in.map_or_else(|| BEFORE.to_owned(), |took| format!("in {:.1} s", took.as_secs_f64()));
     let (mut pods, mut nodes) = cases.map(|cases| cases.objects(&given)).unwrap_or_default();
     pods.extend(hostile(&first, pods.first()));
     nodes.extend(hostile(&first, nodes.first()));
     let (pods, nodes) = (shared(&pods), shared(&nodes));
     let mut checks = vec![
         Check::passed("size", format!("{} bytes of at most {COMPONENT_BYTES}", file.bytes.len())),
-        Check::passed("starts", format!("compiled and configured in {took:.1} s, with its arguments")),
+        Check::passed("starts", format!("compiled {compiled}, and configured with its arguments")),
     ];
     let answers = Answers::new(&first, &pods, &nodes);
     checks.push(answers.without_faults());
