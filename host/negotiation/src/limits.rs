@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// Negotiations of local clients at a time, with the deallocations that are left of ended ones. Of those that wait for one party with
-/// 128 candidates each, one client has some 600: then its share of [`HELD_BYTES`] is full.
+/// Negotiations of local clients at a time, with the deallocations that are left of selections that were given up. Of those that wait for
+/// one party with 128 candidates each, one client has some 600: then its share of [`HELD_BYTES`] is full.
 pub const NEGOTIATIONS: usize = 2_000;
 
-/// Negotiations of remote clients at a time, with the deallocations that are left of ended ones. Remote clients are not the core beside the
-/// program.
+/// Negotiations of remote clients at a time, with the deallocations that are left of selections that were given up. Remote clients are not
+/// the core beside the program.
 pub const REMOTE_NEGOTIATIONS: usize = 1_000;
 
 /// Bytes of pods, orders, candidates, questions and selections that the negotiations of local clients hold. A pod is some kilobytes, an
@@ -87,8 +87,31 @@ pub const AGREED: Duration = Duration::from_secs(30);
 /// Time for which an allocation waits for its pod to be bound: the longest life of an assumption.
 pub const ALLOCATED: Duration = Duration::from_secs(3_600);
 
+/// Calls of which parties hold something for bound pods, and deallocations that they have not confirmed, beyond which nothing new is
+/// negotiated: 250 bytes each, with one claim.
+pub const HOLDINGS: usize = 65_536;
+
+/// The part of [`HOLDINGS`] that one party may have, which counts what it holds and has not given back: with more, no pod that it decides
+/// about is negotiated, and those of others are.
+pub const HOLDINGS_OF_PARTY: usize = HOLDINGS / 2;
+
+/// Deallocations of one pod that are not confirmed, with which it is selected no more: what it had in two selections with all parties there
+/// may be, or in more with fewer.
+pub const UNDOS_OF_POD: usize = 32;
+
+/// Calls in the decision about one pod: what it is bound with, what a selection is about to have, and what is given back. The definition of
+/// PodNegotiations has this number as well.
+pub const CALLS_OF_POD: usize = 2 * PARTIES + UNDOS_OF_POD;
+
+/// Pods that wait for parties after a negotiation without an allocation, by whom it was for: 300 bytes each. Beyond it, the one that has
+/// waited longest is not told of what parties say, and is tried again by its core alone.
+pub const REFUSED_PODS: usize = 10_000;
+
+/// Pods that are woken because a party has given something back: as many as may have what one pod had, and not all of a cluster.
+pub const WOKEN: usize = 64;
+
 /// Time for which a deallocation that its party does not confirm keeps a claim in progress. After it, only the claim's status
-/// counts.
+/// counts; the party is told again for as long as it has not confirmed.
 pub const DEALLOCATION: Duration = Duration::from_secs(60);
 
 /// Longest time for which an answer is kept: a party that knows of a change says so by invalidating it.
