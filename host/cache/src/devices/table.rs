@@ -12,12 +12,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::known::KnownDevices;
 use super::model::{Device, SeenDevice, SeenPool, SeenPools};
 use super::offer::{Blind, Offer, Sight, Slice};
+use super::rules::DeviceRules;
 use super::seen::{Devices, Seen, first, in_order};
 use super::uses::{Miscounted, Uses};
 use crate::columns::{Column, Delta, Row};
 use crate::limits::INDEX_ENTRY_BYTES;
-use crate::metadata::devices::Reach;
-use crate::metadata::{Hold, Labels, PoolName, SliceRecord};
+use crate::metadata::devices::{DeviceRecord, Reach};
+use crate::metadata::{Hold, Labels, PoolName, SliceRecord, TaintRuleRecord};
 
 /// ResourceSlices and uses of devices.
 #[derive(Debug, Default)]
@@ -30,6 +31,9 @@ pub(crate) struct DeviceTable {
     wide: BTreeSet<Arc<PoolName>>,
     uses: Uses,
     known: KnownDevices,
+    rules: DeviceRules,
+    /// Rules that taint devices, by the name of the DeviceTaintRule.
+    taint_rules: BTreeMap<Arc<str>, TaintRuleRecord>,
     /// Views of pools by node, sorted by pool; also of nodes that have no row.
     nodes: FxHashMap<Arc<str>, Vec<Sighting>>,
     /// Whether rows show wide pools.
@@ -100,6 +104,7 @@ impl DeviceTable {
         if self.holds_slice(&record) {
             return;
         }
+        self.taint(&mut record);
         self.remove_slice(&record.name);
         self.known.sweep_if_due();
         let known = &mut self.known;
@@ -141,7 +146,101 @@ impl DeviceTable {
             let place = pool.slices.binary_search_by(|slice| slice.name.cmp(&record.name)).ok()?;
             pool.slices.get(place)
         });
-        slice.is_some_and(|slice| slice.is_of(record))
+        let Some(slice) = slice else { return false };
+        if self.concerning(&record.pool).next().is_none() {
+            return slice.is_of(record);
+        }
+        let mut tainted = record.clone();
+        self.taint(&mut tainted);
+        slice.is_of(&tainted)
+    }
+
+    /// Adds a DeviceTaintRule, or replaces the one of its name.
+    pub(crate) fn apply_taint_rule(&mut self, rule: &TaintRuleRecord) {
+        if self.holds_taint_rule(rule) {
+            return;
+        }
+        let (before, bare) =
+            (self.taint_rules.insert(Arc::clone(&rule.name), rule.clone()), self.rules.bare_taint_rules);
+        let concerned = |pool: &PoolName| before.as_ref().is_some_and(|before| before.concerns(pool, bare));
+        self.taint_anew(|pool| rule.concerns(pool, bare) || concerned(pool));
+    }
+
+    /// Removes a DeviceTaintRule by its name.
+    pub(crate) fn remove_taint_rule(&mut self, name: &str) {
+        if let Some(rule) = self.taint_rules.remove(name) {
+            let bare = self.rules.bare_taint_rules;
+            self.taint_anew(|pool| rule.concerns(pool, bare));
+        }
+    }
+
+    /// Whether this is what is held of a DeviceTaintRule.
+    pub(crate) fn holds_taint_rule(&self, rule: &TaintRuleRecord) -> bool {
+        self.taint_rules.get(&rule.name) == Some(rule)
+    }
+
+    /// Has rows show slices and devices by these rules from now on.
+    pub(crate) fn set_rules(&mut self, rules: DeviceRules) {
+        if self.rules == rules {
+            return;
+        }
+        let of_taints = |rules: &DeviceRules| (rules.taint_rules, rules.bare_taint_rules);
+        let taints = of_taints(&self.rules) != of_taints(&rules);
+        self.rules = rules;
+        self.stale_pools.extend(self.pools.keys().map(|pool| (Arc::clone(pool), Stale::Slices)));
+        if taints {
+            self.taint_anew(|_| true);
+        }
+    }
+
+    /// The DeviceTaintRules that may select devices of a pool, by name.
+    fn concerning<'a>(&'a self, pool: &'a PoolName) -> impl Iterator<Item = &'a TaintRuleRecord> {
+        let rules = self.taint_rules.values().filter(|_| self.rules.taint_rules);
+        rules.filter(|rule| rule.concerns(pool, self.rules.bare_taint_rules))
+    }
+
+    /// Gives the devices of a slice the taints of rules.
+    fn taint(&self, record: &mut SliceRecord) {
+        for rule in self.concerning(&record.pool) {
+            for device in record.devices.iter_mut().filter(|device| rule.selects(&device.name)) {
+                device.traits.rule_taints.push(rule.taint.clone());
+            }
+        }
+    }
+
+    /// Gives devices of pools the taints that rules have for them now.
+    fn taint_anew(&mut self, concerns: impl Fn(&PoolName) -> bool) {
+        let pools: Vec<Arc<PoolName>> = self.pools.keys().filter(|pool| concerns(pool)).cloned().collect();
+        for name in pools {
+            // A rule whose taint changes again and again makes every device anew, and no slice is applied meanwhile.
+            self.known.sweep_if_due();
+            let Some(mut pool) = self.pools.remove(&name) else { continue };
+            let mut is_changed = false;
+            for slice in Arc::make_mut(&mut pool.slices) {
+                let taints = |device: &Arc<Device>| {
+                    let rules = self.concerning(&name).filter(|rule| rule.selects(&device.name));
+                    rules.map(|rule| rule.taint.clone()).collect::<Vec<_>>()
+                };
+                let taints: Vec<_> = slice.devices.iter().map(taints).collect();
+                let differs =
+                    |(device, taints): (&Arc<Device>, &Vec<_>)| device.traits().content.rule_taints != *taints;
+                if !slice.devices.iter().zip(&taints).any(differs) {
+                    continue;
+                }
+                let records = slice.devices.iter().zip(taints).map(|(device, taints)| {
+                    let mut record = DeviceRecord::from_device(device);
+                    record.traits.rule_taints = taints;
+                    record
+                });
+                let devices = self.known.devices(&name, records.collect());
+                *slice = Arc::new(slice.with_devices(devices));
+                is_changed = true;
+            }
+            self.pools.insert(Arc::clone(&name), pool);
+            if is_changed {
+                self.stale_pools.insert(name, Stale::Slices);
+            }
+        }
     }
 
     /// A claim comes to hold a device, or releases it.
@@ -240,7 +339,8 @@ impl DeviceTable {
     }
 
     fn offer(&self, name: &Arc<PoolName>, pool: &Pool) -> Offer {
-        Offer { name: Arc::clone(name), slices: Arc::clone(&pool.slices), uses: self.uses.in_pool(name) }
+        let (slices, uses) = (Arc::clone(&pool.slices), self.uses.in_pool(name));
+        Offer { name: Arc::clone(name), slices, uses, rules: self.rules }
     }
 
     fn has_views(&self, pool: &Arc<PoolName>) -> bool {
@@ -259,7 +359,7 @@ impl DeviceTable {
         let offer = self.offer(name, &pool);
         let (mut by_node, mut of_many): (FxHashMap<&Arc<str>, Vec<usize>>, Vec<usize>) = Default::default();
         for (place, slice) in offer.slices.iter().enumerate() {
-            slice.only_node().map_or(&mut of_many, |node| by_node.entry(node).or_default()).push(place);
+            slice.only_node(self.rules).map_or(&mut of_many, |node| by_node.entry(node).or_default()).push(place);
         }
         let is_wide = !of_many.is_empty();
         self.wide.remove(name);
@@ -425,4 +525,26 @@ fn remember(nodes: &mut FxHashMap<Arc<str>, Vec<Sighting>>, node: &Arc<str>, sig
     };
     let place = all.partition_point(|one| one.pool < sighting.pool);
     all.insert(place, sighting);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::limits::POOL_SWEEP_MIN;
+
+    #[test]
+    fn a_rule_that_changes_again_and_again_leaves_no_devices_behind() {
+        let mut table = DeviceTable::default();
+        table.set_rules(DeviceRules { taint_rules: true, ..DeviceRules::default() });
+        let slice = r#"{"metadata":{"name":"s"},"spec":{"driver":"d","pool":{"name":"p"},"nodeName":"n","devices":[{"name":"g"}]}}"#;
+        table.apply_slice(SliceRecord::compile(&serde_json::from_str(slice).unwrap()));
+        for update in 0..3 * POOL_SWEEP_MIN {
+            let rule = format!(
+                r#"{{"metadata":{{"name":"r"}},"spec":{{"deviceSelector":{{}},"taint":{{"key":"k{update}","effect":"NoSchedule"}}}}}}"#
+            );
+            table.apply_taint_rule(&TaintRuleRecord::compile(&serde_json::from_str(&rule).unwrap()));
+            assert!(table.known.len() <= POOL_SWEEP_MIN, "{} devices after {update} updates", table.known.len());
+        }
+    }
 }

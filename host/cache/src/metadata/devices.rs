@@ -8,7 +8,7 @@ use super::labels::Labels;
 use super::node_selector::NodeSelectorTest;
 use nodesift_object::Quantity;
 use nodesift_object::claim::AllocatedDevice;
-use nodesift_object::device::{self, Attribute, DeviceTaint, ResourceSlice};
+use nodesift_object::device::{self, Attribute, DeviceTaint, DeviceTaintRule, ResourceSlice};
 use nodesift_object::selector::NodeSelector;
 
 /// A quantity in the two ways in which kube-scheduler compares it.
@@ -127,6 +127,8 @@ pub struct DeviceTraits {
     pub multiple_allocations: bool,
     /// Taints, in the order in which the device lists them.
     pub taints: Vec<DeviceTaint>,
+    /// Taints of DeviceTaintRules, in the order of the rules' names. A slice has none.
+    pub rule_taints: Vec<DeviceTaint>,
     /// Counters that the device draws from, in the order in which it lists them.
     pub consumes: Vec<SetConsumption>,
     /// Binding conditions; `None` where there is nothing to wait for.
@@ -190,6 +192,47 @@ pub struct SliceRecord {
     pub(crate) devices: Vec<DeviceRecord>,
     /// Per device the nodes that it is for, where the slice leaves that to devices.
     pub(crate) device_reaches: Option<Vec<Reach>>,
+    /// Whether a device may be combined with some others only.
+    pub(crate) has_groups: bool,
+}
+
+/// Compiled facts of a DeviceTaintRule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaintRuleRecord {
+    pub(crate) name: Arc<str>,
+    /// Whether it has a selector.
+    pub(crate) selects: bool,
+    pub(crate) driver: Option<Arc<str>>,
+    pub(crate) pool: Option<Arc<str>>,
+    pub(crate) device: Option<Arc<str>>,
+    pub(crate) taint: DeviceTaint,
+}
+
+impl TaintRuleRecord {
+    /// Compiles the facts of a DeviceTaintRule.
+    pub fn compile(rule: &DeviceTaintRule) -> Self {
+        let selector = rule.spec.device_selector.as_ref();
+        let text = |text: &String| Arc::from(text.as_str());
+        Self {
+            name: Arc::from(rule.metadata.name.as_str()),
+            selects: selector.is_some(),
+            driver: selector.and_then(|selector| selector.driver.as_ref()).map(text),
+            pool: selector.and_then(|selector| selector.pool.as_ref()).map(text),
+            device: selector.and_then(|selector| selector.device.as_ref()).map(text),
+            taint: rule.spec.taint.clone(),
+        }
+    }
+
+    /// Whether it may select devices of a pool. `bare` says whether it does so without a selector.
+    pub(crate) fn concerns(&self, pool: &PoolName, bare: bool) -> bool {
+        let is_any_or = |selected: &Option<Arc<str>>, name: &Arc<str>| selected.as_ref().is_none_or(|it| it == name);
+        (self.selects || bare) && is_any_or(&self.driver, &pool.driver) && is_any_or(&self.pool, &pool.name)
+    }
+
+    /// Whether it selects a device of a pool that it concerns.
+    pub(crate) fn selects(&self, device: &str) -> bool {
+        self.device.as_ref().is_none_or(|selected| **selected == *device)
+    }
 }
 
 impl Reach {
@@ -248,6 +291,9 @@ impl SliceRecord {
             reach: (reach != Reach::Nowhere).then_some(reach),
             counter_sets: spec.shared_counters.iter().map(set).collect(),
             devices: spec.devices.iter().map(device_record).collect(),
+            has_groups: spec.devices.iter().any(|device| {
+                device.consumes_counters.iter().any(|consumption| !consumption.compatibility_groups.is_empty())
+            }),
             device_reaches: spec.per_device_node_selection.then(|| spec.devices.iter().map(device_reach).collect()),
         }
     }
@@ -272,6 +318,7 @@ fn device_record(device: &device::Device) -> DeviceRecord {
             capacities: device.capacity.iter().map(|(name, capacity)| device_capacity(name, capacity)).collect(),
             multiple_allocations: device.allow_multiple_allocations,
             taints: device.taints.clone(),
+            rule_taints: Vec::new(),
             consumes: device.consumes_counters.iter().map(consumption).collect(),
             binding: device.binding_conditions.as_ref().map(|conditions| BindingConditions {
                 conditions: texts(conditions),

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::DeviceRules;
 use crate::devices::{PoolState, SeenPools};
 use crate::metadata::NodeFacts;
 use nodesift_object::claim::AllocatedDevice;
-use nodesift_object::device::{Device, ResourceSlice};
+use nodesift_object::device::{Device, DeviceTaintRule, ResourceSlice};
 use nodesift_object::selector::NodeSelector;
 
 /// The pools that a node sees, or the error.
@@ -31,6 +32,16 @@ pub(super) struct DeviceView {
     pub(super) exclusive: bool,
     pub(super) shared: Option<BTreeMap<String, i128>>,
     pub(super) consumes: Vec<(u32, i128)>,
+    /// Keys of the taints of a device, in their order.
+    pub(super) taints: Vec<String>,
+}
+
+/// Nodes that a pool can be seen from.
+#[derive(Clone, Copy)]
+pub(super) struct Offers<'a> {
+    pub(super) slices: &'a BTreeMap<String, ResourceSlice>,
+    pub(super) taint_rules: &'a BTreeMap<String, DeviceTaintRule>,
+    pub(super) rules: DeviceRules,
 }
 
 /// Converts the pools of a row to the form of the reference.
@@ -63,6 +74,10 @@ pub(super) fn view_of(seen: &Result<SeenPools, Arc<str>>) -> View {
                 exclusive: seen.exclusive(),
                 shared: seen.shared().map(|shared| shared.iter().map(|(k, v)| (k.to_string(), *v)).collect()),
                 consumes: seen.consumes().to_vec(),
+                taints: {
+                    let traits = &seen.device.traits().content;
+                    traits.taints.iter().chain(&traits.rule_taints).map(|taint| taint.key.clone()).collect()
+                },
             })
             .collect(),
     };
@@ -95,11 +110,12 @@ impl Held {
 }
 
 /// The pools that a node sees.
-pub(super) fn gather(slices: &BTreeMap<String, ResourceSlice>, held: &Held, node: &NodeFacts) -> View {
+pub(super) fn gather(offers: Offers<'_>, held: &Held, node: &NodeFacts) -> View {
+    let Offers { slices, rules, .. } = offers;
     let mut seen: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
     for slice in slices.values() {
         let error = |error| format!("failed to perform node selection for slice {}: {error}", slice.metadata.name);
-        if is_relevant(slice, node).map_err(error)? {
+        if is_relevant(slice, node, rules).map_err(error)? {
             seen.entry((&slice.spec.driver, &slice.spec.pool.name)).or_default().push(slice);
         }
     }
@@ -119,19 +135,43 @@ pub(super) fn gather(slices: &BTreeMap<String, ResourceSlice>, held: &Held, node
             devices: Vec::new(),
         };
         let mut all = here.clone();
-        if here.len() as i64 != wanted {
+        let is_incomplete = here.len() as i64 != wanted;
+        if is_incomplete && !rules.shows_all_pools {
             if everywhere.iter().any(|slice| slice.spec.pool.generation > newest) {
                 continue;
             }
-            all = everywhere.into_iter().filter(is_newest).collect();
+            let has_groups = |slice: &&ResourceSlice| rules.leaves_out_groups && has_groups(slice);
+            all = everywhere.into_iter().filter(is_newest).filter(|slice| !has_groups(slice)).collect();
             if all.len() as i64 != wanted {
                 pools.push((false, empty("incomplete")));
                 continue;
             }
         }
-        let binds = |slice: &&ResourceSlice| devices(slice).iter().any(|device| device.binding_conditions.is_some());
-        match complete(id, &here, &all, held, node) {
-            Some(pool) => pools.push((here.iter().any(binds), PoolView { ..pool })),
+        let binds = |slice: &&ResourceSlice| {
+            let devices = devices(slice, rules).iter();
+            devices.filter(|device| !is_hidden(device, rules)).any(|device| device.binding_conditions.is_some())
+        };
+        let mut pool = complete(id, &here, &all, held, node, offers);
+        if rules.shows_all_pools && pool.is_none() {
+            let devices = here.iter().flat_map(|slice| devices(slice, rules));
+            let devices = devices.map(|device| DeviceView {
+                reaches: Ok(true),
+                exclusive: false,
+                shared: None,
+                consumes: Vec::new(),
+                ..view(id, device, offers)
+            });
+            let binds =
+                here.iter().flat_map(|slice| self::devices(slice, rules)).any(|it| it.binding_conditions.is_some());
+            let devices = devices.collect();
+            pools.push((binds, PoolView { devices, ..empty("invalid") }));
+            continue;
+        }
+        if let Some(pool) = pool.as_mut().filter(|_| is_incomplete && rules.shows_all_pools) {
+            pool.state = "incomplete".to_owned();
+        }
+        match pool {
+            Some(pool) => pools.push((here.iter().any(binds), pool)),
             None => pools.push((false, empty("invalid"))),
         }
     }
@@ -139,9 +179,42 @@ pub(super) fn gather(slices: &BTreeMap<String, ResourceSlice>, held: &Held, node
     Ok(pools.into_iter().map(|(_, pool)| pool).collect())
 }
 
-/// The devices of a slice that has no counters.
-pub(super) fn devices(slice: &ResourceSlice) -> &[Device] {
-    if slice.spec.shared_counters.is_empty() { &slice.spec.devices } else { &[] }
+/// The devices of a slice that has no counters, or of any where counters are not known.
+pub(super) fn devices(slice: &ResourceSlice, rules: DeviceRules) -> &[Device] {
+    if slice.spec.shared_counters.is_empty() || !rules.partitionable { &slice.spec.devices } else { &[] }
+}
+
+fn is_hidden(device: &Device, rules: DeviceRules) -> bool {
+    !rules.binding_conditions && device.binding_conditions.as_ref().is_some_and(|conditions| !conditions.is_empty())
+}
+
+fn has_groups(slice: &ResourceSlice) -> bool {
+    let mut draws = slice.spec.devices.iter().flat_map(|device| &device.consumes_counters);
+    draws.any(|draw| !draw.compatibility_groups.is_empty())
+}
+
+/// A device as it is written, with the taints of rules.
+fn view(id: (&str, &str), device: &Device, offers: Offers<'_>) -> DeviceView {
+    let is_any_or = |selected: &Option<String>, name: &str| selected.as_ref().is_none_or(|it| it == name);
+    let applies = |rule: &&DeviceTaintRule| {
+        offers.rules.taint_rules
+            && rule.spec.device_selector.as_ref().map_or(offers.rules.bare_taint_rules, |selector| {
+                is_any_or(&selector.driver, id.0)
+                    && is_any_or(&selector.pool, id.1)
+                    && is_any_or(&selector.device, &device.name)
+            })
+    };
+    let ruled = offers.taint_rules.values().filter(applies).map(|rule| &rule.spec.taint);
+    DeviceView {
+        name: device.name.clone(),
+        model: format!("{:?}", device.attributes.get("model")),
+        memory: device.capacity.get("memory").unwrap().value.text.clone(),
+        reaches: Ok(true),
+        exclusive: false,
+        shared: None,
+        consumes: Vec::new(),
+        taints: device.taints.iter().chain(ruled).map(|taint| taint.key.clone()).collect(),
+    }
 }
 
 /// A pool of which no slice is missing; `None` where it contradicts itself.
@@ -151,8 +224,11 @@ fn complete(
     all: &[&ResourceSlice],
     held: &Held,
     node: &NodeFacts,
+    offers: Offers<'_>,
 ) -> Option<PoolView> {
-    let sets: Vec<_> = all.iter().flat_map(|slice| &slice.spec.shared_counters).collect();
+    let rules = offers.rules;
+    let with_counters = all.iter().filter(|_| rules.partitionable);
+    let sets: Vec<_> = with_counters.flat_map(|slice| &slice.spec.shared_counters).collect();
     let mut counters: BTreeMap<(&str, &str), (i128, i128)> = BTreeMap::new();
     for (number, set) in sets.iter().enumerate() {
         if sets[..number].iter().any(|other| other.name == set.name) {
@@ -161,8 +237,8 @@ fn complete(
         counters.extend(set.counters.iter().map(|(name, it)| ((&*set.name, name), (it.value.nano(), 0))));
     }
     let id_of = |device: &Device| [id.0.to_owned(), id.1.to_owned(), device.name.clone()];
-    for device in all.iter().flat_map(|slice| devices(slice)) {
-        for draw in &device.consumes_counters {
+    for device in all.iter().flat_map(|slice| devices(slice, rules)) {
+        for draw in device.consumes_counters.iter().filter(|_| rules.partitionable) {
             if !sets.iter().any(|set| set.name == draw.counter_set) {
                 return None;
             }
@@ -176,18 +252,21 @@ fn complete(
     }
     let place = |set: &str, name: &str| counters.keys().position(|key| *key == (set, name)).unwrap() as u32;
     let mut views: Vec<DeviceView> = Vec::new();
+    let mut names = BTreeSet::new();
     for slice in here {
-        for device in devices(slice) {
-            if views.iter().any(|other| other.name == device.name) {
+        for device in devices(slice, rules) {
+            if !names.insert(&device.name) {
                 return None;
             }
+            if is_hidden(device, rules) {
+                continue;
+            }
             let draws = device.consumes_counters.iter().flat_map(|draw| {
-                draw.counters.iter().map(|(name, it)| (place(&draw.counter_set, name), it.value.nano()))
+                let known = draw.counters.iter().filter(|_| rules.partitionable);
+                let known = known.map(|(name, it)| (place(&draw.counter_set, name), it.value.nano()));
+                known.chain((!rules.partitionable).then_some((u32::MAX, 0)))
             });
             views.push(DeviceView {
-                name: device.name.clone(),
-                model: format!("{:?}", device.attributes.get("model")),
-                memory: device.capacity.get("memory").unwrap().value.text.clone(),
                 reaches: match slice.spec.per_device_node_selection {
                     true => is_for_node(&device.node_name, device.all_nodes, &device.node_selector, node),
                     false => Ok(true),
@@ -195,6 +274,7 @@ fn complete(
                 exclusive: held.exclusive.contains(&id_of(device)),
                 shared: held.shared.get(&id_of(device)).cloned(),
                 consumes: draws.collect(),
+                ..view(id, device, offers)
             });
         }
     }
@@ -207,8 +287,16 @@ fn complete(
     })
 }
 
-pub(super) fn is_relevant(slice: &ResourceSlice, node: &NodeFacts) -> Result<bool, String> {
+pub(super) fn is_relevant(slice: &ResourceSlice, node: &NodeFacts, rules: DeviceRules) -> Result<bool, String> {
     let spec = &slice.spec;
+    let has_counters = !spec.shared_counters.is_empty() && !rules.shows_all_pools;
+    let is_partitionable = has_counters || spec.per_device_node_selection;
+    if (is_partitionable && !rules.partitionable) || (rules.leaves_out_groups && has_groups(slice)) {
+        return Ok(false);
+    }
+    if has_counters && rules.counters_everywhere {
+        return Ok(true);
+    }
     let named = spec.node_name.as_ref().is_some_and(|name| !name.is_empty());
     if named || spec.all_nodes || spec.node_selector.is_some() {
         return is_for_node(&spec.node_name, spec.all_nodes, &spec.node_selector, node);

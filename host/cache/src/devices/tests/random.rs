@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::DeviceRules;
 use crate::metadata::NodeFacts;
 use crate::write::model;
 use nodesift_object::claim::AllocatedDevice;
-use nodesift_object::device::ResourceSlice;
+use nodesift_object::device::{DeviceTaintRule, ResourceSlice};
 use serde_json::{Map, Value, json};
 
 /// A slice from its JSON.
@@ -71,7 +72,10 @@ fn random_device(random: &mut fastrand::Rng, number: u8) -> Value {
     if random.u8(0..4) == 0 {
         let set = ["c0", "c1", "c2", "odd"][random.usize(0..4)];
         let counter = if random.u8(0..12) == 0 { "odd" } else { "a" };
-        let draw = json!({"counterSet": set, "counters": {counter: {"value": "3"}, "b": {"value": "250m"}}});
+        let mut draw = json!({"counterSet": set, "counters": {counter: {"value": "3"}, "b": {"value": "250m"}}});
+        if random.u8(0..6) == 0 {
+            draw["compatibilityGroups"] = json!(["a"]);
+        }
         device.insert("consumesCounters".to_owned(), json!([draw]));
     }
     if random.u8(0..8) == 0 {
@@ -79,6 +83,37 @@ fn random_device(random: &mut fastrand::Rng, number: u8) -> Value {
         device.insert("bindingConditions".to_owned(), conditions);
     }
     device.into()
+}
+
+/// A rule that selects some devices, or none.
+pub(super) fn random_taint_rule(random: &mut fastrand::Rng) -> DeviceTaintRule {
+    let name = format!("r{}", random.u8(0..4));
+    let mut selector = Map::new();
+    for (field, value) in [("driver", format!("d{}", random.u8(0..2))), ("pool", format!("p{}", random.u8(0..3)))] {
+        if random.u8(0..3) > 0 {
+            selector.insert(field.to_owned(), json!(value));
+        }
+    }
+    if random.bool() {
+        selector.insert("device".to_owned(), json!(format!("g{}", random.u8(0..6))));
+    }
+    let selector = if random.u8(0..8) == 0 { Value::Null } else { selector.into() };
+    let taint = json!({"key": format!("k{}", random.u8(0..3)), "effect": "NoSchedule"});
+    serde_json::from_value(json!({"metadata": {"name": name}, "spec": {"deviceSelector": selector, "taint": taint}}))
+        .unwrap()
+}
+
+/// Rules of which most are as in some version.
+pub(super) fn random_rules(random: &mut fastrand::Rng) -> DeviceRules {
+    DeviceRules {
+        partitionable: random.u8(0..4) > 0,
+        binding_conditions: random.u8(0..4) > 0,
+        taint_rules: random.bool(),
+        bare_taint_rules: random.bool(),
+        counters_everywhere: random.bool(),
+        leaves_out_groups: random.bool(),
+        shows_all_pools: random.u8(0..4) == 0,
+    }
 }
 
 /// The fields that say which nodes a slice or a device is for.
