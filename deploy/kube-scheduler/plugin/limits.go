@@ -78,9 +78,6 @@ const (
 	defaultNegotiationTimeout = 30 * time.Second
 	maxNegotiationTimeout     = 10 * time.Minute
 	minNegotiationTimeout     = 10 * time.Millisecond
-	// Time for a cycle to learn which parties decide about its pod, once for pods with the same labels. An explanation of one node takes some
-	// milliseconds; a cycle that gives up comes to nothing, and the next begins anew.
-	partiesTimeout = 200 * time.Millisecond
 	// How much longer than its time a call to negotiate may take: the sidecar ends it before, unless it hangs.
 	streamSlack = 5 * time.Second
 	// How long an agreement waits for a cycle that takes it. The sidecar has it for 30 s.
@@ -89,22 +86,38 @@ const (
 	// time for which the sidecar keeps a refusal.
 	negotiationPause    = time.Second
 	maxNegotiationPause = 30 * time.Second
-	// Time to give a negotiation up, which no cycle waits for.
+	// Pause before what parties say is followed again where that has ended.
+	followPause = time.Second
+	// Reasons of parties that are told of a pod.
+	maxReasons = 4
+	// Time to give a negotiation up, which no cycle waits for; how often that is tried, and the pause after the first time, which doubles.
 	releaseTimeout = 2 * time.Second
+	releaseTries   = 5
+	releasePause   = time.Second
 	// Pause between two looks whether a pod that waits in Permit is known to do so, which takes the framework some microseconds.
 	waitingPause = time.Millisecond
-	// Pods for which parties are asked or allocate at a time, a stream each: as many as the sidecar has places for.
-	maxNegotiations = 2000
-	// One namespace may have the places of this fraction, so that the pods of one tenant, whose parties may never answer, leave as many
-	// to all others.
+	// Pods for which parties are asked or allocate at a time, a stream each: as many as the sidecar has places for one client.
+	maxNegotiations = 1500
+	// Bytes that the sidecar lets the negotiations of one client hold. It counts what it is sent: some 17 kB for a pod with 128 candidates,
+	// 4 kB for each of its parties, and 16 bytes for each name of its order, also where several pods have the same.
+	sidecarBytes     = 12 << 20
+	negotiationBytes = 17 << 10
+	seatBytes        = 4 << 10
+	nameBytes        = 16
+	// One namespace may have this fraction of the places and of the bytes, so that the pods of one tenant, whose parties may never answer,
+	// leave as many to all others.
 	namespaceShare = 2
+	// And this fraction of its bytes before its orders are short.
+	longOrders = 2
 	// Pods with those that wait for another try, half a kilobyte each.
 	maxRefused = 20_000
 	// Nodes that parties are asked about in all, and that are selected of those they have agreed on: the most that the sidecar takes.
 	maxOrder    = 16_384
 	maxSelected = 256
-	// Sets of labels for which it is remembered which parties decide, some hundred bytes each.
-	maxLabelled = 4096
+	// Names of nodes in orders that are sent while parties are asked, beside one that pods share: 64 MB. With more, an order has as many as
+	// one round has candidates.
+	maxOrderNames = 4 << 20
+	roundOrder    = 256
 
 	// kube-scheduler's own defaults, of DefaultPreemptionArgs.
 	defaultMinCandidateNodesPercentage = 10

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,6 +51,12 @@ type negotiation struct {
 	phase     phase
 	// The id in the sidecar; 0 before it is known, and where nothing is to be given back.
 	id uint64
+	// Names in the order of its own that parties are asked by.
+	names int
+	// Names in the order that the sidecar was sent.
+	sent int
+	// The time to allocate by the policy, if that says so.
+	allocation time.Duration
 	// The nodes that were agreed on, in the order of the candidates.
 	viable []string
 	// The node that is reserved for the pod, if any, and whether Permit waits there.
@@ -81,8 +88,16 @@ type negotiations struct {
 	// Times for an agreement and for an allocation, and pauses after one that there was not.
 	deadline, allocation, pause, maxPause, lifetime time.Duration
 
+	// Time to give a negotiation up, and the pause before that is tried again.
+	releaseTime, releasePause time.Duration
+
+	// Words of parties are followed from the first negotiation on.
+	following sync.Once
+
 	mutex sync.Mutex
 	of    map[types.UID]*negotiation
+	// The order of the last negotiation, which others share.
+	lastOrder []string
 }
 
 func newNegotiations(ctx context.Context, p *Plugin) *negotiations {
@@ -90,6 +105,7 @@ func newNegotiations(ctx context.Context, p *Plugin) *negotiations {
 		ctx: ctx, client: p.sidecar.client, handle: p.handle, logger: p.logger,
 		deadline: p.args.NegotiationTimeout.Duration, allocation: p.args.AllocationTimeout.Duration,
 		pause: negotiationPause, maxPause: maxNegotiationPause, lifetime: agreementLifetime,
+		releaseTime: releaseTimeout, releasePause: releasePause,
 		of: map[types.UID]*negotiation{},
 	}
 }
@@ -172,8 +188,38 @@ func (it *negotiation) underWay() *standing {
 	}
 }
 
+// followWords wakes pods that parties have refused as soon as these may say something else, and no others.
+func (n *negotiations) followWords() {
+	for n.ctx.Err() == nil {
+		for word, err := range n.client.PartyWords(n.ctx) {
+			if err != nil {
+				n.logger.V(4).Info("nodesift does not say what parties say", "err", err)
+				break
+			}
+			for _, uid := range word.Pods {
+				n.reconsider(types.UID(uid))
+			}
+		}
+		select {
+		case <-time.After(followPause):
+		case <-n.ctx.Done():
+		}
+	}
+}
+
+// reconsider ends the pause after a no.
+func (n *negotiations) reconsider(uid types.UID) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if it := n.of[uid]; it != nil && it.phase == refused {
+		it.until = time.Time{}
+		n.wake(it)
+	}
+}
+
 // begin has the parties of a pod asked about nodes, unless they are or a pause goes on, and is what the cycle sees then.
 func (n *negotiations) begin(pod *v1.Pod, named nodesift.Pod, parties, order []string) (*standing, error) {
+	n.following.Do(func() { go n.followWords() })
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	it := n.of[pod.UID]
@@ -191,16 +237,13 @@ func (n *negotiations) begin(pod *v1.Pod, named nodesift.Pod, parties, order []s
 	ctx, cancel := context.WithTimeout(n.ctx, n.deadline+streamSlack)
 	it.pod, it.parties, it.phase, it.id, it.viable, it.why = pod, parties, asking, 0, nil, ""
 	it.call, it.cancel = ctx, cancel
-	go n.ask(ctx, it, named, parties, order)
+	go n.ask(ctx, it, named, parties, n.ordered(it, order))
 	return it.underWay(), nil
 }
 
 // isFull tells whether there is no place for a negotiation of a pod of the namespace, which is remembered already unless it is new. It is
 // called with the lock.
 func (n *negotiations) isFull(namespace string, isNew bool) bool {
-	if len(n.of) < maxNegotiations/namespaceShare {
-		return false
-	}
 	open, openOfIts, ofIts := 0, 0, 0
 	for _, it := range n.of {
 		isIts, isOpen := it.namespace == namespace, it.phase != refused
@@ -217,7 +260,24 @@ func (n *negotiations) isFull(namespace string, isNew bool) bool {
 	if isNew && (len(n.of) >= maxRefused || ofIts >= maxRefused/namespaceShare) {
 		return true
 	}
-	return open >= maxNegotiations || openOfIts >= maxNegotiations/namespaceShare
+	return open >= maxNegotiations || openOfIts >= maxNegotiations/namespaceShare ||
+		n.bytes(namespace, nil) >= sidecarBytes/namespaceShare
+}
+
+// bytes is what the sidecar counts for the pods of a namespace but one. It is called with the lock.
+func (n *negotiations) bytes(namespace string, but *negotiation) int {
+	held := 0
+	for _, it := range n.of {
+		if it != but && it.namespace == namespace && it.phase != refused {
+			held += it.bytes(it.sent)
+		}
+	}
+	return held
+}
+
+// bytes is what the sidecar counts for the negotiation with so many names in its order.
+func (it *negotiation) bytes(names int) int {
+	return negotiationBytes + len(it.parties)*seatBytes + names*nameBytes
 }
 
 // isThere tells whether a pod waits still, as far as informers have shown.
@@ -264,6 +324,7 @@ func (n *negotiations) ask(ctx context.Context, it *negotiation, named nodesift.
 // follow reads the events of a call. Without an error there is an agreement.
 func (n *negotiations) follow(ctx context.Context, it *negotiation, named nodesift.Pod, options []nodesift.NegotiateOption) error {
 	var viable []string
+	var allocation time.Duration
 	for event, err := range n.client.Negotiation(ctx, named, options...) {
 		if err == nil {
 			err = event.Err()
@@ -271,11 +332,14 @@ func (n *negotiations) follow(ctx context.Context, it *negotiation, named nodesi
 		if err != nil {
 			return err
 		}
+		if event.Asked != nil {
+			allocation = event.Asked.Allocate
+		}
 		if event.Viable != nil {
 			viable = event.Viable
 		}
 		if event.Agreed {
-			n.agree(ctx, it, event.ID, viable)
+			n.agree(ctx, it, event.ID, viable, allocation)
 			return nil
 		}
 	}
@@ -283,7 +347,7 @@ func (n *negotiations) follow(ctx context.Context, it *negotiation, named nodesi
 }
 
 // agree notes an agreement, and wakes the pod.
-func (n *negotiations) agree(ctx context.Context, it *negotiation, id uint64, viable []string) {
+func (n *negotiations) agree(ctx context.Context, it *negotiation, id uint64, viable []string, allocation time.Duration) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	if it.isStopped(ctx) {
@@ -292,7 +356,7 @@ func (n *negotiations) agree(ctx context.Context, it *negotiation, id uint64, vi
 	}
 	it.stop()
 	negotiationEnds.WithLabelValues(resultAgreed).Inc()
-	it.phase, it.id, it.viable = agreed, id, viable
+	it.phase, it.id, it.viable, it.allocation = agreed, id, viable, allocation
 	it.timer = time.AfterFunc(n.lifetime, func() { n.expire(it) })
 	n.wake(it)
 }
@@ -387,13 +451,60 @@ func (n *negotiations) giveBack(it *negotiation) {
 		return
 	}
 	go func() {
-		// Also where the scheduler is ending.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), releaseTimeout)
-		defer cancel()
-		if err := n.client.Release(ctx, id); err != nil && !errors.Is(err, nodesift.ErrNotFound) {
-			n.logger.Error(err, "nodesift has not been told that a negotiation is given up", "pod", pod)
+		pause := n.releasePause
+		for try := 1; ; try++ {
+			err := n.release(id)
+			switch {
+			case err == nil || errors.Is(err, nodesift.ErrNotFound):
+				return
+			case try == releaseTries:
+				n.logger.Error(err, "nodesift has not been told that a negotiation is given up", "pod", pod)
+				return
+			}
+			select {
+			case <-time.After(pause):
+				pause *= 2
+			case <-n.ctx.Done():
+				return
+			}
 		}
 	}()
+}
+
+// release gives a negotiation up, also where the scheduler is ending.
+func (n *negotiations) release(id uint64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), n.releaseTime)
+	defer cancel()
+	return n.client.Release(ctx, id)
+}
+
+// ordered is the order of a negotiation that begins: that of the last one where it is the same, as it is for most pods, and one of its own
+// otherwise, which is short where those of others are many, or its namespace has much of what the sidecar holds. It is called with the lock.
+func (n *negotiations) ordered(it *negotiation, order []string) []string {
+	it.names = 0
+	if len(order) > roundOrder &&
+		n.bytes(it.namespace, it)+it.bytes(len(order)) > sidecarBytes/namespaceShare/longOrders {
+		order = slices.Clone(order[:roundOrder])
+		it.names, it.sent = len(order), len(order)
+		return order
+	}
+	it.sent = len(order)
+	if slices.Equal(n.lastOrder, order) {
+		return n.lastOrder
+	}
+	held := 0
+	for _, other := range n.of {
+		if other != it && other.phase == asking {
+			held += other.names
+		}
+	}
+	if held+len(order) > maxOrderNames && len(order) > roundOrder {
+		order = slices.Clone(order[:roundOrder])
+	} else {
+		n.lastOrder = order
+	}
+	it.names, it.sent = len(order), len(order)
+	return order
 }
 
 // wake has the scheduler try the pod, also where it is in a cycle at this moment. It is called with the lock.
@@ -427,7 +538,7 @@ func whyNot(parties []string, err error) string {
 	}
 	switch none.End {
 	case nodesiftv1.End_END_EXHAUSTED:
-		return "no node suits " + naming(parties)
+		return "no node suits " + naming(parties) + reasonsOf(none.Refusals)
 	case nodesiftv1.End_END_TIMED_OUT:
 		if len(none.Parties) > 0 {
 			parties = none.Parties
@@ -438,4 +549,19 @@ func whyNot(parties []string, err error) string {
 	default:
 		return fmt.Sprintf("waiting for %s: the negotiation has ended with %v", naming(parties), none.End)
 	}
+}
+
+// reasonsOf are the most frequent reasons of parties, each once, without numbers: a text that changes with each try would be told each time.
+func reasonsOf(refusals []nodesift.PartyRefusal) string {
+	var reasons []string
+	for _, refusal := range refusals {
+		reason := "party " + refusal.Party + ": " + refusal.Reason
+		if refusal.Reason != "" && len(reasons) < maxReasons && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(reasons, "; ")
 }

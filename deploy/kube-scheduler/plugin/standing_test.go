@@ -27,6 +27,33 @@ func TestANamespaceLeavesPlacesToOthersAndRefusedPodsAreTriedAgain(t *testing.T)
 	}
 }
 
+func TestANamespaceHasItsShareOfTheBytesThatTheSidecarCounts(t *testing.T) {
+	n := &negotiations{of: map[types.UID]*negotiation{}}
+	names := make([]string, maxOrder)
+	for at := range names {
+		names[at] = fmt.Sprint("node-", at)
+	}
+	short := 0
+	for !n.isFull("greedy", true) {
+		it := &negotiation{uid: types.UID(fmt.Sprint(len(n.of))), namespace: "greedy", parties: []string{"licences"}, phase: asking}
+		n.of[it.uid] = it
+		if len(n.ordered(it, names)) == roundOrder {
+			short++
+		}
+	}
+	held := n.bytes("greedy", nil)
+	if most := sidecarBytes / namespaceShare; held < most || held > most+negotiationBytes+seatBytes+roundOrder*nameBytes {
+		t.Errorf("%d bytes of %d", held, most)
+	}
+	if short == 0 || short == len(n.of) || len(n.of) >= maxNegotiations/namespaceShare {
+		t.Errorf("%d of %d orders are short", short, len(n.of))
+	}
+	other := &negotiation{uid: "other", namespace: "other", parties: []string{"licences"}, phase: asking}
+	if n.isFull("other", true) || len(n.ordered(other, names)) != maxOrder {
+		t.Error("another namespace has less for it")
+	}
+}
+
 func TestAPodWhosePartiesAreAskedKeepsItsNomination(t *testing.T) {
 	fake := startFake(t, "a")
 	fake.parties.agree = hangingNegotiation
