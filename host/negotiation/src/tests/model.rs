@@ -91,13 +91,19 @@ fn run(seed: u64) -> (u64, BTreeMap<&'static str, usize>) {
             }
         }
     }
-    // Nothing is left once all time has passed, whatever the parties did.
+    // Nothing is left once all time has passed, whatever the parties did, and they confirm what they give back.
     model.pass(ALLOCATED + ms(700_000));
+    for (name, ..) in PARTIES {
+        model.moods.insert(text(name), Mood::Prompt);
+        model.attend(&text(name));
+    }
+    model.pass(ms(10_000));
     let usage = model.core.usage();
     assert_eq!(
         usage,
         Usage {
             negotiations: 0,
+            held: 0,
             deallocations: 0,
             calls: 0,
             kept_nodes: 0,
@@ -275,6 +281,8 @@ impl Model {
                 }
                 Effect::Tell { negotiation, progress, .. } => self.watch(negotiation, &progress),
                 Effect::Rows { .. }
+                | Effect::Decide(_)
+                | Effect::Woken { .. }
                 | Effect::Forget { .. }
                 | Effect::Defect(..)
                 | Effect::Refuse(..)
@@ -329,7 +337,7 @@ impl Model {
                 Event::Allocated(party.clone(), PartyAllocated { id: allocate.id, claims: allocate.claims, nodes: on })
             }
             Call::Deallocate(deallocate) => Event::Deallocated(party.clone(), deallocate.id),
-            Call::Withdraw(_) => return,
+            Call::Bound(_) | Call::Withdraw(_) => return,
         };
         self.later(least, event);
     }
@@ -343,8 +351,13 @@ impl Model {
                 if self.random.u8(0..5) > 0 {
                     let deadline = ms(self.random.u64(1_000..10_000));
                     let select = Select { negotiation, nodes: viable, optimistic: false, deadline };
+                    let effects = match self.core.select(select.clone(), &Owner::default(), self.now) {
+                        Ok(effects) => effects,
+                        // So much is given back for the pod that nobody confirms.
+                        Err(Refusal::Full(_)) => return,
+                        Err(refusal) => panic!("{refusal}"),
+                    };
                     self.record.note_select(&select, self.now);
-                    let effects = self.core.select(select, &Owner::default(), self.now).unwrap();
                     self.act(effects);
                 }
             }
@@ -355,7 +368,8 @@ impl Model {
                     self.later(10, Event::Claim { uid: uid.clone(), state, shared });
                     self.later(20_000, Event::Claim { uid, state: Some(ClaimState::Unallocated), shared: false });
                 }
-                self.later(10, Event::Bound(pod));
+                self.later(10, Event::Bound(pod.clone()));
+                self.later(30_000, Event::Ended { pod, shared: Vec::new() });
             }
             _ => {}
         }
