@@ -82,11 +82,11 @@ impl<S: PartialEq> Settle<S> {
         next
     }
 
-    /// The files were read in this state, whatever became of it.
-    pub(super) fn attempted(&mut self, state: S) {
-        self.attempted = Some(state);
+    /// The files were read in this state, whatever became of it. Returns the state at the attempt before.
+    pub(super) fn attempted(&mut self, state: S) -> Option<S> {
         self.retry = None;
         self.pending = None;
+        self.attempted.replace(state)
     }
 
     /// The files could not be read: at this time they are read again, even in the same state.

@@ -1,4 +1,4 @@
-//! The state of a policy's files, without their content. Start at [`Files::stamp`].
+//! The state of a policy's files, without their content, and of what else decides what they mean. Start at [`Files::stamp`].
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::object::ObjectState;
 use super::source::Source;
 use crate::file::FileError;
+use crate::kubernetes::{Auto, ServerVersion};
 use crate::reach::NamedPath;
 use crate::spec::{Policy, locate};
 
@@ -16,6 +17,8 @@ use crate::spec::{Policy, locate};
 pub(crate) struct Files {
     /// Source of the document.
     pub(super) root: Source,
+    /// The source of the version of Kubernetes of a document that names none.
+    pub(super) server: ServerVersion,
     /// By path, as the document names them.
     pub(super) modules: BTreeSet<NamedPath>,
 }
@@ -29,6 +32,8 @@ pub(crate) struct Stamp {
     documents: Vec<PathBuf>,
     /// State of the policy object; `None` where the source is files.
     object: Option<ObjectState>,
+    /// The source of the version of Kubernetes when the files were read.
+    auto: Auto,
 }
 
 /// The state of one file. Times that a reader changes are not in it.
@@ -43,14 +48,14 @@ struct FileStamp {
 }
 
 impl Files {
-    pub(crate) fn new(root: &Source) -> Self {
-        Self { root: root.clone(), modules: BTreeSet::new() }
+    pub(crate) fn new(root: &Source, server: &ServerVersion) -> Self {
+        Self { root: root.clone(), server: server.clone(), modules: BTreeSet::new() }
     }
 
     /// Returns the files of this document with the modules of this policy.
     pub(crate) fn with_policy(&self, policy: &Policy) -> Self {
         let modules = policy.modules().flat_map(|named| named.module.files()).collect();
-        Self { root: self.root.clone(), modules }
+        Self { modules, ..self.clone() }
     }
 
     /// Their state now. A file that cannot be looked at has none.
@@ -58,10 +63,17 @@ impl Files {
         let (documents, object) = match &self.root {
             Source::Path(path, _) => (locate(path).unwrap_or_default(), None),
             Source::Object(object) => (Vec::new(), Some(object.state())),
+            Source::Fixed(_) => (Vec::new(), None),
         };
+        let auto = self.server.auto();
         let found = documents.iter().map(|path| fs::metadata(path).ok());
         let found = found.chain(self.modules.iter().map(|path| path.metadata().ok()));
-        Stamp { files: found.map(|found| found.as_ref().map(stamp)).collect(), documents: documents.clone(), object }
+        Stamp {
+            files: found.map(|found| found.as_ref().map(stamp)).collect(),
+            documents: documents.clone(),
+            object,
+            auto,
+        }
     }
 
     /// All paths of the files: as they are named, and where symbolic links lead. What happens to one of them changes the policy. Those that
@@ -69,7 +81,7 @@ impl Files {
     pub(super) fn paths(&self) -> BTreeSet<PathBuf> {
         let root = match &self.root {
             Source::Path(path, _) => Some(path),
-            Source::Object(_) => None,
+            Source::Object(_) | Source::Fixed(_) => None,
         };
         let documents = root.and_then(|root| locate(root).ok()).unwrap_or_default();
         let documents = root.into_iter().chain(&documents).map(|path| (path.clone(), fs::canonicalize(path).ok()));
@@ -87,7 +99,7 @@ impl Files {
             Source::Path(path, _) if path.is_dir() => {
                 fs::canonicalize(path).into_iter().chain([path.clone()]).collect()
             }
-            Source::Path(..) | Source::Object(_) => BTreeSet::new(),
+            Source::Path(..) | Source::Object(_) | Source::Fixed(_) => BTreeSet::new(),
         }
     }
 
@@ -100,6 +112,14 @@ impl Files {
                 .map(|parent| if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() }),
         };
         self.paths().iter().filter_map(folder).collect()
+    }
+}
+
+impl Stamp {
+    /// Whether all that differs is what decided the version of Kubernetes.
+    pub(super) fn is_same_but_for_version(&self, other: &Self) -> bool {
+        let Self { files, documents, object, auto } = self;
+        *auto != other.auto && *files == other.files && *documents == other.documents && *object == other.object
     }
 }
 
@@ -118,6 +138,7 @@ fn stamp(found: &Metadata) -> FileStamp {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::kubernetes::Release;
     use crate::reach::Reach;
 
     #[test]
@@ -133,7 +154,8 @@ mod tests {
             fs::rename(at("new"), at("..data")).unwrap();
         };
         link("a");
-        let files = Files::new(&Source::Path(at("..data"), Reach::default()));
+        let server = ServerVersion::from(Auto::ServerUnknown);
+        let files = Files::new(&Source::Path(at("..data"), Reach::default()), &server);
         let first = files.stamp();
         fs::read(at("a/policy.yaml")).unwrap();
         assert_eq!(files.stamp(), first);
@@ -145,6 +167,11 @@ mod tests {
         assert_ne!(third, second);
         fs::remove_file(at("b/policy.yaml")).unwrap();
         assert_ne!(files.stamp(), third);
+        let fourth = files.stamp();
+        server.see(Release::from_answer(br#"{"major": "1", "minor": "36"}"#).unwrap());
+        assert_ne!(files.stamp(), fourth);
+        assert!(files.stamp().is_same_but_for_version(&fourth) && !fourth.is_same_but_for_version(&fourth));
+        assert!(!files.stamp().is_same_but_for_version(&third), "another file too");
         assert!(files.paths().contains(&fs::canonicalize(at("b")).unwrap()));
     }
 }
