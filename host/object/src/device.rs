@@ -9,6 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::Map;
+use crate::elements::Elements;
 use crate::field::{null_is_default, text_enum};
 use crate::quantity::Quantity;
 use crate::selector::NodeSelector;
@@ -142,6 +143,8 @@ pub enum Attribute {
     String(String),
     /// Semantic version (`version`), kept as text.
     Version(String),
+    /// List, as in `ints`, `bools`, `strings` or `versions`. Selectors see it from Kubernetes 1.37 on.
+    List(Elements),
     /// Value of another type. Selectors cannot see a device that has one.
     #[default]
     Unsupported,
@@ -158,8 +161,30 @@ pub enum AttributeRef<'a> {
     String(&'a str),
     /// Semantic version, borrowed from an [`Attribute::Version`].
     Version(&'a str),
+    /// List, as the text of an [`Attribute::List`].
+    List(&'a str),
     /// Value of another type, as [`Attribute::Unsupported`] stands for.
     Unsupported,
+}
+
+impl AttributeRef<'_> {
+    /// Returns the value with a copy of its text.
+    pub fn owned(self) -> Attribute {
+        match self {
+            Self::Int(value) => Attribute::Int(value),
+            Self::Bool(value) => Attribute::Bool(value),
+            Self::String(text) => Attribute::String(text.to_owned()),
+            Self::Version(text) => Attribute::Version(text.to_owned()),
+            Self::List(text) => Attribute::List(Elements::from_text(text)),
+            Self::Unsupported => Attribute::Unsupported,
+        }
+    }
+
+    /// Returns the value as constraints compare it: they do not know lists.
+    #[must_use]
+    pub fn compared(self) -> Self {
+        if let Self::List(_) = self { Self::Unsupported } else { self }
+    }
 }
 
 impl Attribute {
@@ -170,13 +195,14 @@ impl Attribute {
             Self::Bool(value) => AttributeRef::Bool(*value),
             Self::String(text) => AttributeRef::String(text),
             Self::Version(text) => AttributeRef::Version(text),
+            Self::List(elements) => AttributeRef::List(elements.text()),
             Self::Unsupported => AttributeRef::Unsupported,
         }
     }
 }
 
 impl<'de> Deserialize<'de> for Attribute {
-    /// Reads the value; of several the first counts, in kube-scheduler's order.
+    /// Reads the value; of several the first counts, in kube-scheduler's order. The API server refuses a list beside another value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Fields {
@@ -188,12 +214,25 @@ impl<'de> Deserialize<'de> for Attribute {
             string: Option<String>,
             #[serde(default)]
             version: Option<String>,
+            #[serde(default)]
+            ints: Option<Vec<i64>>,
+            #[serde(default)]
+            bools: Option<Vec<bool>>,
+            #[serde(default)]
+            strings: Option<Vec<String>>,
+            #[serde(default)]
+            versions: Option<Vec<String>>,
         }
         let fields = Fields::deserialize(deserializer)?;
         let int = fields.int.map(Self::Int);
         let others =
             fields.bool.map(Self::Bool).or(fields.string.map(Self::String)).or(fields.version.map(Self::Version));
-        Ok(int.or(others).unwrap_or_default())
+        let ints = fields.ints.map(|values| Elements::from_ints(&values));
+        let bools = fields.bools.map(|values| Elements::from_bools(&values));
+        let strings = fields.strings.map(|values| Elements::from_strings(&values));
+        let versions = fields.versions.map(|values| Elements::from_versions(&values));
+        let list = ints.or(bools).or(strings).or(versions).map(Self::List);
+        Ok(int.or(others).or(list).unwrap_or_default())
     }
 }
 
@@ -291,6 +330,9 @@ pub struct Consumption {
     /// Name of the counter set.
     #[serde(default, deserialize_with = "null_is_default")]
     pub counter_set: String,
+    /// Groups of devices of which one can be allocated beside the others of the group; empty for any.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub compatibility_groups: Vec<String>,
     /// Amounts drawn, by name of the counter.
     #[serde(default, deserialize_with = "null_is_default")]
     pub counters: Map<Counter>,
@@ -328,4 +370,40 @@ pub struct DeviceTaint {
     /// Effect of the taint on requests that do not tolerate it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub effect: DeviceTaintEffect,
+}
+
+/// A resource.k8s.io DeviceTaintRule: a taint for all devices that it selects.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeviceTaintRule {
+    /// `metadata` of the object: name and identity.
+    pub metadata: Metadata,
+    /// Selected devices, and their taint.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub spec: DeviceTaintRuleSpec,
+}
+
+/// `spec` of a DeviceTaintRule.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceTaintRuleSpec {
+    /// Selector of devices; without one it selects none, and until Kubernetes 1.36 all.
+    #[serde(default)]
+    pub device_selector: Option<DeviceTaintSelector>,
+    /// Taint of the selected devices.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub taint: DeviceTaint,
+}
+
+/// Selector of devices in a DeviceTaintRule; empty for all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct DeviceTaintSelector {
+    /// Name of their driver; none for any.
+    #[serde(default)]
+    pub driver: Option<String>,
+    /// Name of their pool; none for any, also of several drivers.
+    #[serde(default)]
+    pub pool: Option<String>,
+    /// Name of the device; none for any.
+    #[serde(default)]
+    pub device: Option<String>,
 }
