@@ -15,6 +15,7 @@ use super::source::Source;
 use super::stamp::{Files, Stamp};
 use super::told::Told;
 use super::watches::Watches;
+use crate::kubernetes::{Auto, ServerVersion};
 use crate::limits::{QUARANTINE_LOOK, RELOAD_DRAIN_LOOK, RELOAD_LOOK, ROLLBACK_LOOK};
 use crate::pulled::PulledFolder;
 use crate::remembered::StateFolder;
@@ -26,6 +27,8 @@ pub struct Follow<H> {
     pub engine: Arc<Engine>,
     /// The policy's file, folder or object.
     pub source: Source,
+    /// The source of the version of Kubernetes where the policy follows the cluster.
+    pub server: ServerVersion,
     /// Work of this process for the policies that become active.
     pub host: H,
     /// Where reloads are counted.
@@ -75,6 +78,8 @@ pub(super) struct Follower<H: Host> {
     /// Resources of this process for the active policy.
     pub(super) held: Arc<H::Held>,
     pub(super) notice: Arc<Notice>,
+    /// Wakes the thread where the version of the server has changed.
+    _wake: Arc<dyn Fn() + Send + Sync>,
     pub(super) watches: Watches,
     pub(super) files: Files,
     pub(super) settle: Settle<Stamp>,
@@ -85,6 +90,8 @@ pub(super) struct Follower<H: Host> {
     pub(super) refused: Vec<StepFailure>,
     /// How many attempts before were refused for the same reason.
     pub(super) repeats: u32,
+    /// The version under which the active policy could not be read again, where its source does not hold it.
+    pub(super) not_followed: Option<Auto>,
     /// The state of the object that was attempted last.
     pub(super) object: Option<ObjectId>,
     /// Reports about the object's states that were made so far.
@@ -96,8 +103,11 @@ pub(super) struct Follower<H: Host> {
 impl<H: Host> Follower<H> {
     fn new(mut follow: Follow<H>, held: H::Held, notice: Arc<Notice>) -> Self {
         let builtins: Vec<&str> = nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let woken = Arc::clone(&notice);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || woken.wake());
+        follow.server.wake(&wake);
         let mut watches = Watches::new(&notice);
-        let mut files = Files::new(&follow.source);
+        let mut files = Files::new(&follow.source, &follow.server);
         watches.follow(&files);
         // The start has read the files before. What has changed since then is a change like any other.
         let reading = Reading::new(&files, &builtins, &follow.pulled);
@@ -117,6 +127,7 @@ impl<H: Host> Follower<H> {
             follow,
             held: Arc::new(held),
             notice,
+            _wake: wake,
             watches,
             files,
             settle,
@@ -124,6 +135,7 @@ impl<H: Host> Follower<H> {
             predecessor,
             refused,
             repeats,
+            not_followed: None,
             object,
             told,
             retired,
@@ -181,8 +193,8 @@ impl<H: Host> Follower<H> {
             return;
         };
         self.predecessor = None;
-        let (engine, started) = (&self.follow.engine, Instant::now());
-        let retired = pipeline::replace(engine, rollback.policy, &self.follow.host);
+        let (engine, started) = (Arc::clone(&self.follow.engine), Instant::now());
+        let retired = pipeline::replace(&engine, rollback.policy, &self.follow.host);
         let held = std::mem::replace(&mut self.held, rollback.held);
         let generation = engine.policy().generation;
         tracing::warn!(
@@ -201,6 +213,9 @@ impl<H: Host> Follower<H> {
         if let Some(folder) = &mut self.follow.state_folder {
             folder.roll_back();
         }
+        // The server may have told another version since it was active.
+        self.not_followed = None;
+        let _followed = self.follow_version();
     }
 
     /// Notes a refusal. One that is known from the attempt before is not logged again.
