@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nodesift_fixtures::heavy::{Reach, TENANT_CHOICES, Tenant, honest};
 use nodesift_fixtures::json::{self, text, texts};
 use nodesift_fixtures::{Cluster, Rng};
-use nodesift_reference::{FILTERS, Filter, explain};
+use nodesift_reference::explain_newest;
 use serde_json::{Value, json};
 
 use crate::http::{Client, Endpoint};
@@ -61,9 +61,6 @@ const ROUNDS: usize = 200;
 
 /// Differences that are kept.
 const KEPT: usize = 5;
-
-/// The filter of the reference that the default policy omits, as kube-scheduler does.
-const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
 /// Results for the ordinary pods and for those of tenants.
 #[derive(Debug, Default)]
@@ -297,7 +294,6 @@ fn judge(
     answered: &BTreeMap<String, Vec<String>>,
     report: &mut Report,
 ) {
-    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_BY_DEFAULT).collect();
     let mut cluster = Cluster::default();
     objects.iter().for_each(|object| cluster.apply((*object).clone()));
     let judged = pending.iter().filter(|of| !of.is_endless).filter_map(|of| {
@@ -305,7 +301,7 @@ fn judge(
         Some((&of.pod, found))
     });
     for (pod, found) in judged.take(shape.judged) {
-        let mut expected = explain(&cluster, pod, &filters).together.feasible;
+        let mut expected = explain_newest(&cluster, pod).together.feasible;
         expected.sort_unstable();
         let mut found = found.clone();
         found.sort_unstable();

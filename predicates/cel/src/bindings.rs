@@ -50,6 +50,26 @@ pub mod exports {
                             .finish()
                     }
                 }
+                /// Where the expressions of minor versions of Kubernetes differ.
+                #[repr(C)]
+                #[derive(Clone, Copy, PartialEq)]
+                pub struct Dialect {
+                    /// Attributes may be lists. Otherwise every expression fails for a device that has one.
+                    pub lists: bool,
+                    /// There is the function `includes`.
+                    pub includes: bool,
+                }
+                impl ::core::fmt::Debug for Dialect {
+                    fn fmt(
+                        &self,
+                        f: &mut ::core::fmt::Formatter<'_>,
+                    ) -> ::core::fmt::Result {
+                        f.debug_struct("Dialect")
+                            .field("lists", &self.lists)
+                            .field("includes", &self.includes)
+                            .finish()
+                    }
+                }
                 /// Something of a device that an expression reads. Of several values of one domain and name the first counts.
                 #[derive(Clone, PartialEq)]
                 pub enum Path {
@@ -102,6 +122,9 @@ pub mod exports {
                     Text(u32),
                     /// A semantic version, as it is written.
                     Version(u32),
+                    /// A list, as the number of the bytes of a text. It has of each element a letter for its type, `i` for int, `b` for boolean,
+                    /// `s` for text or `v` for version; then the number of the bytes of the element's text, a colon, and this text.
+                    Elements(u32),
                     /// A value of a type that is not known: every expression fails for its device.
                     Unsupported,
                 }
@@ -122,6 +145,9 @@ pub mod exports {
                             }
                             Attribute::Version(e) => {
                                 f.debug_tuple("Attribute::Version").field(e).finish()
+                            }
+                            Attribute::Elements(e) => {
+                                f.debug_tuple("Attribute::Elements").field(e).finish()
                             }
                             Attribute::Unsupported => {
                                 f.debug_tuple("Attribute::Unsupported").finish()
@@ -216,6 +242,8 @@ pub mod exports {
                 pub unsafe fn _export_paths_cabi<T_: Guest>(
                     arg0: *mut u8,
                     arg1: usize,
+                    arg2: i32,
+                    arg3: i32,
                 ) -> *mut u8 {
                     unsafe {
                         #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
@@ -226,7 +254,13 @@ pub mod exports {
                                 len0,
                                 len0,
                             );
-                            T_::paths(_rt::string_lift(bytes0))
+                            T_::paths(
+                                _rt::string_lift(bytes0),
+                                Dialect {
+                                    lists: _rt::bool_lift(arg2 as u8),
+                                    includes: _rt::bool_lift(arg3 as u8),
+                                },
+                            )
                         };
                         let ptr2 = (&raw mut _RET_AREA.0).cast::<u8>();
                         match result1 {
@@ -476,8 +510,8 @@ pub mod exports {
                 pub unsafe fn _export_matches_cabi<T_: Guest>(
                     arg0: *mut u8,
                     arg1: usize,
-                    arg2: *mut u8,
-                    arg3: usize,
+                    arg2: i32,
+                    arg3: i32,
                     arg4: *mut u8,
                     arg5: usize,
                     arg6: *mut u8,
@@ -486,18 +520,20 @@ pub mod exports {
                     arg9: usize,
                     arg10: *mut u8,
                     arg11: usize,
+                    arg12: *mut u8,
+                    arg13: usize,
                 ) -> *mut u8 {
                     unsafe {
                         #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
-                        let result22 = {
+                        let result23 = {
                             let len0 = arg1;
                             let bytes0 = _rt::Vec::from_raw_parts(
                                 arg0.cast(),
                                 len0,
                                 len0,
                             );
-                            let base5 = arg2;
-                            let len5 = arg3;
+                            let base5 = arg4;
+                            let len5 = arg5;
                             let mut result5 = _rt::Vec::with_capacity(len5);
                             for i in 0..len5 {
                                 let base = base5.add(i * 16);
@@ -516,8 +552,8 @@ pub mod exports {
                                 result5.push(e5);
                             }
                             _rt::cabi_dealloc(base5, len5 * 16, 4);
-                            let base9 = arg4;
-                            let len9 = arg5;
+                            let base9 = arg6;
+                            let len9 = arg7;
                             let mut result9 = _rt::Vec::with_capacity(len9);
                             for i in 0..len9 {
                                 let base = base9
@@ -542,99 +578,110 @@ pub mod exports {
                                 len9 * (2 * ::core::mem::size_of::<*const u8>()),
                                 ::core::mem::size_of::<*const u8>(),
                             );
-                            let base17 = arg6;
-                            let len17 = arg7;
-                            let mut result17 = _rt::Vec::with_capacity(len17);
-                            for i in 0..len17 {
-                                let base = base17.add(i * 24);
-                                let e17 = {
+                            let base18 = arg8;
+                            let len18 = arg9;
+                            let mut result18 = _rt::Vec::with_capacity(len18);
+                            for i in 0..len18 {
+                                let base = base18.add(i * 24);
+                                let e18 = {
                                     let l10 = *base.add(0).cast::<i32>();
                                     let l11 = i32::from(*base.add(8).cast::<u8>());
-                                    let v16 = match l11 {
+                                    let v17 = match l11 {
                                         0 => {
-                                            let e16 = {
+                                            let e17 = {
                                                 let l12 = *base.add(16).cast::<i64>();
                                                 l12
                                             };
-                                            Attribute::Int(e16)
+                                            Attribute::Int(e17)
                                         }
                                         1 => {
-                                            let e16 = {
+                                            let e17 = {
                                                 let l13 = i32::from(*base.add(16).cast::<u8>());
                                                 _rt::bool_lift(l13 as u8)
                                             };
-                                            Attribute::Boolean(e16)
+                                            Attribute::Boolean(e17)
                                         }
                                         2 => {
-                                            let e16 = {
+                                            let e17 = {
                                                 let l14 = *base.add(16).cast::<i32>();
                                                 l14 as u32
                                             };
-                                            Attribute::Text(e16)
+                                            Attribute::Text(e17)
                                         }
                                         3 => {
-                                            let e16 = {
+                                            let e17 = {
                                                 let l15 = *base.add(16).cast::<i32>();
                                                 l15 as u32
                                             };
-                                            Attribute::Version(e16)
+                                            Attribute::Version(e17)
+                                        }
+                                        4 => {
+                                            let e17 = {
+                                                let l16 = *base.add(16).cast::<i32>();
+                                                l16 as u32
+                                            };
+                                            Attribute::Elements(e17)
                                         }
                                         n => {
-                                            debug_assert_eq!(n, 4, "invalid enum discriminant");
+                                            debug_assert_eq!(n, 5, "invalid enum discriminant");
                                             Attribute::Unsupported
                                         }
                                     };
-                                    (l10 as u32, v16)
+                                    (l10 as u32, v17)
                                 };
-                                result17.push(e17);
+                                result18.push(e18);
                             }
-                            _rt::cabi_dealloc(base17, len17 * 24, 8);
-                            let base20 = arg8;
-                            let len20 = arg9;
-                            let mut result20 = _rt::Vec::with_capacity(len20);
-                            for i in 0..len20 {
-                                let base = base20.add(i * 8);
-                                let e20 = {
-                                    let l18 = *base.add(0).cast::<i32>();
-                                    let l19 = *base.add(4).cast::<i32>();
-                                    (l18 as u32, l19 as u32)
-                                };
-                                result20.push(e20);
-                            }
-                            _rt::cabi_dealloc(base20, len20 * 8, 4);
+                            _rt::cabi_dealloc(base18, len18 * 24, 8);
+                            let base21 = arg10;
                             let len21 = arg11;
-                            let bytes21 = _rt::Vec::from_raw_parts(
-                                arg10.cast(),
-                                len21,
-                                len21,
+                            let mut result21 = _rt::Vec::with_capacity(len21);
+                            for i in 0..len21 {
+                                let base = base21.add(i * 8);
+                                let e21 = {
+                                    let l19 = *base.add(0).cast::<i32>();
+                                    let l20 = *base.add(4).cast::<i32>();
+                                    (l19 as u32, l20 as u32)
+                                };
+                                result21.push(e21);
+                            }
+                            _rt::cabi_dealloc(base21, len21 * 8, 4);
+                            let len22 = arg13;
+                            let bytes22 = _rt::Vec::from_raw_parts(
+                                arg12.cast(),
+                                len22,
+                                len22,
                             );
                             T_::matches(
                                 _rt::string_lift(bytes0),
+                                Dialect {
+                                    lists: _rt::bool_lift(arg2 as u8),
+                                    includes: _rt::bool_lift(arg3 as u8),
+                                },
                                 Devices {
                                     devices: result5,
                                     names: result9,
-                                    attributes: result17,
-                                    capacities: result20,
-                                    texts: _rt::string_lift(bytes21),
+                                    attributes: result18,
+                                    capacities: result21,
+                                    texts: _rt::string_lift(bytes22),
                                 },
                             )
                         };
-                        let ptr23 = (&raw mut _RET_AREA.0).cast::<u8>();
-                        let vec25 = result22;
-                        let len25 = vec25.len();
-                        let layout25 = _rt::alloc::Layout::from_size_align(
-                                vec25.len() * (3 * ::core::mem::size_of::<*const u8>()),
+                        let ptr24 = (&raw mut _RET_AREA.0).cast::<u8>();
+                        let vec26 = result23;
+                        let len26 = vec26.len();
+                        let layout26 = _rt::alloc::Layout::from_size_align(
+                                vec26.len() * (3 * ::core::mem::size_of::<*const u8>()),
                                 ::core::mem::size_of::<*const u8>(),
                             )
                             .unwrap();
-                        let (result25, _cleanup25) = wit_bindgen::rt::Cleanup::new(
-                            layout25,
+                        let (result26, _cleanup26) = wit_bindgen::rt::Cleanup::new(
+                            layout26,
                         );
-                        if let Some(cleanup) = _cleanup25 {
+                        if let Some(cleanup) = _cleanup26 {
                             cleanup.forget();
                         }
-                        for (i, e) in vec25.into_iter().enumerate() {
-                            let base = result25
+                        for (i, e) in vec26.into_iter().enumerate() {
+                            let base = result26
                                 .add(i * (3 * ::core::mem::size_of::<*const u8>()));
                             {
                                 match e {
@@ -646,25 +693,25 @@ pub mod exports {
                                     }
                                     Outcome::Error(e) => {
                                         *base.add(0).cast::<u8>() = (2i32) as u8;
-                                        let vec24 = (e.into_bytes()).into_boxed_slice();
-                                        let ptr24 = vec24.as_ptr().cast::<u8>();
-                                        let len24 = vec24.len();
-                                        ::core::mem::forget(vec24);
+                                        let vec25 = (e.into_bytes()).into_boxed_slice();
+                                        let ptr25 = vec25.as_ptr().cast::<u8>();
+                                        let len25 = vec25.len();
+                                        ::core::mem::forget(vec25);
                                         *base
                                             .add(2 * ::core::mem::size_of::<*const u8>())
-                                            .cast::<usize>() = len24;
+                                            .cast::<usize>() = len25;
                                         *base
                                             .add(::core::mem::size_of::<*const u8>())
-                                            .cast::<*mut u8>() = ptr24.cast_mut();
+                                            .cast::<*mut u8>() = ptr25.cast_mut();
                                     }
                                 }
                             }
                         }
-                        *ptr23
+                        *ptr24
                             .add(::core::mem::size_of::<*const u8>())
-                            .cast::<usize>() = len25;
-                        *ptr23.add(0).cast::<*mut u8>() = result25;
-                        ptr23
+                            .cast::<usize>() = len26;
+                        *ptr24.add(0).cast::<*mut u8>() = result26;
+                        ptr24
                     }
                 }
                 #[doc(hidden)]
@@ -709,16 +756,18 @@ pub mod exports {
                     /// is why the text is no expression.
                     ///
                     /// Beside these, an outcome depends on the values that expressions cannot see: a device that has one gives the same error
-                    /// for every expression. Only texts of versions and of capacities, attributes of unknown types, and the number of
-                    /// attributes and capacities can be such.
+                    /// for every expression. Only texts of versions and of capacities, lists, attributes of unknown types, and the number
+                    /// of attributes and capacities can be such.
                     #[allow(async_fn_in_trait)]
                     fn paths(
                         expression: _rt::String,
+                        dialect: Dialect,
                     ) -> Result<Option<_rt::Vec<Path>>, _rt::String>;
                     /// One outcome per device, in the order of the devices. Each is an error where the text is no expression.
                     #[allow(async_fn_in_trait)]
                     fn matches(
                         expression: _rt::String,
+                        dialect: Dialect,
                         devices: Devices,
                     ) -> _rt::Vec<Outcome>;
                 }
@@ -728,21 +777,22 @@ pub mod exports {
                     ($ty:ident with_types_in $($path_to_types:tt)*) => {
                         const _ : () = { #[unsafe (export_name =
                         "nodesift:device-selector/device-selector@0.1.0#paths")] unsafe
-                        extern "C" fn export_paths(arg0 : * mut u8, arg1 : usize,) -> *
-                        mut u8 { unsafe { $($path_to_types)*:: _export_paths_cabi::<$ty >
-                        (arg0, arg1) } } #[unsafe (export_name =
+                        extern "C" fn export_paths(arg0 : * mut u8, arg1 : usize, arg2 :
+                        i32, arg3 : i32,) -> * mut u8 { unsafe { $($path_to_types)*::
+                        _export_paths_cabi::<$ty > (arg0, arg1, arg2, arg3) } } #[unsafe
+                        (export_name =
                         "cabi_post_nodesift:device-selector/device-selector@0.1.0#paths")]
                         unsafe extern "C" fn _post_return_paths(arg0 : * mut u8,) {
                         unsafe { $($path_to_types)*:: __post_return_paths::<$ty > (arg0)
                         } } #[unsafe (export_name =
                         "nodesift:device-selector/device-selector@0.1.0#matches")] unsafe
                         extern "C" fn export_matches(arg0 : * mut u8, arg1 : usize, arg2
-                        : * mut u8, arg3 : usize, arg4 : * mut u8, arg5 : usize, arg6 : *
-                        mut u8, arg7 : usize, arg8 : * mut u8, arg9 : usize, arg10 : *
-                        mut u8, arg11 : usize,) -> * mut u8 { unsafe {
-                        $($path_to_types)*:: _export_matches_cabi::<$ty > (arg0, arg1,
-                        arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) } }
-                        #[unsafe (export_name =
+                        : i32, arg3 : i32, arg4 : * mut u8, arg5 : usize, arg6 : * mut
+                        u8, arg7 : usize, arg8 : * mut u8, arg9 : usize, arg10 : * mut
+                        u8, arg11 : usize, arg12 : * mut u8, arg13 : usize,) -> * mut u8
+                        { unsafe { $($path_to_types)*:: _export_matches_cabi::<$ty >
+                        (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9,
+                        arg10, arg11, arg12, arg13) } } #[unsafe (export_name =
                         "cabi_post_nodesift:device-selector/device-selector@0.1.0#matches")]
                         unsafe extern "C" fn _post_return_matches(arg0 : * mut u8,) {
                         unsafe { $($path_to_types)*:: __post_return_matches::<$ty >
@@ -782,16 +832,6 @@ mod _rt {
             unsafe { String::from_utf8_unchecked(bytes) }
         }
     }
-    pub use alloc_crate::alloc;
-    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
-        if size == 0 {
-            return;
-        }
-        unsafe {
-            let layout = alloc::Layout::from_size_align_unchecked(size, align);
-            alloc::dealloc(ptr, layout);
-        }
-    }
     pub unsafe fn bool_lift(val: u8) -> bool {
         if cfg!(debug_assertions) {
             match val {
@@ -801,6 +841,16 @@ mod _rt {
             }
         } else {
             val != 0
+        }
+    }
+    pub use alloc_crate::alloc;
+    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
+        if size == 0 {
+            return;
+        }
+        unsafe {
+            let layout = alloc::Layout::from_size_align_unchecked(size, align);
+            alloc::dealloc(ptr, layout);
         }
     }
     extern crate alloc as alloc_crate;
@@ -836,24 +886,25 @@ macro_rules! __export_cel_impl {
         #[rustfmt::skip] #[cfg(target_arch = "wasm32")] #[unsafe (link_section =
         "component-type:wit-bindgen:0.60.0:nodesift:device-selector@0.1.0:cel:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 718] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 781] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xd4\x04\x01A\x02\x01\
-A\x02\x01B\x1a\x01r\x02\x06domains\x04names\x04\0\x0equalified-name\x03\0\0\x01q\
-\x06\x06driver\0\0\x1aallow-multiple-allocations\0\0\x09attribute\x01\x01\0\x10a\
-ttribute-domain\x01s\0\x08capacity\x01\x01\0\x0fcapacity-domain\x01s\0\x04\0\x04\
-path\x03\0\x02\x01q\x05\x03int\x01x\0\x07boolean\x01\x7f\0\x04text\x01y\0\x07ver\
-sion\x01y\0\x0bunsupported\0\0\x04\0\x09attribute\x03\0\x04\x01r\x04\x06drivery\x1a\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x93\x05\x01A\x02\x01\
+A\x02\x01B\x1c\x01r\x02\x06domains\x04names\x04\0\x0equalified-name\x03\0\0\x01r\
+\x02\x05lists\x7f\x08includes\x7f\x04\0\x07dialect\x03\0\x02\x01q\x06\x06driver\0\
+\0\x1aallow-multiple-allocations\0\0\x09attribute\x01\x01\0\x10attribute-domain\x01\
+s\0\x08capacity\x01\x01\0\x0fcapacity-domain\x01s\0\x04\0\x04path\x03\0\x04\x01q\
+\x06\x03int\x01x\0\x07boolean\x01\x7f\0\x04text\x01y\0\x07version\x01y\0\x08elem\
+ents\x01y\0\x0bunsupported\0\0\x04\0\x09attribute\x03\0\x06\x01r\x04\x06drivery\x1a\
 allow-multiple-allocations\x7f\x0aattributesy\x0acapacitiesy\x04\0\x06device\x03\
-\0\x06\x01p\x07\x01ps\x01o\x02y\x05\x01p\x0a\x01o\x02yy\x01p\x0c\x01r\x05\x07dev\
-ices\x08\x05names\x09\x0aattributes\x0b\x0acapacities\x0d\x05textss\x04\0\x07dev\
-ices\x03\0\x0e\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x07outcome\x03\
-\0\x10\x01p\x03\x01k\x12\x01j\x01\x13\x01s\x01@\x01\x0aexpressions\0\x14\x04\0\x05\
-paths\x01\x15\x01p\x11\x01@\x02\x0aexpressions\x07devices\x0f\0\x16\x04\0\x07mat\
-ches\x01\x17\x04\0.nodesift:device-selector/device-selector@0.1.0\x05\0\x04\0\"n\
-odesift:device-selector/cel@0.1.0\x04\0\x0b\x09\x01\0\x03cel\x03\0\0\0G\x09produ\
-cers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x06\
-0.60.0";
+\0\x08\x01p\x09\x01ps\x01o\x02y\x07\x01p\x0c\x01o\x02yy\x01p\x0e\x01r\x05\x07dev\
+ices\x0a\x05names\x0b\x0aattributes\x0d\x0acapacities\x0f\x05textss\x04\0\x07dev\
+ices\x03\0\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x07outcome\x03\
+\0\x12\x01p\x05\x01k\x14\x01j\x01\x15\x01s\x01@\x02\x0aexpressions\x07dialect\x03\
+\0\x16\x04\0\x05paths\x01\x17\x01p\x13\x01@\x03\x0aexpressions\x07dialect\x03\x07\
+devices\x11\0\x18\x04\0\x07matches\x01\x19\x04\0.nodesift:device-selector/device\
+-selector@0.1.0\x05\0\x04\0\"nodesift:device-selector/cel@0.1.0\x04\0\x0b\x09\x01\
+\0\x03cel\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.\
+254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }

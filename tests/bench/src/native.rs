@@ -33,6 +33,7 @@ pub fn filter(name: &str) -> Option<Filter> {
         "DynamicResources" => filter!(nodesift_predicate_dynamic_resources::DynamicResources),
         "InterPodAffinity" => filter!(nodesift_predicate_inter_pod_affinity::InterPodAffinity),
         "NodeAffinity" => filter!(nodesift_predicate_node_affinity::NodeAffinity),
+        "NodeDeclaredFeatures" => filter!(nodesift_predicate_node_declared_features::NodeDeclaredFeatures),
         "NodeName" => filter!(nodesift_predicate_node_name::NodeName),
         "NodePorts" => filter!(nodesift_predicate_node_ports::NodePorts),
         "NodeResourcesFit" => filter!(nodesift_predicate_node_resources_fit::NodeResourcesFit),

@@ -32,6 +32,7 @@ use std::time::Duration;
 pub use targets::TARGETS;
 
 use mutate::Form;
+use targets::world::default_policy;
 
 /// A fuzz target: a function with the form of its inputs.
 #[derive(Debug, Clone, Copy)]

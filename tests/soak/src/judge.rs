@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::text;
-use nodesift_reference::{Cycle, FILTERS, Filter, explain};
+use nodesift_reference::{Cycle, explain_newest};
 use serde_json::Value;
 
 use crate::cluster::{Living, Versions};
@@ -22,9 +22,6 @@ const SOON: u64 = 20;
 
 /// Wrong answers that are shown.
 const SHOWN: usize = 5;
-
-/// The filter of the reference that the default policy omits, as kube-scheduler does.
-const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
 /// Per node: the first predicate that rejects it, with code and reasons.
 pub(crate) type First = BTreeMap<String, (String, String, Vec<String>)>;
@@ -116,7 +113,6 @@ impl Judge {
 }
 
 fn judge(living: &Living, samples: &Receiver<Sample>, waiting: &AtomicUsize) -> Judged {
-    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_BY_DEFAULT).collect();
     let mut judged = Judged::default();
     // Samples of one moment share their cluster.
     let mut last: Option<(Versions, Cluster)> = None;
@@ -127,7 +123,7 @@ fn judge(living: &Living, samples: &Receiver<Sample>, waiting: &AtomicUsize) -> 
             Some(last) if last.0 == at => last,
             _ => (at, living.cluster_at(at)),
         };
-        match difference(&cluster, &sample, &filters, &mut judged) {
+        match difference(&cluster, &sample, &mut judged) {
             Some(_) if changes_soon(living, &cluster, &sample) => {}
             None => *judged.samples.entry(sample.way).or_default() += 1,
             Some(difference) => {
@@ -152,7 +148,7 @@ fn changes_soon(living: &Living, cluster: &Cluster, sample: &Sample) -> bool {
 }
 
 /// Difference between a sample and the reference's answer; `None` where they agree.
-fn difference(cluster: &Cluster, sample: &Sample, filters: &[Filter], judged: &mut Judged) -> Option<String> {
+fn difference(cluster: &Cluster, sample: &Sample, judged: &mut Judged) -> Option<String> {
     let pod = match &sample.pod {
         AskedPod::Whole(pod) => pod,
         AskedPod::Uid(uid) => match cluster.all("Pod").find(|pod| text(pod, "metadata.uid") == uid) {
@@ -160,7 +156,7 @@ fn difference(cluster: &Cluster, sample: &Sample, filters: &[Filter], judged: &m
             None => return Some("an answer about a pod that is not there".to_owned()),
         },
     };
-    let expected = explain(cluster, pod, filters).together;
+    let expected = explain_newest(cluster, pod).together;
     judged.feasible += expected.feasible.len();
     judged.rejected += expected.first.len();
     let mut feasible = expected.feasible.clone();

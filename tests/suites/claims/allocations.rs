@@ -132,7 +132,9 @@ fn serving(objects: &[Value]) -> (Sidecar, TempDir) {
     let file = folder.path().join("cluster.json");
     std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string()).unwrap();
     let command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
-    let arguments = ["--cluster", file.to_str().unwrap(), "--predicates", PREDICATE];
+    let policy = folder.path().join("policy.yaml");
+    std::fs::copy(crate::documented(&[PREDICATE]).path(), &policy).unwrap();
+    let arguments = ["--cluster", file.to_str().unwrap(), "--policy", policy.to_str().unwrap()];
     (Sidecar::start(command, &arguments), folder)
 }
 

@@ -11,6 +11,7 @@ mod allocations;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use nodesift_reference::kubernetes::documented_policy;
 use nodesift_tests::data::{self, Document};
 use nodesift_tests::sidecar::{Output, command, run};
 use nodesift_tests::timeout;
@@ -25,6 +26,9 @@ const PREDICATES: [&str; 2] = ["NodeResourcesFit", "DynamicResources"];
 
 /// Behind these, the words are cel-go's own.
 const CEL_ERRORS: [&str; 2] = ["CEL compile error: ", "CEL runtime error: "];
+
+/// In both texts about the limit of devices.
+const DEVICE_LIMIT: &str = "exceeds the claim limit of";
 
 /// By pod and predicate, by node: code and reasons.
 type Verdicts = BTreeMap<(String, String), BTreeMap<String, (String, Vec<String>)>>;
@@ -153,10 +157,19 @@ fn explained(items: &Value) -> String {
     timeout::until(|| Some(run(&mut command)).filter(in_time)).expect("an answer in time").stdout
 }
 
+/// The policy of the reference, with some of its predicates.
+fn documented(predicates: &[&str]) -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+    let named: String = predicates.iter().map(|name| format!("  - name: {name}\n")).collect();
+    std::fs::write(file.path(), format!("{}  predicates:\n{named}", documented_policy())).unwrap();
+    file
+}
+
 fn explain(document: &Document) -> Output {
     let mut command = command(Path::new(env!("CARGO_BIN_EXE_nodesift")), Path::new(env!("CARGO_TARGET_TMPDIR")));
-    command.args(["explain", "-o", "jsonl", "--predicates", &PREDICATES.join(",")]);
-    command.arg("--cluster").arg(document.cluster()).arg("--pods").arg(document.pods());
+    let policy = documented(&PREDICATES);
+    command.args(["explain", "-o", "jsonl", "--policy"]).arg(policy.path()).arg("--cluster");
+    command.arg(document.cluster()).arg("--pods").arg(document.pods());
     if let Some(in_flight) = document.in_flight() {
         command.arg("--inflight").arg(in_flight);
     }
@@ -188,8 +201,11 @@ fn verdicts(lines: &str) -> Verdicts {
     verdicts
 }
 
-/// A text without the words of cel-go.
+/// A text without the words of cel-go, and without those about the limit of devices: they are other ones since 1.36.5.
 fn up_to_cel(reason: &str) -> String {
+    if reason.contains(DEVICE_LIMIT) {
+        return DEVICE_LIMIT.to_owned();
+    }
     let end = CEL_ERRORS.iter().filter_map(|error| Some(reason.find(error)? + error.len())).min();
     reason[..end.unwrap_or(reason.len())].to_owned()
 }

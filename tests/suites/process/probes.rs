@@ -205,6 +205,8 @@ fn a_path_that_is_none_is_told_every_path_that_is_one_and_each_of_them_is_served
         wire.send(format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")).unwrap();
         // A stream has no end to wait for.
         let status = wire.head().unwrap().status;
-        assert!(!matches!(status, 404 | 405), "{method} {path}: {status}");
+        // There is no node of the name in braces.
+        let is_served = status != 405 && (status != 404 || path.contains('{'));
+        assert!(is_served, "{method} {path}: {status}");
     }
 }

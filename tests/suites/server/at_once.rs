@@ -39,7 +39,7 @@ fn few_pods_are_answered_from_what_is_kept_as_many_were() {
     assert_eq!(verdicts(&sidecar, "evaluated"), evaluated_before, "nothing is evaluated again");
     assert_eq!(
         verdicts(&sidecar, "kept"),
-        cached_before + 13 * pods.len() as u64,
-        "each of thirteen predicates for each pod"
+        cached_before + 14 * pods.len() as u64,
+        "each of fourteen predicates for each pod"
     );
 }

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nodesift_fixtures::{Cluster, json as read};
-use nodesift_reference::{FILTERS, Filter, explain};
+use nodesift_reference::explain_newest;
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::apiserver::store::Version;
 use nodesift_tests::http::{self, Endpoint};
@@ -27,9 +27,6 @@ pub(crate) type Verdicts = BTreeMap<(String, String), BTreeMap<String, String>>;
 
 /// Time between two requests of a poller, short enough to see states that last milliseconds.
 const ASKED_EVERY: Duration = Duration::from_millis(3);
-
-/// The filter of the reference that the default policy omits, as kube-scheduler does.
-const NOT_BY_DEFAULT: &str = "NodeDeclaredFeatures";
 
 /// Maximum number of differences in a failure message.
 const SHOWN: usize = 12;
@@ -96,10 +93,9 @@ fn cluster_of(objects: Vec<Value>) -> Cluster {
 
 /// The reference's verdicts on pods.
 pub(crate) fn expected(cluster: &Cluster, probes: &[Value]) -> Verdicts {
-    let filters: Vec<Filter> = FILTERS.into_iter().filter(|filter| filter.name != NOT_BY_DEFAULT).collect();
     let mut verdicts = Verdicts::new();
     for pod in probes {
-        let explanation = explain(cluster, pod, &filters);
+        let explanation = explain_newest(cluster, pod);
         for (predicate, outcome) in &explanation.alone {
             let rejected = outcome
                 .failures

@@ -529,7 +529,8 @@ type NodeDevicesKind struct {
 	// The capacities of each of them, sorted by name.
 	Capacities []NodeDevicesCapacity
 	// The amounts that each of them draws from counters: the index of a counter in the pool, and how much. A
-	// counter can appear twice.
+	// counter can appear twice. Where `DRAPartitionableDevices` is off, pools have no counters, and a device that draws
+	// from some has the index 4294967295 with the amount 0: it cannot be allocated.
 	Consumes []Tuple2[uint32, PodClaimsNanoUnits]
 }
 
@@ -587,8 +588,8 @@ type NodePartiesPartyColumn struct {
 	Reasons []uint32
 	// The dictionary of reasons: one text per code, not per row. Entry 0 is the empty text.
 	Texts []string
-	// Whether a node fits of which the party says nothing. False where the policy rejects on its silence, unless the nodes are
-	// candidates about which it is to be asked.
+	// Whether a node fits of which the party says nothing. True where the policy says so, and for whoever is to ask the party before
+	// the pod is bound; otherwise the pod waits for it.
 	UnknownFits bool
 }
 

@@ -15,7 +15,7 @@ pub mod request_json;
 pub mod selector;
 pub mod verdict;
 pub mod watch_stream;
-mod world;
+pub(crate) mod world;
 
 use std::time::Duration;
 

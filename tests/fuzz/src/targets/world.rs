@@ -45,7 +45,9 @@ pub(super) fn load(cluster: &Cluster, writer: &mut Writer) {
     let items: Vec<_> = cluster.objects().collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let selection = Selection { pod_claims: true, ..Selection::default() };
-    let compiler = Compiler::new(&default_policy().scheduler_names).selecting(&selection);
+    let policy = shipped_policy();
+    writer.set_semantics(policy.settings.kubernetes.semantics);
+    let compiler = Compiler::new(&policy.scheduler_names).selecting(&selection);
     let mut loader = Loader::new(&compiler, writer);
     let read = files::read_bytes("a random cluster", list.as_bytes(), &mut |object| loader.apply(&object));
     read.expect("the cluster can be read");
@@ -64,17 +66,18 @@ pub(super) fn engine_of(reader: Reader, policy: &Policy) -> Engine {
     Engine::new(reader, active, runtime)
 }
 
-/// The default policy, with more time for calls.
-pub(super) fn default_policy() -> Policy {
+/// The policy by which the reference evaluates, with more time for calls.
+pub(crate) fn default_policy() -> Policy {
     let mut policy = shipped_policy();
     policy.predicates.iter_mut().for_each(|predicate| predicate.limits.time_per_call = Some(CALL_TIME));
     policy
 }
 
-/// The default policy as it is.
+/// The policy by which the reference evaluates.
 pub(super) fn shipped_policy() -> Policy {
-    let read = Policy::read(nodesift_bundle::DEFAULT_POLICY, "the default policy", Path::new(""), &builtins());
-    read.expect("the default policy can be read")
+    let text = nodesift_reference::kubernetes::documented_policy();
+    let read = Policy::read(&text, "the policy of the reference", Path::new(""), &builtins());
+    read.expect("it can be read")
 }
 
 /// Names of the built-in predicates.
