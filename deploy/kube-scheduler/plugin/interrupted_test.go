@@ -189,7 +189,7 @@ func TestTheEndOfACallThatAnotherHasReplacedChangesNothing(t *testing.T) {
 	late, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
 	defer cancel()
 	n.refuse(late, it, "late")
-	n.agree(late, it, 7, []string{"a"})
+	n.agree(late, it, 7, []string{"a"}, 0)
 	n.notAllocated(late, it, "late", false)
 	n.isAllocated(late, it, "a")
 	if standing := n.standing(web.UID); standing.phase != asking {
