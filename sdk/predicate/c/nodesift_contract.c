@@ -910,7 +910,7 @@ void ns_log_write(ns_log_level level, ns_text text) {
 
 // In `nodesift_test.c`: memory of zeros, the rows of the running evaluation, a maximum for each of them, and the end of a test with
 // what it has to define.
-void *ns_alloc(size_t bytes);
+void *ns_test_alloc(size_t bytes);
 size_t ns_test_rows(void);
 const int64_t *ns_test_maxima(void);
 _Noreturn void ns_missing(const char *interface, const char *function);
@@ -1051,7 +1051,7 @@ __attribute__((weak)) ns_option_u32 ns_node_identity_row(ns_text name) {
 
 __attribute__((weak)) ns_list_u32 ns_node_labels_column(ns_text key) {
     (void)key;
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_labels_code(ns_text key, ns_text text) {
@@ -1083,7 +1083,7 @@ __attribute__((weak)) uint32_t ns_node_labels_rows_with(ns_text key) {
 
 __attribute__((weak)) ns_list_u32 ns_node_annotations_column(ns_text key) {
     (void)key;
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_annotations_code(ns_text key, ns_text text) {
@@ -1114,15 +1114,15 @@ __attribute__((weak)) uint32_t ns_node_annotations_rows_with(ns_text key) {
 }
 
 __attribute__((weak)) ns_list_u8 ns_node_taints_unschedulable(void) {
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_list_node_taints_taint ns_node_taints_sets(void) {
-    return (ns_list_list_node_taints_taint){ns_alloc(sizeof(ns_list_node_taints_taint)), 1};
+    return (ns_list_list_node_taints_taint){ns_test_alloc(sizeof(ns_list_node_taints_taint)), 1};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_taints_column(void) {
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) uint32_t ns_node_taints_rows_unschedulable(void) {
@@ -1135,38 +1135,38 @@ __attribute__((weak)) uint32_t ns_node_taints_rows_untolerated(void) {
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_allocatable(ns_text resource) {
     (void)resource;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_requested(ns_text resource) {
     (void)resource;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_foreign(ns_text resource) {
     (void)resource;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_free(ns_text resource) {
     (void)resource;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pods(void) {
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_foreign_pods(void) {
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pod_limit(void) {
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_resources_pod_room(void) {
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_node_resources_device_class_serves(ns_text resource) {
@@ -1182,7 +1182,7 @@ __attribute__((weak)) uint32_t ns_node_resources_rows_with_free(ns_text resource
 
 __attribute__((weak)) ns_list_s64 ns_node_sums_column(ns_text name) {
     (void)name;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_list_u8 ns_node_ports_conflicts(void) {
@@ -1190,21 +1190,21 @@ __attribute__((weak)) ns_option_list_u8 ns_node_ports_conflicts(void) {
 }
 
 __attribute__((weak)) ns_list_list_text ns_node_features_sets(void) {
-    return (ns_list_list_text){ns_alloc(sizeof(ns_list_text)), 1};
+    return (ns_list_list_text){ns_test_alloc(sizeof(ns_list_text)), 1};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_features_column(void) {
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u8 ns_node_conditions_column(ns_text type) {
     (void)type;
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u32 ns_node_info_column(ns_node_info_field field) {
     (void)field;
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_u32 ns_node_info_code(ns_node_info_field field, ns_text text) {
@@ -1220,16 +1220,16 @@ __attribute__((weak)) ns_list_text ns_node_info_dictionary(ns_node_info_field fi
 
 __attribute__((weak)) ns_list_u8 ns_node_images_present(ns_text image) {
     (void)image;
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_node_age_created(void) {
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_node_devices_device_columns ns_node_devices_devices(ns_node_devices_query query) {
     (void)query;
-    return (ns_node_devices_device_columns){.codes = {ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()}, .situations = {ns_alloc(sizeof(ns_node_devices_situation)), 1}};
+    return (ns_node_devices_device_columns){.codes = {ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()}, .situations = {ns_test_alloc(sizeof(ns_node_devices_situation)), 1}};
 }
 
 __attribute__((weak)) ns_list_node_parties_party_column ns_node_parties_unsuitable(void) {
@@ -1239,7 +1239,7 @@ __attribute__((weak)) ns_list_node_parties_party_column ns_node_parties_unsuitab
 __attribute__((weak)) ns_list_u32 ns_cluster_pods_matching(ns_list_cluster_pods_pod_selector selectors, bool terminating) {
     (void)selectors;
     (void)terminating;
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_cluster_pods_matches_this_pod(ns_list_cluster_pods_pod_selector selectors) {
@@ -1251,7 +1251,7 @@ __attribute__((weak)) ns_list_s64 ns_cluster_pods_requested(ns_list_cluster_pods
     (void)selectors;
     (void)resource;
     (void)terminating;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating) {
@@ -1265,7 +1265,7 @@ __attribute__((weak)) ns_list_text ns_cluster_affinity_topology_keys(void) {
 
 __attribute__((weak)) ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key) {
     (void)topology_key;
-    return (ns_list_u32){ns_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_cluster_volume_use_disk_user ns_cluster_volume_use_disk_users(ns_pod_volumes_disk_kind kind, ns_text id) {
@@ -1285,16 +1285,16 @@ __attribute__((weak)) ns_result_list_cluster_attachments_attachment_cluster_atta
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_attachments_registered(void) {
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_attachments_limited(void) {
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u8 ns_cluster_attachments_driver_missing(ns_text driver) {
     (void)driver;
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_s64 ns_cluster_attachments_limit(ns_text driver) {
@@ -1304,7 +1304,7 @@ __attribute__((weak)) ns_list_s64 ns_cluster_attachments_limit(ns_text driver) {
 
 __attribute__((weak)) ns_list_s64 ns_cluster_attachments_used(ns_text driver) {
     (void)driver;
-    return (ns_list_s64){ns_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_attachments_rows_with(ns_cluster_attachments_attachment volume) {
@@ -1357,7 +1357,7 @@ __attribute__((weak)) ns_list_cluster_storage_capacity ns_cluster_storage_capaci
 
 __attribute__((weak)) ns_list_u8 ns_cluster_storage_migrated(ns_text plugin) {
     (void)plugin;
-    return (ns_list_u8){ns_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) bool ns_time_passed(int64_t at) {

@@ -21,11 +21,13 @@ static size_t count;
 // ---- Small things
 
 // Memory of tests is not freed: the program ends soon.
-void *ns_alloc(size_t bytes) {
+void *ns_test_alloc(size_t bytes) {
     void *made = calloc(1, bytes + 1);
     if (made == NULL) abort();
     return made;
 }
+
+void *ns_alloc(size_t bytes) { return ns_test_alloc(bytes); }
 
 ns_text ns_test_text(const char *text) { return (ns_text){text == NULL ? "" : text, text == NULL ? 0 : strlen(text)}; }
 

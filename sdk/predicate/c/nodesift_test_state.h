@@ -13,6 +13,8 @@ typedef struct ns_test_state {
 
 extern ns_test_state ns_running;
 
+// Zeroed memory for the rest of the program, as the facts of an empty cluster in `nodesift_contract.c` take it.
+void *ns_test_alloc(size_t bytes);
 // A text of C as one of the contract; NULL is empty.
 ns_text ns_test_text(const char *text);
 // The value of a key; NULL where it is not there.

@@ -74,7 +74,7 @@ pub fn source(contract: &Contract) -> Result<String, ParameterError> {
         "\n#else\n\n\
          // In `nodesift_test.c`: memory of zeros, the rows of the running evaluation, a maximum for each of them, and the end of a test with\n\
          // what it has to define.\n\
-         void *ns_alloc(size_t bytes);\nsize_t ns_test_rows(void);\nconst int64_t *ns_test_maxima(void);\n\
+         void *ns_test_alloc(size_t bytes);\nsize_t ns_test_rows(void);\nconst int64_t *ns_test_maxima(void);\n\
          _Noreturn void ns_missing(const char *interface, const char *function);\n",
     );
     text.push_str(&native);

@@ -311,10 +311,10 @@ pub(crate) fn c_body(
 fn c_value(contract: &Contract, kind: &Kind, shape: Shape, c: &dyn Fn(&Kind) -> String) -> Option<String> {
     let definition = match (kind, shape) {
         (Kind::List(inner), Shape::Zeros) => {
-            return Some(format!("{{ns_alloc(ns_test_rows() * sizeof({})), ns_test_rows()}}", c(inner)));
+            return Some(format!("{{ns_test_alloc(ns_test_rows() * sizeof({})), ns_test_rows()}}", c(inner)));
         }
         (_, Shape::Maxima) => return Some("{ns_test_maxima(), ns_test_rows()}".into()),
-        (Kind::List(inner), Shape::Entry0) => return Some(format!("{{ns_alloc(sizeof({})), 1}}", c(inner))),
+        (Kind::List(inner), Shape::Entry0) => return Some(format!("{{ns_test_alloc(sizeof({})), 1}}", c(inner))),
         (Kind::Named(id), _) => contract.definition(*id),
         _ => return None,
     };
