@@ -113,13 +113,14 @@ impl Sidecars {
         self.processes[at].as_mut().unwrap()
     }
 
-    /// Starts a process, which goes on from the record: not from what another one that runs is about to have allocated.
+    /// Starts a process, which goes on from the record: not from what another one that runs is about to have allocated or given back. What
+    /// that one has told a party to allocate may not have arrived, and would come after the end of what this one takes back.
     fn start(&mut self, at: usize) {
         let is_other_there = self.processes[1 - at].is_some();
         let (mut seen, mut decisions) = (BTreeMap::new(), Vec::new());
         for Stored { version, holder, decision } in self.store.stored.values() {
-            let is_shared = matches!(decision.stage, Stage::Bound | Stage::Deallocating);
-            if self.defective == Defective::Forgets || *holder != at && !is_shared && is_other_there {
+            let is_left_to_it = *holder != at && is_other_there && decision.stage != Stage::Bound;
+            if self.defective == Defective::Forgets || is_left_to_it {
                 continue;
             }
             let is_bound = matches!(self.pods.get(&decision.pod), Some(Some(_)));

@@ -134,11 +134,11 @@ impl<S: Server + Objects> ObjectRecord<S> {
         self.trouble.lock().clone()
     }
 
-    /// Whether this sidecar goes on from a decision that stands: what is held until a pod ends, and what is given back, is everybody's. What
-    /// has not come so far is of the sidecar that works on it, for as long as that is there.
+    /// Whether this sidecar goes on from a decision that stands: what is held until a pod ends is everybody's. What another sidecar works on
+    /// is of that one for as long as it is there, and so is what it gives back: its `Allocate` may still be on the way to a party, and would
+    /// come after a `Deallocate` of this sidecar, with nobody left who knows of the allocation.
     fn goes_on_from(&self, stored: &Stored) -> bool {
-        let is_shared = matches!(stored.decision.state, DecisionState::Bound | DecisionState::Deallocating);
-        is_shared || stored.holder == self.holder || self.is_left(stored)
+        stored.decision.state == DecisionState::Bound || stored.holder == self.holder || self.is_left(stored)
     }
 
     /// Whether a decision was left by a sidecar that is not there any more.

@@ -317,7 +317,7 @@ async fn what_another_sidecar_works_on_is_left_to_it_while_it_is_there() {
         yes(one.decide(&decision(uid, state, 1), None).await.unwrap());
     }
     for (holder, there, expected) in [
-        ("other", "one", &["bound", "deallocating"][..]),
+        ("other", "one", &["bound"][..]),
         ("other", "third", &["allocated", "allocating", "bound", "deallocating"][..]),
         ("one", "one", &["allocated", "allocating", "bound", "deallocating"][..]),
     ] {
