@@ -177,18 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_named_whatever_an_earlier_call_has_written() {
-        let (mut store, memory, instance) = instance(Stage::Call);
-        write_u32s(memory, &mut store, &[(0, 100), (4, 3)]);
-        memory.write(&mut store, 100, b"odd").unwrap();
-        let write: TypedFunc<(i32, i32, i32, i32), i32> = instance.get_typed_func(&mut store, "fd_write").unwrap();
-        assert_eq!(write.call(&mut store, (2, 0, 1, 64)).unwrap(), SUCCESS);
-        let poll: TypedFunc<(i32, i32, i32, i32), i32> = instance.get_typed_func(&mut store, "poll_oneoff").unwrap();
-        assert!(poll.call(&mut store, (0, 0, 0, 0)).is_err());
-        assert_eq!(*store.data(), [(3, "odd".to_owned()), (3, lacks::WAITING.to_owned())]);
-    }
-
-    #[test]
     fn a_program_that_has_said_why_it_ends_is_not_contradicted() {
         let (mut store, memory, instance) = instance(Stage::Call);
         write_u32s(memory, &mut store, &[(0, 100), (4, 3)]);

@@ -8,7 +8,7 @@
   ;; 1 while the module is initialised, when it is built: then nothing traps that a runtime asks for at its start.
   (global $is_build i32 (i32.const {is_build}))
 
-  ;; 1 once the program has written to descriptor 2, as a runtime does before it exits: it has said why it ends.
+  ;; 1 once the program has written to descriptor 2, as a runtime does before it exits or waits for ever: it has said why it ends.
   (global $said (mut i32) (i32.const 0))
 
   ;; Levels of the log.
@@ -97,7 +97,7 @@
   (func (export "sched_yield") (result i32) (i32.const 0))
   (func (export "poll_oneoff") (param i32 i32 i32 i32) (result i32)
     (if (global.get $is_build) (then (return (i32.const 52))))
-    (call $wasi_no_waiting)
+    (if (i32.eqz (global.get $said)) (then (call $wasi_no_waiting)))
     unreachable)
 
   (func (export "proc_exit") (param i32)
