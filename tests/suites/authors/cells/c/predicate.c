@@ -7,7 +7,12 @@ struct args {
 static const ns_field fields[] = {NS_ARG_TEXT(struct args, does), NS_END};
 static const struct args defaults = {.does = NS_STATIC("")};
 
-__attribute__((noinline)) static int deep(volatile int n) { return deep(n + 1) + 1; }
+// With a frame that is read after the call, which no compiler turns into a loop.
+__attribute__((noinline)) static int deep(int n) {
+    volatile int frame[16] = {0};
+    frame[n & 15] = n;
+    return deep(n + 1) + frame[n & 15];
+}
 
 static const ns_failure *filter(ns_nodes *nodes, const void *given) {
     const struct args *args = given;
