@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -71,7 +72,7 @@ type worldOptions struct {
 func startWorld(t testing.TB, api *apiServer, with worldOptions) *world {
 	t.Helper()
 	w := &world{api: api}
-	w.sidecar = startSidecar(t, api.kubeconfig(t), append([]string{"--policy", cmp.Or(with.policy, shippedPolicy)}, with.sidecar...)...)
+	w.sidecar = startSidecar(t, api.kubeconfig(t), append([]string{"--policy", ofScheduler(t, cmp.Or(with.policy, shippedPolicy))}, with.sidecar...)...)
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	t.Cleanup(cancel)
 	w.ctx = ctx
@@ -104,6 +105,21 @@ func startWorld(t testing.TB, api *apiServer, with worldOptions) *world {
 	w.snapshot = w.scheduler.Profiles[profiles[0].SchedulerName].SnapshotSharedLister().(*cache.Snapshot)
 	w.settle(t)
 	return w
+}
+
+// schedulerVersion is the minor version of the kube-scheduler that these tests are compiled with: 1.36, or what NODESIFT_KUBERNETES says.
+func schedulerVersion() string { return cmp.Or(os.Getenv("NODESIFT_KUBERNETES"), "1.36") }
+
+// ofScheduler is a copy of a policy by which the sidecar gives the verdicts of the kube-scheduler beside it, its known bugs included. The
+// API server of these tests tells no version.
+func ofScheduler(t testing.TB, policy string) string {
+	t.Helper()
+	text, err := os.ReadFile(policy)
+	check(t, err)
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	line := fmt.Sprintf("\nspec:\n  kubernetes: %q\n", schedulerVersion())
+	check(t, os.WriteFile(path, bytes.Replace(text, []byte("\nspec:\n"), []byte(line), 1), 0o600))
+	return path
 }
 
 // settle waits until Scheduler and sidecar have the API server's nodes and pods, and takes a new snapshot.

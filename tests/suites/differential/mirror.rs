@@ -40,6 +40,13 @@ impl Mirror {
         self
     }
 
+    /// Counts as another policy says, which replaces one with the same schedulers, and publishes.
+    pub(super) fn recount(&mut self, policy: &Policy) {
+        self.writer.recount_semantics(policy.settings.kubernetes.semantics);
+        self.writer.recount_ownership(&policy.scheduler_names);
+        self.writer.publish();
+    }
+
     /// Keeps what only some policies read.
     pub(super) fn selecting(self, selection: Selection) -> Self {
         Self { selection, ..self }
