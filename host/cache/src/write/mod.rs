@@ -11,6 +11,7 @@
 //! | `claims` | ResourceClaims, DeviceClasses, allocations in flight |
 //! | `assumed` | pods that a core has placed before a watch event shows them bound |
 //! | `gone` | UIDs of pods that were deleted or have ended |
+//! | `start` | the state at the start, of which there are no events |
 //! | `events` | changes of pods on nodes, as they are kept and sent |
 //! | `event_log`, `history` | the last events of all nodes, and those of each node |
 //! | `allocations` | events recorded and published |
@@ -47,6 +48,7 @@ mod placement;
 mod record;
 mod recount;
 mod repair;
+mod start;
 mod sums;
 mod watermarks;
 mod writer;

@@ -31,6 +31,9 @@ use crate::yield_budget::YieldBudget;
 use nodesift_object::Kind;
 use nodesift_object::version::advance;
 
+/// Kinds whose first lists are the state at the start: which pods are on which nodes.
+const START_KINDS: [Kind; 2] = [Kind::Node, Kind::Pod];
+
 /// Objects and kinds that a turn has published.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Published {
@@ -149,7 +152,7 @@ impl<T: Target> Applier<T> {
         if self.publish_due.is_some() { Published::default() } else { std::mem::take(&mut self.unpublished) }
     }
 
-    #[cfg(test)]
+    /// Metrics of the feed.
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -457,7 +460,14 @@ impl<T: Target> Applier<T> {
     }
 
     fn publish(&mut self, target: &mut T, now: Instant) {
-        match catch_unwind(AssertUnwindSafe(|| target.publish())) {
+        let is_complete = START_KINDS.iter().all(|kind| self.synced.contains(kind));
+        let publish = || {
+            target.publish();
+            if is_complete {
+                target.complete_start();
+            }
+        };
+        match catch_unwind(AssertUnwindSafe(publish)) {
             Ok(()) => {
                 self.publish_due = None;
                 self.metrics.published.inc();

@@ -71,6 +71,8 @@ pub(super) trait Target: Send + 'static {
     fn forget_version(&mut self, kind: Kind);
     /// Publishes a snapshot of everything applied so far.
     fn publish(&mut self);
+    /// Notes that all nodes and pods of the first lists have been applied and published: what comes now has changed since.
+    fn complete_start(&mut self) {}
 }
 
 impl Target for Writer {
@@ -163,5 +165,9 @@ impl Target for Writer {
 
     fn publish(&mut self) {
         Writer::publish(self);
+    }
+
+    fn complete_start(&mut self) {
+        Writer::complete_start(self);
     }
 }

@@ -91,6 +91,27 @@ fn a_kind_is_synced_when_each_object_of_its_first_list_has_been_applied_once() {
 }
 
 #[test]
+fn the_start_is_complete_once_the_first_lists_of_nodes_and_pods_are_applied_and_published() {
+    let mut bench = Bench::new();
+    let listed = |kind, objects| Change::Replaced { kind, objects, version: Arc::from("9") };
+    bench.fail("bad", Fault::Error);
+    bench.push([listed(Kind::Pod, vec![pod("a", 1), pod("bad", 2)])]);
+    bench.turn();
+    bench.push([listed(Kind::Node, Vec::new())]);
+    bench.turn();
+    assert_eq!(bench.target.lock().completed, 0, "a pod of the list is missing");
+    bench.mend();
+    bench.now += Duration::from_secs(1);
+    bench.target.lock().publish_panics = true;
+    bench.turn();
+    assert_eq!(bench.target.lock().completed, 0, "nothing is published");
+    bench.target.lock().publish_panics = false;
+    bench.now += Duration::from_secs(1);
+    bench.turn();
+    assert_eq!(bench.target.lock().completed, 1);
+}
+
+#[test]
 fn an_object_that_fails_in_a_list_is_retried_although_it_is_older_than_the_list() {
     let mut bench = Bench::new();
     bench.fail("bad", Fault::Panic);

@@ -16,6 +16,8 @@ pub(super) struct Faulty {
     pub(super) observed: Vec<(String, String)>,
     pub(super) published: usize,
     pub(super) publish_panics: bool,
+    /// How often all nodes and pods of the first lists were there.
+    pub(super) completed: usize,
     pub(super) recounts: usize,
     /// How long one object takes, by busy waiting.
     pub(super) pace: Duration,
@@ -91,5 +93,9 @@ impl Target for Faulty {
     fn publish(&mut self) {
         self.published += 1;
         assert!(!self.publish_panics, "on purpose");
+    }
+
+    fn complete_start(&mut self) {
+        self.completed += 1;
     }
 }
