@@ -1,7 +1,7 @@
 //! Events recorded: which pod came to which node, or left it, with the free amounts before and after; and watermarks that nodes cross.
 //!
-//! Each is logged, allocations at debug, and published with the generation that shows it: in the log of the last events of all nodes, and in
-//! the history of its node. Start at [`Writer::follow_allocations`].
+//! Each is published with the generation that shows it: in the log of the last events of all nodes, and in the history of its node. Those of
+//! allocations are lines at debug; lines about watermarks are left to a reader, who holds no lock. Start at [`Writer::follow_allocations`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::Writer;
 use super::event_log::{EventLog, EventReader};
-use super::events::{AllocationChange, AllocationEvent, Event, Free, FreeChange, Taken, WatermarkEvent};
+use super::events::{AllocationChange, AllocationEvent, Event, Free, FreeChange, Taken};
 use super::history::Histories;
 use crate::columns::{Delta, Generation, Row};
 use crate::limits::{EVENT_RESOURCES, EVENTS};
@@ -29,6 +29,8 @@ pub(super) struct Allocations {
     waiting: VecDeque<Event>,
     /// Events before these that were dropped since the last publication.
     dropped: u64,
+    /// Whether what is applied is there at the start, and no event.
+    is_starting: bool,
     /// The name of the resource of which each pod takes one.
     pods: Arc<str>,
 }
@@ -40,6 +42,7 @@ impl Default for Allocations {
             histories: Histories::default(),
             waiting: VecDeque::new(),
             dropped: 0,
+            is_starting: false,
             pods: PODS.into(),
         }
     }
@@ -59,11 +62,15 @@ pub struct Following {
 impl Allocations {
     /// Records an event. A pod that is removed from a node and added to it again at once is updated.
     pub(super) fn record(&mut self, event: Event) {
-        log(&event);
+        if let Event::Allocation(event) = &event
+            && tracing::enabled!(tracing::Level::DEBUG)
+        {
+            log_allocation(event);
+        }
         self.keep(event);
     }
 
-    /// Keeps events that no line of the log tells. `dropped` is how many there were before them that nobody has kept.
+    /// Keeps events of the same publication. `dropped` is how many there were before them that nobody has kept.
     pub(super) fn keep_all(&mut self, dropped: u64, events: impl IntoIterator<Item = Event>) {
         self.dropped += dropped;
         events.into_iter().for_each(|event| self.keep(event));
@@ -84,9 +91,25 @@ impl Allocations {
         }
     }
 
+    /// Sets whether what is applied is there at the start.
+    pub(super) fn set_starting(&mut self, is_starting: bool) {
+        self.is_starting = is_starting;
+    }
+
+    /// Whether what is applied is there at the start.
+    pub(super) fn is_starting(&self) -> bool {
+        self.is_starting
+    }
+
+    /// Whether a change is there at the start. No event is made of it, and readers that began earlier lose one.
+    fn skips(&mut self) -> bool {
+        self.dropped += u64::from(self.is_starting);
+        self.is_starting
+    }
+
     /// Publishes what was recorded, with this generation.
     pub(super) fn publish(&mut self, generation: Generation) {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() && self.dropped == 0 {
             return;
         }
         #[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
@@ -96,23 +119,6 @@ impl Allocations {
         events.iter().for_each(|event| self.histories.push(event));
         self.log.publish(generation, std::mem::take(&mut self.dropped), events);
     }
-}
-
-fn log(event: &Event) {
-    match event {
-        Event::Allocation(event) if tracing::enabled!(tracing::Level::DEBUG) => log_allocation(event),
-        Event::Allocation(_) => {}
-        Event::Watermark(event) => log_watermark(event),
-    }
-}
-
-/// Logs that a node has crossed a watermark.
-pub(super) fn log_watermark(event: &WatermarkEvent) {
-    let WatermarkEvent { node, mark, is_above, sum, whole, pods, .. } = event;
-    let pods: Vec<String> = pods.iter().map(|pod| format!("{}/{}={}", pod.namespace, pod.name, pod.amount)).collect();
-    let crossed = if *is_above { "node above a watermark" } else { "node below a watermark again" };
-    let (name, of, above, below) = (&mark.sum, &mark.whole, mark.above, mark.below);
-    tracing::info!(%node, sum = %name, amount = sum, %of, whole, above, below, pods = %pods.join(" "), "{crossed}");
 }
 
 fn log_allocation(event: &AllocationEvent) {
@@ -155,6 +161,9 @@ impl Writer {
 impl Writer {
     /// Notes that a pod comes to count on a row, or ceases to. The columns have not changed yet.
     pub(super) fn note_placed(&mut self, delta: Delta, row: Row, pod: &PodRecord) {
+        if self.allocations.skips() {
+            return;
+        }
         let change = match delta {
             Delta::Add => AllocationChange::Added,
             Delta::Remove => AllocationChange::Removed,
@@ -176,12 +185,18 @@ impl Writer {
 
     /// Notes that a pod which was only assumed on its node is bound to it.
     pub(super) fn note_confirmed(&mut self, pod: &PodRecord) {
+        if self.allocations.skips() {
+            return;
+        }
         let event = AllocationEvent::new(AllocationChange::Updated, pod, false, Vec::new());
         self.allocations.record(Event::Allocation(event));
     }
 
     /// Notes that pods on a row take other amounts, one after the other. The columns have not changed yet.
     pub(super) fn note_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
+        if self.allocations.skips() {
+            return;
+        }
         // How much more of each resource is free by the changes so far.
         let mut freed: FxHashMap<Arc<str>, i64> = FxHashMap::default();
         for change in changes {
