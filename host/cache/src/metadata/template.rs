@@ -54,6 +54,8 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
         namespace,
         uid: _,
         resource_version: _,
+        // Of pods without a node only, and beside their facts.
+        creation_timestamp: _,
         labels,
         annotations,
         terminating: _,
@@ -121,6 +123,8 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
         overhead,
         resources: Resources { requests },
         scheduler_name,
+        // As the time of creation.
+        scheduling_gates: _,
         // Only where they are selected, see `content`.
         priority: _,
         priority_class_name: _,
