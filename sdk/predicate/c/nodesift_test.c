@@ -1,4 +1,5 @@
 // The functions of the host for tests, and the program that runs the tests. Start at `ns_test_rejected` and `main`.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,12 +50,7 @@ int64_t ns_test_amount(const ns_amount *amounts, ns_text resource) {
     return 0;
 }
 
-typedef struct buffer {
-    char *data;
-    size_t length;
-} buffer;
-
-static void add(buffer *to, const char *format, ...) {
+void ns_test_add(ns_test_buffer *to, const char *format, ...) {
     va_list given, again;
     va_start(given, format);
     va_copy(again, given);
@@ -400,14 +396,32 @@ uint32_t ns_node_taints_rows_untolerated(void) { SET(is_untolerated(&nodes[row])
 
 // ---- Evaluation
 
-static buffer lines;
+static ns_test_line *lines;
+static size_t line_count;
 
 void ns_log_write(ns_log_level level, ns_text text) {
-    const char *const levels[] = {"debug", "info", "warn", "error"};
-    add(&lines, "%s%s: %.*s", lines.length == 0 ? "" : "\n", levels[level], (int)text.length, text.data);
+    ns_test_buffer copy = {0};
+    ns_test_add(&copy, "%.*s", (int)text.length, text.data);
+    lines = realloc(lines, (line_count + 1) * sizeof *lines);
+    if (lines == NULL) abort();
+    lines[line_count++] = (ns_test_line){level, copy.data};
 }
 
-const char *ns_test_lines(void) { return lines.data == NULL ? "" : lines.data; }
+const ns_test_line *ns_test_written(size_t *number) {
+    *number = line_count;
+    return lines;
+}
+
+const char *const ns_test_levels[] = {"debug", "info", "warn", "error"};
+
+const char *ns_test_lines(void) {
+    ns_test_buffer text = {0};
+    ns_test_add(&text, "%s", "");
+    for (size_t index = 0; index < line_count; index++) {
+        ns_test_add(&text, "%s%s: %s", index == 0 ? "" : "\n", ns_test_levels[lines[index].level], lines[index].text);
+    }
+    return text.data;
+}
 
 // The failures by row; the name of a row is in `node`.
 static const ns_failure **evaluate(const ns_test_node *of, size_t number, const void *args) {
@@ -416,7 +430,8 @@ static const ns_failure **evaluate(const ns_test_node *of, size_t number, const 
     ns_running.nodes = of;
     ns_running.count = number;
     set_count = 0;
-    lines = (buffer){0};
+    lines = NULL;
+    line_count = 0;
     rejected = ns_alloc(number * sizeof *rejected);
     ns_predicate_verdict verdict = ns_run(&nodesift_predicate, args, (uint32_t)number);
     for (size_t row = 0; row < number; row++) {
@@ -433,10 +448,10 @@ static const ns_failure **evaluate(const ns_test_node *of, size_t number, const 
 }
 
 static const char *said(const ns_failure *failure) {
-    buffer text = {0};
+    ns_test_buffer text = {0};
     for (size_t index = 0; failure != NULL && index < failure->reasons.length; index++) {
         ns_text reason = failure->reasons.items[index];
-        add(&text, "%s%.*s", index == 0 ? "" : "; ", (int)reason.length, reason.data);
+        ns_test_add(&text, "%s%.*s", index == 0 ? "" : "; ", (int)reason.length, reason.data);
     }
     return text.data == NULL ? "it fits" : text.data;
 }
@@ -451,31 +466,38 @@ static void check_pods(const ns_test_cluster *cluster) {
     }
 }
 
+const ns_failure **ns_test_failures(const ns_test_cluster *cluster, const void *args) {
+    pod = cluster->pod;
+    ns_running.cluster = *cluster;
+    check_pods(cluster);
+    return evaluate(cluster->nodes, cluster->count, args);
+}
+
 const char *ns_test_rejected(ns_test_cluster cluster) {
     const void *args;
-    pod = cluster.pod;
-    ns_running.cluster = cluster;
-    check_pods(&cluster);
     const char *refused = ns_configure(&nodesift_predicate, text_of(cluster.args == NULL ? "{}" : cluster.args), &args);
     if (refused != NULL) ns_test_fail("arguments", 0, refused);
-    const ns_failure **failures = evaluate(cluster.nodes, cluster.count, args);
-    buffer written = lines, text = {0};
-    add(&text, "%s", "");
+    const ns_failure **failures = ns_test_failures(&cluster, args);
+    ns_test_line *written = lines;
+    size_t written_count = line_count;
+    ns_test_buffer text = {0};
+    ns_test_add(&text, "%s", "");
     for (size_t row = 0; row < cluster.count; row++) {
         if (failures[row] == NULL) continue;
-        add(&text, "%s%s: %s", text.length == 0 ? "" : "\n", cluster.nodes[row].name, said(failures[row]));
+        ns_test_add(&text, "%s%s: %s", text.length == 0 ? "" : "\n", cluster.nodes[row].name, said(failures[row]));
     }
     for (size_t row = 0; row < cluster.count && !cluster.is_cluster_wide; row++) {
         // The host may evaluate any node again, alone: the verdict must be the same.
         const ns_failure *alone = evaluate(&cluster.nodes[row], 1, args)[0], *all = failures[row];
         bool is_same = (alone == NULL) == (all == NULL) && (all == NULL || alone->status == all->status);
         if (is_same && strcmp(said(alone), said(all)) == 0) continue;
-        buffer why = {0};
-        add(&why, "the verdict for the node %s depends on the other nodes: %s; without them, %s", cluster.nodes[row].name,
+        ns_test_buffer why = {0};
+        ns_test_add(&why, "the verdict for the node %s depends on the other nodes: %s; without them, %s", cluster.nodes[row].name,
             said(all), said(alone));
         ns_test_fail("verdict", 0, why.data);
     }
     lines = written;
+    line_count = written_count;
     return text.data;
 }
 
@@ -504,9 +526,28 @@ _Noreturn void ns_test_fail(const char *file, int line, const char *what) {
     exit(1);
 }
 
+// What catches a panic, while a case is evaluated.
+static jmp_buf *catching;
+static const char *caught;
+
+const ns_failure **ns_test_try(const ns_test_cluster *cluster, const void *args, const char **panic) {
+    jmp_buf here;
+    catching = &here;
+    caught = NULL;
+    const ns_failure **failures = NULL;
+    if (setjmp(here) == 0) failures = ns_test_failures(cluster, args);
+    catching = NULL;
+    *panic = caught;
+    return caught == NULL ? failures : NULL;
+}
+
 _Noreturn void ns_panic(ns_text text) {
-    buffer copy = {0};
-    add(&copy, "%.*s", (int)text.length, text.data);
+    ns_test_buffer copy = {0};
+    ns_test_add(&copy, "%.*s", (int)text.length, text.data);
+    if (catching != NULL) {
+        caught = copy.data;
+        longjmp(*catching, 1);
+    }
     ns_test_fail("panic", 0, copy.data);
 }
 
@@ -523,18 +564,18 @@ const int64_t *ns_test_maxima(void) {
 }
 
 _Noreturn void ns_missing(const char *interface, const char *function) {
-    buffer why = {0};
-    add(&why, "the test has no function %s of the interface %s: define it, as nodesift_contract.h declares it", function, interface);
+    ns_test_buffer why = {0};
+    ns_test_add(&why, "the test has no function %s of the interface %s: define it, as nodesift_contract.h declares it", function, interface);
     ns_test_fail("facts", 0, why.data);
 }
 
 void ns_test_compare(const char *file, int line, const char *rejected, const char *const *expected) {
-    buffer lines = {0};
-    add(&lines, "%s", "");
-    for (; *expected != NULL; expected++) add(&lines, "%s%s", lines.length == 0 ? "" : "\n", *expected);
+    ns_test_buffer lines = {0};
+    ns_test_add(&lines, "%s", "");
+    for (; *expected != NULL; expected++) ns_test_add(&lines, "%s%s", lines.length == 0 ? "" : "\n", *expected);
     if (strcmp(rejected, lines.data) == 0) return;
-    buffer why = {0};
-    add(&why, "rejected are\n%s\nexpected are\n%s", rejected, lines.data);
+    ns_test_buffer why = {0};
+    ns_test_add(&why, "rejected are\n%s\nexpected are\n%s", rejected, lines.data);
     ns_test_fail(file, line, why.data);
 }
 
@@ -545,6 +586,7 @@ int main(void) {
         tests[index].run();
         puts("ok");
     }
-    printf("%zu tests pass\n", test_count);
-    return test_count == 0;
+    size_t case_count = ns_test_run_cases();
+    printf("%zu tests pass\n", test_count + case_count);
+    return test_count + case_count == 0;
 }

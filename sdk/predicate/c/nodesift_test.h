@@ -127,6 +127,10 @@ const char *ns_test_lines(void);
     static void name(void);                                                                                        \
     __attribute__((constructor)) static void register_##name(void) { ns_test_register(#name, name); }              \
     static void name(void)
+// Runs the cases of a file, each as a test: NS_CASES("cases.yaml"). `nodesift-dev` reads the file, and compares what was found with what
+// the case expects, so that a case means the same as in `nodesift-dev module test`. A case that needs the sandbox, or facts that a cluster
+// of tests does not have, is skipped with the reason.
+#define NS_CASES(file) __attribute__((constructor)) static void register_cases(void) { ns_test_register_cases(file); }
 // Fails the test where the rejected nodes are not these: lines as above, in order, or NULL for none.
 #define NS_CHECK_REJECTED(cluster, ...)                                                                            \
     ns_test_compare(__FILE__, __LINE__, ns_test_rejected(cluster), (const char *const[]){__VA_ARGS__, NULL})
@@ -134,6 +138,7 @@ const char *ns_test_lines(void);
 #define NS_CHECK(condition) ((condition) ? (void)0 : ns_test_fail(__FILE__, __LINE__, #condition))
 
 void ns_test_register(const char *name, void (*run)(void));
+void ns_test_register_cases(const char *file);
 void ns_test_compare(const char *file, int line, const char *rejected, const char *const *expected);
 _Noreturn void ns_test_fail(const char *file, int line, const char *what);
 

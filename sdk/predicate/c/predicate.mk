@@ -27,7 +27,8 @@ test: build/test
 
 build/test:
 	@mkdir -p build
-	$(CC) $(WARNINGS) $(CFLAGS) -I$(SDK) -o $@ $(SOURCES) $(TESTS) $(SDK_SOURCES) $(SDK)/nodesift_test.c $(SDK)/nodesift_test_pods.c
+	$(CC) $(WARNINGS) $(CFLAGS) -I$(SDK) -o $@ $(SOURCES) $(TESTS) $(SDK_SOURCES) \
+	    $(addprefix $(SDK)/,nodesift_test.c nodesift_test_pods.c nodesift_test_cases.c nodesift_test_json.c)
 
 module:
 	@mkdir -p $(dir $(MODULE))

@@ -42,6 +42,9 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// Folders of a project in which package managers install what it needs.
 const INSTALLED: [&str; 2] = [".venv", "node_modules"];
 
+/// Variable by which the SDKs' unit tests of cases find this program, whatever is on the PATH.
+const UNIT_TESTS_PROGRAM: &str = "NODESIFT_DEV";
+
 /// Exit code of a program that an interrupt has ended, as shells have it.
 const INTERRUPTED: i32 = 130;
 
@@ -130,7 +133,12 @@ impl Project {
         }
         let built = self.scratch.0.join("module.wasm");
         round.run("build", || tool(self.build(&built)));
-        round.run("unit tests", || tool(shell(test, &self.folder)));
+        round.run("unit tests", || {
+            let mut command = shell(test, &self.folder);
+            // Those of cases ask this program for them.
+            command.env(UNIT_TESTS_PROGRAM, &self.program);
+            tool(command)
+        });
         let mut digest = String::new();
         round.run("cases", || {
             if let Some(live) = live.as_deref_mut() {

@@ -79,6 +79,11 @@ func (c Cluster) Evaluate(predicate nodesift.Definition, args Args) (Evaluation,
 	if err != nil {
 		return Evaluation{}, err
 	}
+	return c.evaluate(predicate, string(text))
+}
+
+// evaluate is Evaluate with arguments as JSON.
+func (c Cluster) evaluate(predicate nodesift.Definition, args string) (Evaluation, error) {
 	for _, pod := range c.Pods {
 		if !slices.ContainsFunc(c.Nodes, func(node Node) bool { return node.Name == pod.NodeName }) {
 			return Evaluation{}, fmt.Errorf("the pod %q of the cluster has the NodeName %q: there is no such node", pod.Name, pod.NodeName)
@@ -86,7 +91,7 @@ func (c Cluster) Evaluate(predicate nodesift.Definition, args Args) (Evaluation,
 	}
 	oneAtATime.Lock()
 	defer oneAtATime.Unlock()
-	configured, err := nodesift.Configure(predicate, string(text))
+	configured, err := nodesift.Configure(predicate, args)
 	if err != nil {
 		return Evaluation{}, err
 	}

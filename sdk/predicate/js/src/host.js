@@ -1,5 +1,5 @@
 // The functions of the contract that a predicate can call, by interface. In a component they are the host's, in tests those of
-// `testing.js`. Nothing else in this package knows where facts come from.
+// `testing/cluster.js`. Nothing else in this package knows where facts come from.
 
 /** The functions by interface name: `{ "pod-labels": { namespace, label }, … }`. Functions are named in lowerCamelCase. */
 let bound = {};

@@ -102,3 +102,20 @@ export declare function cluster(of: {
   /** Functions that take the place of those made from the fields: `{ 'cluster-pods': { matching: () => […] } }`. */
   facts?: Record<string, Record<string, (...args: any[]) => any>>;
 }): Cluster;
+
+/** A case of `cases.yaml`: what a predicate is to say of a pod and of nodes. */
+export interface Case {
+  name: string;
+  /** Line of the file at which it begins. */
+  line: number;
+  /** Why no unit test can evaluate it: it needs the sandbox, or facts that a cluster of tests does not have. */
+  skip: string | false;
+  /** Throws where the predicate answers otherwise than the case expects, with the text of `nodesift-dev module test`. */
+  check(predicate: Predicate): void;
+}
+
+/**
+ * The cases of a file, `cases.yaml` by default, to be run as tests without the sandbox. `nodesift-dev` reads the file: the program on the
+ * PATH, or the one that the variable `NODESIFT_DEV` names.
+ */
+export declare function cases(file?: string): Case[];

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::compare::line_text;
+use super::compare::{Difference, line_text};
 use super::{Missed, Result};
 use crate::args::Format;
 use nodesift::terminal::{Paint, counted};
+use nodesift_sandbox::Line;
 
 /// Results of the cases of a file.
 #[derive(Debug)]
@@ -71,22 +72,12 @@ impl Report {
         let mut out = String::new();
         // Writing to a String cannot fail.
         for result in &self.results {
-            let is_passed = result.differences.is_empty();
-            let state = if is_passed { paint.good("ok    ") } else { paint.bad("FAILED") };
-            let place = if is_passed { String::new() } else { format!("  {}:{}", self.file, result.line) };
-            let _infallible = writeln!(out, "{state}  {}{}", result.name, paint.dim(&place));
-            if is_passed {
+            if result.differences.is_empty() {
+                let _infallible = writeln!(out, "{}  {}", paint.good("ok    "), result.name);
                 continue;
             }
-            for difference in &result.differences {
-                if let Some(node) = &difference.node {
-                    let _infallible = writeln!(out, "  node {node}");
-                }
-                let _infallible = writeln!(out, "  - {}\n  + {}", difference.expected, difference.actual);
-            }
-            for line in &result.lines {
-                let _infallible = writeln!(out, "  log {}", line_text(line));
-            }
+            let place = format!("{}:{}", self.file, result.line);
+            out += &failed_text(paint, &result.name, &place, &result.differences, &result.lines);
             if result.dropped > 0 {
                 let dropped = counted(usize::try_from(result.dropped).unwrap_or(usize::MAX), "more line");
                 let _infallible = writeln!(out, "  log {dropped} dropped: raise limits.logLines");
@@ -103,4 +94,20 @@ impl Report {
         }
         out
     }
+}
+
+/// Lines about a case that fails: its place, every difference, and what was written. `place` is file and line.
+pub(super) fn failed_text(paint: Paint, name: &str, place: &str, differences: &[Difference], lines: &[Line]) -> String {
+    // Writing to a String cannot fail.
+    let mut out = format!("{}  {name}{}\n", paint.bad("FAILED"), paint.dim(&format!("  {place}")));
+    for difference in differences {
+        if let Some(node) = &difference.node {
+            let _infallible = writeln!(out, "  node {node}");
+        }
+        let _infallible = writeln!(out, "  - {}\n  + {}", difference.expected, difference.actual);
+    }
+    for line in lines {
+        let _infallible = writeln!(out, "  log {}", line_text(line));
+    }
+    out
 }

@@ -31,3 +31,6 @@ NS_TEST(a_mistyped_argument_is_refused) {
     const char *refused = ns_test_refused("{\"lable\": \"owner\"}");
     NS_CHECK(refused != NULL && strstr(refused, "lable: unknown field") == refused);
 }
+
+// The cases of `nodesift-dev module test`, without the sandbox.
+NS_CASES("cases.yaml")

@@ -36,3 +36,6 @@ func TestAMistypedArgumentIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The cases of `nodesift-dev module test`, without the sandbox.
+func TestCases(t *testing.T) { nodesifttest.Cases(t, {{type}}, nodesifttest.CasesFile) }

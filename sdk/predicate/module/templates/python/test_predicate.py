@@ -1,6 +1,6 @@
 import pytest
 from nodesift import ArgumentError
-from nodesift.testing import Cluster, Node, Pod
+from nodesift.testing import Cluster, Node, Pod, cases
 
 from predicate import REASON, {{ident}}
 
@@ -29,3 +29,9 @@ def test_the_label_key_is_an_argument():
 def test_a_mistyped_argument_is_refused():
     with pytest.raises(ArgumentError, match="^lable: unknown field"):
         Cluster(nodes=NODES).rejected({{ident}}, {"lable": "owner"})
+
+
+@pytest.mark.parametrize("case", cases("cases.yaml"), ids=str)
+def test_cases(case):
+    """The cases of `nodesift-dev module test`, without the sandbox."""
+    case.check({{ident}})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cluster } from '@nodesift/predicate/testing';
+import { cases, cluster } from '@nodesift/predicate/testing';
 
 import predicate, { REASON } from './predicate.js';
 
@@ -30,3 +30,6 @@ test('the label key is an argument', () => {
 test('a mistyped argument is refused', () => {
   assert.throws(() => cluster({ nodes }).rejected(predicate, { lable: 'owner' }), /^ArgumentError: lable: unknown field/);
 });
+
+// The cases of `nodesift-dev module test`, without the sandbox.
+for (const each of cases('cases.yaml')) test(each.name, { skip: each.skip }, () => each.check(predicate));
