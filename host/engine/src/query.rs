@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::Error;
 use crate::facts::Batch;
 use crate::limits::{SAMPLE_ROWS, UNKNOWN_NODES};
+use crate::pending::Asker;
 use crate::policy::Phase;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Row, Snapshot};
@@ -31,6 +32,8 @@ pub struct Query {
     pub skip: Vec<String>,
     /// Whether whoever asks negotiates with the parties of the pods before it binds them: nodes then fit of which a party has said nothing.
     pub is_negotiated: bool,
+    /// The core that asks in order to place the pods: its questions are counted and noted. `None` for everybody else.
+    pub asker: Option<Asker>,
 }
 
 impl Query {
@@ -38,7 +41,7 @@ impl Query {
     pub fn new(pods: impl IntoIterator<Item = PodRef>) -> Self {
         let (nodes, phase, depth) = (Nodes::All, Phase::Allocate, Depth::FirstFailure);
         let pods = pods.into_iter().collect();
-        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new(), is_negotiated: false }
+        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new(), is_negotiated: false, asker: None }
     }
 
     /// Sets the nodes to evaluate; by default all.
@@ -75,6 +78,12 @@ impl Query {
     #[must_use]
     pub fn with_negotiated(self, is_negotiated: bool) -> Self {
         Self { is_negotiated, ..self }
+    }
+
+    /// Sets the core that asks in order to place the pods; by default none does.
+    #[must_use]
+    pub fn with_asker(self, asker: Option<Asker>) -> Self {
+        Self { asker, ..self }
     }
 }
 

@@ -11,6 +11,7 @@ use nodesift_api::limits::WRITES;
 use nodesift_api::{Age, Error, ListenerClass, RequestScope, Service, response};
 use nodesift_cache::Reader;
 use nodesift_cache::metadata::PodRecord;
+use nodesift_engine::pending::Asker;
 use nodesift_engine::{self as engine, Answer, Engine, Options, PodRef, Query};
 use nodesift_negotiation::{ClaimUid, Evaluate, Evaluated, NegotiationId, Node, Subject as AnswerSubject, Suitability};
 use nodesift_proto::v1;
@@ -290,11 +291,12 @@ impl Evaluation {
     async fn run(self: &Arc<Self>, service: &Service, scope: &RequestScope) -> Result<(Evaluated, v1::Version), Error> {
         service.check()?;
         let age = service.staleness().age();
+        let asker = service.asker(scope.caller());
         let is_short = self.asked.order.len().saturating_sub(self.asked.start) <= limits::NEGOTIATION_AT_ONCE_NODES;
         if is_short && self.asked.selectors.is_empty() {
             let cached = service.try_at_once(|engine| {
                 let snapshot = engine.snapshot();
-                let answer = engine.answer_cached(&self.query(service.reader(), None).ok()?, &snapshot)?;
+                let answer = engine.answer_cached(&self.query(service.reader(), asker, None).ok()?, &snapshot)?;
                 Some(self.picked(engine, &answer, age))
             });
             if let Some(evaluated) = cached?.flatten() {
@@ -303,20 +305,20 @@ impl Evaluation {
         }
         let (work, reader) = (Arc::clone(self), service.reader().clone());
         let evaluated = service.evaluate_candidates(scope, move |engine, deadline| {
-            let answer = engine.answer(&work.query(&reader, Some(deadline))?, Options::default())?;
+            let answer = engine.answer(&work.query(&reader, asker, Some(deadline))?, Options::default())?;
             Ok(work.picked(engine, &answer, age))
         });
         evaluated.await?.ok_or(Error::Internal)
     }
 
-    fn query(&self, reader: &Reader, deadline: Option<std::time::Instant>) -> Result<Query, Error> {
+    fn query(&self, reader: &Reader, asker: Asker, deadline: Option<std::time::Instant>) -> Result<Query, Error> {
         let record = &self.subject.record;
         let pod = match (reader.pods().by_uid(&record.uid), self.subject.is_known) {
             (Some(pod), _) => PodRef::Known(pod),
             (None, false) => PodRef::Known(Arc::clone(record)),
             (None, true) => return Err(engine::Error::UnknownPod { pod: record.uid.to_string() }.into()),
         };
-        Ok(Query::new([pod]).with_deadline(deadline).with_negotiated(true))
+        Ok(Query::new([pod]).with_deadline(deadline).with_negotiated(true).with_asker(Some(asker)))
     }
 
     fn picked(&self, engine: &Engine, answer: &Answer, age: Age) -> Option<(Evaluated, v1::Version)> {

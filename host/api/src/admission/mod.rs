@@ -7,6 +7,7 @@
 //!   version_waiters  who waits for which version
 //! deadline     the time for a request
 //! scope        what travels with a request: deadline, room, peer
+//! askers       who asks about pods, as the number that the engine notes
 //! slots        one evaluation slot per core, the queue for them, and its backpressure
 //! requests     requests that have ended, counted and timed by call and code
 //! metrics      what all of this counts
@@ -14,6 +15,7 @@
 //!
 //! Nothing here decodes a call, and no wait here holds a thread. Start with [`slots`].
 
+pub(crate) mod askers;
 pub(crate) mod consistency;
 pub(crate) mod deadline;
 pub(crate) mod metrics;

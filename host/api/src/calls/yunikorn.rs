@@ -14,6 +14,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::staleness::Staleness;
 use crate::error::at_most;
 use crate::{Age, Error, limits};
+use nodesift_engine::pending::Asker;
 use nodesift_engine::{
     self as engine, Answer, Candidate, Engine, Nodes, Options, Phase, PodAnswer, PodRef, Preemption, PreemptionOutcome,
     Query,
@@ -24,12 +25,26 @@ const NO_POD: &str = "predicates were not run because pod was not found in cache
 /// The error text of YuniKorn's shim for a node that it does not know.
 const NO_NODE: &str = "predicates were not run because node was not found in cache";
 
+/// A request of a core, and who asks.
+pub(crate) struct Asked<R> {
+    request: R,
+    asker: Option<Asker>,
+}
+
+impl<R> Asked<R> {
+    fn new(request: R) -> Self {
+        Self { request, asker: None }
+    }
+}
+
 /// `Predicates`: one pod on one node.
 pub(crate) enum Predicates {}
 
 impl Call for Predicates {
+    const IS_OF_CORE: bool = true;
+
     type Request = PredicatesRequest;
-    type Parsed = PredicatesRequest;
+    type Parsed = Asked<PredicatesRequest>;
     type Response = PredicatesResponse;
 
     fn consistency(request: &PredicatesRequest) -> Option<&Consistency> {
@@ -40,23 +55,28 @@ impl Call for Predicates {
         true
     }
 
-    fn parse(request: PredicatesRequest) -> Result<PredicatesRequest, Error> {
-        Ok(request)
+    fn asked_by(asked: &mut Asked<PredicatesRequest>, asker: Asker) {
+        asked.asker = Some(asker);
+    }
+
+    fn parse(request: PredicatesRequest) -> Result<Asked<PredicatesRequest>, Error> {
+        Ok(Asked::new(request))
     }
 
     fn answer(
         engine: &Engine,
         staleness: &Staleness,
         deadline: Deadline,
-        request: &mut PredicatesRequest,
+        Asked { request, asker }: &mut Asked<PredicatesRequest>,
     ) -> Result<PredicatesResponse, Error> {
         let (key, phase) = (&request.allocation_key, phase(request.allocate));
-        let answer = match evaluate(engine, key, Nodes::Named(vec![request.node_id.clone()]), phase, deadline) {
+        let answer = match evaluate(engine, key, Nodes::Named(vec![request.node_id.clone()]), phase, (deadline, *asker))
+        {
             Ok(answer) => answer,
             Err(error) => {
                 let mut text = missing(error)?;
                 // Where both are missing the shim names the pod.
-                let of_the_pod = || evaluate(engine, key, Nodes::Named(Vec::new()), phase, deadline);
+                let of_the_pod = || evaluate(engine, key, Nodes::Named(Vec::new()), phase, (deadline, None));
                 if text == NO_NODE && matches!(of_the_pod(), Err(engine::Error::UnknownPod { .. })) {
                     text = NO_POD;
                 }
@@ -123,8 +143,10 @@ impl PreFiltered {
 }
 
 impl Call for PreFilterPredicates {
+    const IS_OF_CORE: bool = true;
+
     type Request = PreFilterPredicatesRequest;
-    type Parsed = PreFilterPredicatesRequest;
+    type Parsed = Asked<PreFilterPredicatesRequest>;
     type Response = PreFiltered;
 
     fn consistency(request: &PreFilterPredicatesRequest) -> Option<&Consistency> {
@@ -135,20 +157,24 @@ impl Call for PreFilterPredicates {
         true
     }
 
-    fn parse(request: PreFilterPredicatesRequest) -> Result<PreFilterPredicatesRequest, Error> {
-        Ok(request)
+    fn asked_by(asked: &mut Asked<PreFilterPredicatesRequest>, asker: Asker) {
+        asked.asker = Some(asker);
+    }
+
+    fn parse(request: PreFilterPredicatesRequest) -> Result<Asked<PreFilterPredicatesRequest>, Error> {
+        Ok(Asked::new(request))
     }
 
     fn answer_cached(
         engine: &Engine,
         staleness: &Staleness,
-        request: &mut PreFilterPredicatesRequest,
+        Asked { request, asker }: &mut Asked<PreFilterPredicatesRequest>,
     ) -> Option<PreFiltered> {
         let snapshot = engine.snapshot();
         if snapshot.node_count() > limits::CACHED_NAMES {
             return None;
         }
-        let query = query(&request.allocation_key, Nodes::All, phase(request.allocate), None);
+        let query = query(&request.allocation_key, Nodes::All, phase(request.allocate), None).with_asker(*asker);
         Some(PreFiltered::Evaluated(engine.answer_cached(&query, &snapshot)?, staleness.age()))
     }
 
@@ -156,9 +182,9 @@ impl Call for PreFilterPredicates {
         engine: &Engine,
         staleness: &Staleness,
         deadline: Deadline,
-        request: &mut PreFilterPredicatesRequest,
+        Asked { request, asker }: &mut Asked<PreFilterPredicatesRequest>,
     ) -> Result<PreFiltered, Error> {
-        match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate), deadline) {
+        match evaluate(engine, &request.allocation_key, Nodes::All, phase(request.allocate), (deadline, *asker)) {
             Ok(answer) => Ok(PreFiltered::Evaluated(answer, staleness.age())),
             Err(error) => Ok(PreFiltered::Missing(missing(error)?)),
         }
@@ -236,9 +262,9 @@ fn evaluate(
     key: &str,
     nodes: Nodes,
     phase: Phase,
-    deadline: Deadline,
+    (deadline, asker): (Deadline, Option<Asker>),
 ) -> Result<Answer, engine::Error> {
-    engine.answer(&query(key, nodes, phase, Some(deadline)), Options::default())
+    engine.answer(&query(key, nodes, phase, Some(deadline)).with_asker(asker), Options::default())
 }
 
 /// The text for a pod that does not fit the one node it was evaluated on.

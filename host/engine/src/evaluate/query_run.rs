@@ -15,6 +15,7 @@ use super::pod_evaluation::PodEvaluation;
 use crate::answer::{Answer, PodAnswer};
 use crate::facts::{Batch, Context};
 use crate::limits::{ANSWER_BYTES, NOMINATED_ROWS, POD_SHARE};
+use crate::pending::AskResult;
 use crate::policy::running::Running;
 use crate::query::{Depth, Nodes, PodRef, Query, Unknown};
 use crate::scenarios::nominated::{self, NominatedRow, RowBudget};
@@ -117,6 +118,7 @@ impl Engine {
             }
             let subject = match self.subject(pod, &running.policy) {
                 Err(error @ (Error::UnknownPod { .. } | Error::OtherVersion { .. })) if are_named => {
+                    // Not noted: no pod has this name or UID.
                     return Ok(PodAnswer::failed(pod.to_string(), error));
                 }
                 subject => Subject { is_negotiated: query.is_negotiated, ..subject? },
@@ -129,13 +131,16 @@ impl Engine {
             let answer = match run.answer(subject, until) {
                 // Of the request there is time left.
                 Err(Error::DeadlineExceeded) if shares => {
-                    return Ok(PodAnswer::failed(pod.clone(), Error::PodTooSlow { pod }));
+                    let failed = PodAnswer::failed(pod.clone(), Error::PodTooSlow { pod });
+                    self.note_asked(query, &failed);
+                    return Ok(failed);
                 }
                 answer => answer?,
             };
             if let Some((shadow, subject)) = wanted {
                 shadow.offer(subject, query.phase, snapshot, &answer);
             }
+            self.note_asked(query, &answer);
             bytes += answer.heap_bytes();
             if bytes > ANSWER_BYTES {
                 return Err(Error::AnswerTooLarge { limit: ANSWER_BYTES });
@@ -167,6 +172,7 @@ impl Engine {
             Some(evaluation.into_answer(query.depth, subject.name, &context))
         };
         let pods: Vec<PodAnswer> = query.pods.iter().map(answer).collect::<Option<_>>()?;
+        pods.iter().for_each(|answer| self.note_asked(query, answer));
         if let Some(shadow) = shadow {
             for (subject, answer) in wanted.into_iter().zip(&pods) {
                 if let Some(subject) = subject {
@@ -176,6 +182,18 @@ impl Engine {
         }
         let (snapshot, policy_generation) = (Arc::clone(snapshot), running.policy.generation);
         Some(Answer { snapshot, policy_generation, pods, unknown_nodes: Vec::new() })
+    }
+
+    /// Counts and notes an answer about one pod, where a core asks in order to place it.
+    fn note_asked(&self, query: &Query, answer: &PodAnswer) {
+        let Some(asker) = query.asker else { return };
+        let result = match &answer.error {
+            Some(_) => AskResult::Error,
+            None if answer.feasible.is_empty() => AskResult::Unschedulable,
+            None => AskResult::Fits,
+        };
+        self.metrics.count_answer(result);
+        self.asked.note(&answer.pod, asker, result);
     }
 
     /// Counts and logs a cached verdict that differs from a fresh one.

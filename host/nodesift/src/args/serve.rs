@@ -95,6 +95,10 @@ pub(crate) struct ServeArgs {
     /// nodesift_verdicts_evicted_total counts
     #[arg(long, value_name = "BYTES", env = "NODESIFT_VERDICT_CACHE_BYTES", default_value_t = nodesift_engine::limits::REUSE_BYTES, value_parser = value::verdict_cache_bytes, help_heading = "Memory")]
     pub(crate) verdict_cache_bytes: usize,
+    /// Keep no list of pending pods with their causes: GET /v1/pending is refused, and its metrics are absent. The list takes a tenth of a
+    /// core at most
+    #[arg(long, help_heading = "Pending pods")]
+    pub(crate) no_pending_list: bool,
     /// Evaluate everything twice, with and without cached verdicts, and fail the request if the two differ
     #[arg(long, env = "NODESIFT_VERIFY_REUSE", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new(), help_heading = "Consistency")]
     pub(crate) verify_reuse: bool,

@@ -30,6 +30,7 @@ use crate::protocols::json::codec;
 use crate::{Error, Service, limits};
 use nodesift_cache::NodeNames;
 use nodesift_edge::{self as edge, body_buffer};
+use nodesift_engine::pending::Asker;
 use nodesift_engine::{Code, Engine, FailureGroup, FaultEffect, FaultReport, Nodes, Options, PodAnswer, PodRef, Query};
 
 /// The reason for a node that is not in the cache.
@@ -79,8 +80,10 @@ pub(crate) async fn filter(
 enum Filter {}
 
 impl Call for Filter {
+    const IS_OF_CORE: bool = true;
+
     type Request = Bytes;
-    type Parsed = Bytes;
+    type Parsed = (Bytes, Option<Asker>);
     type Response = Document;
 
     fn consistency(_: &Bytes) -> Option<&Consistency> {
@@ -96,12 +99,21 @@ impl Call for Filter {
         Size::Small
     }
 
-    fn parse(body: Bytes) -> Result<Bytes, Error> {
-        Ok(body)
+    fn asked_by((_, asked_by): &mut (Bytes, Option<Asker>), asker: Asker) {
+        *asked_by = Some(asker);
     }
 
-    fn answer(engine: &Engine, _: &Staleness, deadline: Deadline, body: &mut Bytes) -> Result<Document, Error> {
-        evaluate(engine, deadline, body)
+    fn parse(body: Bytes) -> Result<(Bytes, Option<Asker>), Error> {
+        Ok((body, None))
+    }
+
+    fn answer(
+        engine: &Engine,
+        _: &Staleness,
+        deadline: Deadline,
+        (body, asker): &mut (Bytes, Option<Asker>),
+    ) -> Result<Document, Error> {
+        evaluate(engine, deadline, *asker, body)
     }
 }
 
@@ -147,7 +159,7 @@ struct Candidate<'a> {
 }
 
 /// Decodes the request, evaluates its nodes on one snapshot, and encodes which fit and why the others do not.
-fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Document, Error> {
+fn evaluate(engine: &Engine, deadline: Deadline, asker: Option<Asker>, body: &[u8]) -> Result<Document, Error> {
     let Go(args) = codec::decode::<Go<Args<'_>>>(body)?;
     let pod = whole_pod(args.pod)?;
     let names = node_names(&args)?;
@@ -155,7 +167,8 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Document
     let (known, unknown): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) =
         candidates(&args, &names).partition(|candidate| snapshot.node_row(candidate.name).is_some());
     let nodes = Nodes::Named(known.iter().map(|candidate| candidate.name.to_owned()).collect());
-    let question = Query::new([PodRef::Whole(Box::new(pod))]).with_nodes(nodes).with_deadline(deadline.for_engine());
+    let question = Query::new([PodRef::Whole(Box::new(pod))]).with_nodes(nodes).with_asker(asker);
+    let question = question.with_deadline(deadline.for_engine());
     let answer = engine.answer(&question, Options::on(&snapshot))?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;
     reply(pod, &snapshot.node_names(), args.form(), &known, &unknown)
