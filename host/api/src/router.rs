@@ -160,6 +160,12 @@ mod tests {
         );
     }
 
+    /// A path with a name in the place of each segment in braces.
+    fn named(path: &str) -> String {
+        let segments = path.split('/').map(|segment| if paths::is_name(segment) { "n" } else { segment });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
     #[tokio::test]
     async fn every_row_of_the_table_has_a_handler() {
         let router = router(idle(), Access::default(), BodyLimit(1_000), exposition());
@@ -169,12 +175,13 @@ mod tests {
         }
         for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
-            let (path, names_a_node) = (&path.replace(paths::NODE, "n"), path.ends_with(paths::NODE));
+            let (path, ends_with_name) = (&named(path), path.ends_with('}'));
             let (status, _) = ask(&router, method, path, "application/json", "{}").await;
             assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{known}");
-            // A node that does not exist is not found either.
-            assert_eq!(status == StatusCode::NOT_FOUND, names_a_node, "{known}: {status}");
-            let other = format!("{path}{}", if names_a_node { "/x" } else { "x" });
+            // A node or pod that does not exist is not found either. Nobody keeps the list in which one is looked for.
+            let names_an_object = known.contains('{') && !known.ends_with("/history");
+            assert_eq!(status == StatusCode::NOT_FOUND, names_an_object, "{known}: {status}");
+            let other = format!("{path}{}", if ends_with_name { "/x" } else { "x" });
             let (status, _) = ask(&router, method, &other, "application/json", "{}").await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{other}");
             let (status, _) = ask(&router, "PATCH", path, "application/json", "{}").await;
@@ -187,7 +194,7 @@ mod tests {
         let router = probes(idle(), exposition());
         for known in routes::paths().help().split(", ") {
             let (method, path) = known.split_once(' ').unwrap();
-            let (status, _) = ask(&router, method, &path.replace(paths::NODE, "n"), "application/json", "").await;
+            let (status, _) = ask(&router, method, &named(path), "application/json", "").await;
             let is_probe = ["/livez", "/readyz", "/metrics"].contains(&path);
             assert_eq!(status == StatusCode::NOT_FOUND, !is_probe, "{known}: {status}");
         }
