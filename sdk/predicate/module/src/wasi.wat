@@ -8,7 +8,7 @@
   ;; 1 while the module is initialised, when it is built: then nothing traps that a runtime asks for at its start.
   (global $is_build i32 (i32.const {is_build}))
 
-  ;; 1 once the program has written to descriptor 2, as a runtime does before it exits or waits for ever: it has said why it ends.
+  ;; 1 once the program has written to descriptor 2, in this call or in one before: a runtime that waits for ever has said why.
   (global $said (mut i32) (i32.const 0))
 
   ;; Levels of the log.
@@ -100,8 +100,10 @@
     (if (i32.eqz (global.get $said)) (then (call $wasi_no_waiting)))
     unreachable)
 
-  (func (export "proc_exit") (param i32)
-    (if (i32.eqz (global.get $said)) (then (call $wasi_no_exit)))
+  ;; A runtime that fails has written why, and exits with 2. With another status the program exits: what it has written before, perhaps in
+  ;; another call, does not say so.
+  (func (export "proc_exit") (param $status i32)
+    (if (i32.or (i32.eqz (global.get $said)) (i32.ne (local.get $status) (i32.const 2))) (then (call $wasi_no_exit)))
     unreachable)
   (func (export "proc_raise") (param i32) (result i32) unreachable)
 
