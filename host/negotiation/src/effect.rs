@@ -53,6 +53,8 @@ pub enum Event {
         /// Claims of it that other pods use. What is held of them is given back with a later event.
         shared: Vec<ClaimUid>,
     },
+    /// The core of a client is gone: what it has selected and not bound is given back.
+    Lost(Owner),
     /// Time has passed: deadlines that are due are handled.
     Tick,
 }
