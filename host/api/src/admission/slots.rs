@@ -78,7 +78,10 @@ impl Slots {
         deadline: Deadline,
         metrics: &Metrics,
     ) -> Result<Slot, Error> {
-        let (permit, lane) = self.wait(size, class, deadline).await.inspect_err(|_| {
+        let began = Instant::now();
+        let waited = self.wait(size, class, deadline).await;
+        metrics.slot_wait.ended(began);
+        let (permit, lane) = waited.inspect_err(|_| {
             metrics.refused.inc();
         })?;
         let (counted, time) = (Counted::new(&metrics.evaluations), Arc::clone(&lane.time));

@@ -44,6 +44,8 @@ pub struct Metrics {
     pub(super) retrying: Gauge,
     pub(super) unaccounted: Gauge,
     pub(super) duration: Histogram,
+    /// Of the oldest change of each batch.
+    pub(super) lag: Histogram,
 }
 
 impl Default for Metrics {
@@ -61,6 +63,8 @@ impl Default for Metrics {
             unaccounted: Gauge::default(),
             // 250 ns to 65 ms: most changes take a microsecond, removing a full node some hundred.
             duration: Histogram::new(exponential_buckets(250e-9, 4.0, 10)),
+            // 1 ms, most of which is waiting for others of the same moment, to 16 s.
+            lag: Histogram::new(exponential_buckets(1e-3, 4.0, 8)),
         }
     }
 }
@@ -111,6 +115,11 @@ impl Metrics {
             "nodesift_feed_reconcile_duration_seconds",
             "Time to apply one change of an object",
             all.duration.clone(),
+        );
+        registry.register(
+            "nodesift_feed_lag_seconds",
+            "Time from the arrival of the oldest change of a batch to the snapshot that shows the batch",
+            all.lag.clone(),
         );
         all
     }

@@ -60,13 +60,17 @@ fn run<T: Target>(shared: &Shared, mut applier: Applier<T>) {
                 MutexGuard::unlocked(&mut intake, || rest(shared, &applier));
             }
         }
-        intake.in_progress = intake.queue.since();
+        let since = intake.queue.since();
+        intake.in_progress = since;
         let batch = intake.queue.drain();
         drop(intake);
         #[cfg(debug_assertions)]
         stand_still(shared);
         let began = Instant::now();
         let published = applier.turn(batch, began);
+        if let Some(since) = since {
+            applier.metrics().lag.observe(since.elapsed().as_secs_f64());
+        }
         *shared.remark.lock() = applier.remark();
         *shared.counts.lock() = applier.counts();
         finish(shared, &published, &applier);
