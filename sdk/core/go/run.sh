@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh test: the tests of the Go client and of deploy/yunikorn, against the sidecar that is built. `run.sh race`: with the race
-# detector.
+# run.sh test: the tests of the Go client and of deploy/yunikorn, against the sidecar that is built, and of deploy/migrations. `run.sh race`:
+# with the race detector.
 # run.sh proto: makes nodesiftv1 from the proto. `run.sh proto-check`: compares it with what the proto makes.
 #
 # Where there is no Go, it says so; with CI set that is a failure. The modules come from the Go module proxy.
@@ -20,7 +20,7 @@ PATH=$("$go" env GOROOT)/bin:$PATH
 export PATH GOFLAGS=-mod=readonly
 
 generate() {
-    (cd generate && CGO_ENABLED=0 go run -trimpath -buildvcs=false . ../../proto "$1" nodesift/v1/nodesift.proto nodesift/v1/negotiation.proto)
+    (cd generate && CGO_ENABLED=0 go run -trimpath -buildvcs=false . ../../proto "$1" nodesift/v1/nodesift.proto nodesift/v1/negotiation.proto nodesift/v1/why.proto)
 }
 
 case ${1:-} in
@@ -29,7 +29,7 @@ case ${1:-} in
         [[ $products = /* ]] || products=$root/$products
         export NODESIFT_BINARY=${NODESIFT_BINARY:-$products/debug/nodesift}
         [ -z "${CI:-}" ] || [ -x "$NODESIFT_BINARY" ] || fail "$NODESIFT_BINARY is not built"
-        for module in sdk/core/go deploy/yunikorn; do
+        for module in sdk/core/go deploy/yunikorn deploy/migrations; do
             cd "$root/$module"
             unformatted=$(gofmt -l .)
             [ -z "$unformatted" ] || fail "$module: not as gofmt has it: $unformatted"
