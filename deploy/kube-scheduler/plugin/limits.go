@@ -99,7 +99,8 @@ const (
 	// Pods for which parties are asked or allocate at a time, a stream each: as many as the sidecar has places for one client.
 	maxNegotiations = 1500
 	// Bytes that the sidecar lets the negotiations of one client hold. It counts what it is sent: some 17 kB for a pod with 128 candidates,
-	// 4 kB for each of its parties, and 16 bytes for each name of its order, also where several pods have the same.
+	// 4 kB for each of its parties, and 16 bytes for each name of its order: once where several pods have the same, on which no pod relies
+	// here, since the others may be over before it.
 	sidecarBytes     = 12 << 20
 	negotiationBytes = 17 << 10
 	seatBytes        = 4 << 10

@@ -16,6 +16,7 @@ use OnSilence::{Ignore, Wait};
 pub(super) fn check(core: &Negotiations) {
     let (live, desk) = core.parts();
     let (mut owners, mut said) = (BTreeMap::<Owner, usize>::new(), BTreeMap::<(Class, Arc<str>), usize>::new());
+    let mut orders: Vec<(&Owner, &Arc<[Node]>)> = Vec::new();
     let mut reasons = BTreeMap::<Arc<str>, BTreeMap<Arc<str>, usize>>::new();
     let mut count = |party: &Arc<str>, said: &Suitability| {
         if let Suitability::Unsuitable(text) = said {
@@ -25,6 +26,11 @@ pub(super) fn check(core: &Negotiations) {
     desk.kept.said().for_each(|(party, said)| count(party, said));
     for it in live {
         *owners.entry(it.owner.clone()).or_default() += it.held_bytes();
+        let is_counted = |(of, order): &(&Owner, &Arc<[Node]>)| **of == it.owner && Arc::ptr_eq(order, &it.order);
+        if !orders.iter().any(is_counted) {
+            *owners.entry(it.owner.clone()).or_default() += it.order.len() * NAME_BYTES;
+            orders.push((&it.owner, &it.order));
+        }
         let least = recounted(it);
         assert!(least <= it.held_bytes(), "{least} bytes are held, {} are counted: {it:?}", it.held_bytes());
         for seat in &it.seats {
@@ -51,7 +57,7 @@ pub(super) fn check(core: &Negotiations) {
     assert!(reasons.values().all(|texts| texts.len() <= KEPT_REASONS + 1));
 }
 
-/// Bytes of everything that a negotiation holds in lists, one by one; texts that it shares with nobody once.
+/// Bytes of everything that a negotiation holds in lists, one by one, its order left out; texts that it shares with nobody once.
 fn recounted(it: &Negotiation) -> usize {
     let selected = match &it.phase {
         Phase::Agreed { nodes, .. } | Phase::Assuming { nodes, .. } | Phase::Allocating { nodes } => nodes.as_slice(),
@@ -61,8 +67,7 @@ fn recounted(it: &Negotiation) -> usize {
     let calls = || it.seats.iter().filter_map(|seat| seat.call.as_ref()).flat_map(|call| &call.nodes);
     let selection = || it.selection.iter().flat_map(|selection| &selection.nodes);
     let asked = asks().flat_map(|ask| ask.nodes.iter().chain(&ask.recheck)).count();
-    let order = if it.is_order_shared { 0 } else { it.order.len() };
-    let names = order + asked + selected.len() + calls().count() + selection().count() + it.named.len();
+    let names = asked + selected.len() + calls().count() + selection().count() + it.named.len();
     let known: BTreeSet<&Node> = it.order.iter().chain(it.candidates.nodes()).collect();
     let own: BTreeSet<&Node> = selected.iter().chain(calls()).chain(selection()).collect();
     let texts = own.difference(&known).filter(|_| !matches!(it.phase, Phase::Allocated { .. }));
@@ -77,6 +82,8 @@ struct Random {
     world: World,
     random: fastrand::Rng,
     pods: usize,
+    /// Orders that negotiations have had.
+    orders: Vec<Arc<[Node]>>,
 }
 
 impl Random {
@@ -91,7 +98,11 @@ impl Random {
             .map(|at| claim(&format!("c{}-{at}", self.pods), drivers[self.random.usize(..3)]));
         let claims = claims.collect();
         let first = self.random.usize(..100);
-        let asked = request(&format!("p{}", self.pods), claims, first..first + self.random.usize(..300));
+        let mut asked = request(&format!("p{}", self.pods), claims, first..first + self.random.usize(..300));
+        match self.random.choice(&self.orders) {
+            Some(known) if self.random.bool() => asked.order = Arc::clone(known),
+            _ => self.orders.push(Arc::clone(&asked.order)),
+        }
         let owner = [Owner::default(), local("uid:1"), remote("a")][self.random.usize(..3)].clone();
         let bytes = self.random.usize(..10_000);
         let asked = Request { candidates: self.random.usize(..200), owner, bytes, round: ms(500), ..asked };
@@ -181,7 +192,7 @@ fn what_is_counted_equals_a_slow_recount_of_all_that_is_held_after_each_step() {
     let seed = seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     println!("NODESIFT_SEED={seed}");
     let world = World::new(vec![party("a", Wait), party("b", Ignore), party("c", Wait)]);
-    let mut it = Random { world, random: fastrand::Rng::with_seed(seed), pods: 0 };
+    let mut it = Random { world, random: fastrand::Rng::with_seed(seed), pods: 0, orders: Vec::new() };
     let (mut most, mut allocated) = (0, 0);
     for _ in 0..STEPS {
         it.step();

@@ -111,6 +111,26 @@ fn bytes_are_counted_by_class_and_client_until_the_end() {
 }
 
 #[test]
+fn an_order_counts_once_for_each_client_until_the_last_negotiation_that_has_it_ends() {
+    let mut world = World::new(vec![party("a", OnSilence::Wait)]);
+    let order: Arc<[Node]> = nodes(0..1_000).into();
+    let (one, other) = (local("uid:1"), local("uid:2"));
+    let mut negotiate =
+        |pod: usize, owner: &Owner| world.negotiate(Request { order: Arc::clone(&order), ..asked(pod, owner, 0) });
+    let ids = [negotiate(1, &one), negotiate(2, &one), negotiate(3, &one), negotiate(4, &other)];
+    let bytes = world.core.usage().local_bytes;
+    let (of_order, own) = (1_000 * NAME_BYTES, (bytes - 2 * 1_000 * NAME_BYTES) / 4);
+    assert_eq!(bytes, 2 * of_order + 4 * own);
+    let left = [(ids[0], &one, 2 * of_order + 3 * own), (ids[1], &one, 2 * of_order + 2 * own)];
+    let last = [(ids[2], &one, of_order + own), (ids[3], &other, 0)];
+    for (id, owner, wanted) in left.into_iter().chain(last) {
+        let effects = world.core.release(id, owner, world.now).unwrap();
+        world.act(effects);
+        assert_eq!(world.core.usage().local_bytes, wanted);
+    }
+}
+
+#[test]
 fn agreements_that_nobody_selects_give_way_and_what_is_negotiated_stays() {
     // Nobody decides about pods without claims: they are agreed on at once.
     let mut world = World::new(vec![party("a", OnSilence::Wait)]);
