@@ -13,6 +13,17 @@ pub enum Error {
         /// The UID or `namespace/name`, as in the query.
         pod: String,
     },
+    /// A query that explains one pod has none, or several.
+    #[error("name one pod: an explanation is about one")]
+    NotOnePod,
+    /// A pod that is not pending: it is bound, or assumed.
+    #[error("pod {pod} is on node {node:?} already: only a pod without a node is pending")]
+    AlreadyPlaced {
+        /// The UID or `namespace/name`, as in the query.
+        pod: String,
+        /// Name of its node.
+        node: String,
+    },
     /// The pod is on no node of the cache, bound or assumed.
     #[error("pod {pod} is on no node of the cache: only a pod that is bound or assumed has room there")]
     NotOnNode {

@@ -6,6 +6,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::pending::AskResult;
+
 /// Counters of the engine; clones share them.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -22,6 +24,16 @@ pub struct Metrics {
     pub(super) kept_bytes: Gauge,
     /// Cached verdicts that differ from a fresh evaluation.
     pub(super) contradicted: Counter,
+    /// Facts of explanations that the verdicts contradict.
+    pub(super) contradicted_facts: Counter,
+    answers: Family<Answered, Counter>,
+    /// By the order of [`AskResult::ALL`].
+    by_result: [Counter; AskResult::ALL.len()],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    result: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -34,6 +46,8 @@ impl Default for Metrics {
         let verdicts = Family::<Source, Counter>::default();
         let of = |from| verdicts.get_or_create(&Source { from }).clone();
         let (kept, patched, evaluated) = (of("kept"), of("patched"), of("evaluated"));
+        let answers = Family::<Answered, Counter>::default();
+        let by_result = AskResult::ALL.map(|result| answers.get_or_create(&Answered { result: result.name() }).clone());
         Self {
             verdicts,
             kept,
@@ -42,11 +56,21 @@ impl Default for Metrics {
             evicted: Counter::default(),
             kept_bytes: Gauge::default(),
             contradicted: Counter::default(),
+            contradicted_facts: Counter::default(),
+            answers,
+            by_result,
         }
     }
 }
 
 impl Metrics {
+    /// Counts an answer about one pod to a core.
+    pub(super) fn count_answer(&self, result: AskResult) {
+        if let Some(counter) = self.by_result.get(result as usize) {
+            counter.inc();
+        }
+    }
+
     /// Creates the metrics and adds them to a registry.
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
@@ -71,6 +95,16 @@ impl Metrics {
             "nodesift_verdicts_contradicted",
             "Cached verdicts that differ from a fresh evaluation; counted only while the comparison is enabled",
             metrics.contradicted.clone(),
+        );
+        registry.register(
+            "nodesift_facts_contradicted",
+            "Facts that were left out of answers to why a pod is pending, because the verdicts contradict them",
+            metrics.contradicted_facts.clone(),
+        );
+        registry.register(
+            "nodesift_pod_evaluations",
+            "Answers about one pod to a core that is to place it, by result: fits, unschedulable or error",
+            metrics.answers.clone(),
         );
         metrics
     }

@@ -63,7 +63,7 @@ fn rows_of_codes(codes: &[u32], wanted: &[u32]) -> Rows {
 }
 
 /// Whether a taint keeps pods away that do not tolerate it.
-fn keeps_away(taint: &Taint) -> bool {
+pub(crate) fn keeps_away(taint: &Taint) -> bool {
     matches!(taint.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute)
 }
 
@@ -81,7 +81,7 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 }
 
 /// Taints that a pod tolerates. It may have thousands of tolerations, and the nodes thousands of lists of taints.
-enum Tolerated<'a> {
+pub(crate) enum Tolerated<'a> {
     /// Compared one by one.
     Few(&'a [Toleration]),
     /// Key, value, effect of each; none for any.
@@ -89,7 +89,7 @@ enum Tolerated<'a> {
 }
 
 impl<'a> Tolerated<'a> {
-    fn new(tolerations: &'a [Toleration]) -> Self {
+    pub(crate) fn new(tolerations: &'a [Toleration]) -> Self {
         if tolerations.len() <= FEW_TOLERATIONS {
             return Self::Few(tolerations);
         }
@@ -105,7 +105,7 @@ impl<'a> Tolerated<'a> {
         Self::Many(tolerations.iter().filter_map(entry).collect())
     }
 
-    fn contains(&self, taint: &Taint) -> bool {
+    pub(crate) fn contains(&self, taint: &Taint) -> bool {
         match self {
             Self::Few(tolerations) => tolerations.iter().any(|toleration| tolerates(toleration, taint)),
             Self::Many(known) => [None, Some(&*taint.key)].into_iter().any(|key| {
