@@ -328,6 +328,8 @@ pub(crate) fn status_of(error: &engine::Error) -> (tonic::Code, StatusCode) {
         | engine::Error::OlderThanPolicy
         | engine::Error::Overlay(OverlayError::Unsettled { .. }) => (Code::Aborted, StatusCode::CONFLICT),
         engine::Error::Allocation { .. } => (Code::FailedPrecondition, StatusCode::CONFLICT),
+        engine::Error::NotOnePod => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
+        engine::Error::AlreadyPlaced { .. } => (Code::FailedPrecondition, StatusCode::CONFLICT),
         engine::Error::UnknownPredicate { .. } => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
         engine::Error::OverlayPart { error, .. } => status_of(error),
         engine::Error::PreemptionWithOverlay => (Code::InvalidArgument, StatusCode::BAD_REQUEST),

@@ -42,14 +42,11 @@ pub(crate) struct Grpc {
 pub(crate) struct Http {
     /// The method that it takes. GET includes HEAD.
     pub(crate) method: &'static str,
-    /// Its path. It may end with [`NODE`], in whose place a request has a name.
+    /// Its path. Segments in braces, such as `{node}`, stand for one name each.
     pub(crate) path: &'static str,
     /// Whether it needs no room, and anybody may call it: a full budget must not look like a dead process.
     pub(crate) is_probe: bool,
 }
-
-/// The end of a path that names a node.
-pub(crate) const NODE: &str = "{node}";
 
 /// The prefix of the paths of a core's calls over gRPC.
 pub(crate) const NODESIFT: &str = "/nodesift.v1.Nodesift/";
@@ -57,11 +54,17 @@ pub(crate) const NODESIFT: &str = "/nodesift.v1.Nodesift/";
 /// The prefix of the paths of the calls by which cores negotiate.
 pub(crate) const NEGOTIATION: &str = "/nodesift.v1.Negotiation/";
 
+/// The prefix of the paths of the calls that operators make over gRPC.
+pub(crate) const OPERATORS: &str = "/nodesift.v1.Operators/";
+
+/// The path whose bodies may be manifests.
+pub(crate) const MANIFESTS: &str = "/v1/why";
+
 /// The prefix of the paths of the streams of parties.
 pub(crate) const PARTIES: &str = "/nodesift.v1.Parties/";
 
 /// The prefixes of the paths of this API over gRPC.
-const SERVICES: [&str; 3] = [NODESIFT, NEGOTIATION, PARTIES];
+const SERVICES: [&str; 4] = [NODESIFT, OPERATORS, NEGOTIATION, PARTIES];
 
 /// The prefixes of the paths of the services of gRPC itself, which tell nothing about nodes or pods, with their names in metrics.
 const GRPC_SERVICES: [(&str, &str); 2] = [("/grpc.health.v1.Health/", "Health"), ("/grpc.reflection.", "Reflection")];
@@ -83,10 +86,7 @@ impl Call {
     }
 
     fn is_json_at(&self, path: &str) -> bool {
-        self.http.is_some_and(|http| match http.path.strip_suffix(NODE) {
-            None => http.path == path,
-            Some(before) => path.strip_prefix(before).is_some_and(|name| !name.is_empty() && !name.contains('/')),
-        })
+        self.http.is_some_and(|http| is_like(http.path, path))
     }
 
     /// Whether it is a probe, which needs no room.
@@ -137,6 +137,24 @@ impl Paths {
         let paths = self.0.iter().filter_map(|call| call.http).map(|http| format!("{} {}", http.method, http.path));
         paths.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Whether a path is the one of a pattern, in which a segment in braces stands for one that is not empty.
+fn is_like(pattern: &str, path: &str) -> bool {
+    let (mut expected, mut found) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (expected.next(), found.next()) {
+            (None, None) => return true,
+            (Some(name), Some(text)) if is_name(name) && !text.is_empty() => {}
+            (Some(expected), Some(text)) if expected == text => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Whether a segment of a pattern stands for a name.
+pub(crate) fn is_name(segment: &str) -> bool {
+    segment.starts_with('{')
 }
 
 /// The name in metrics of a service of gRPC itself.

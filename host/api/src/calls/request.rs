@@ -14,6 +14,7 @@ use crate::error::at_most;
 use crate::{Error, limits};
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
+use nodesift_engine::pending::Asker;
 use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
 use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
@@ -132,6 +133,11 @@ impl Selection {
         Ok(Self { query: query.with_negotiated(negotiates), pending })
     }
 
+    /// Has the answers about its pods noted as those to a core. Pages of pending pods are nothing that a core asks for.
+    pub(super) fn asked_by(&mut self, asker: Asker) {
+        self.query.asker = self.pending.is_none().then_some(asker);
+    }
+
     /// Ends the evaluation at the deadline.
     pub(super) fn until(&mut self, deadline: Deadline) {
         self.query.deadline = Some(deadline.for_engine());
@@ -200,7 +206,7 @@ fn sample(limit: u32, start: u32) -> Result<Option<Sample>, Error> {
     }
 }
 
-fn phase(phase: i32) -> Result<Phase, Error> {
+pub(super) fn phase(phase: i32) -> Result<Phase, Error> {
     match v1::Phase::try_from(phase) {
         Ok(v1::Phase::Unspecified | v1::Phase::Allocate) => Ok(Phase::Allocate),
         Ok(v1::Phase::Reserve) => Ok(Phase::Reserve),

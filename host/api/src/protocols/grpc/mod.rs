@@ -35,6 +35,7 @@ use crate::calls::decision::Decision;
 use crate::calls::driver::{self, Call, Stage};
 use crate::calls::explain;
 use crate::calls::node_index_stream;
+use crate::calls::why;
 use crate::protocols::answers::Encode;
 use crate::{Error, Service};
 pub(crate) use filter_stream::filter_stream;
@@ -55,6 +56,13 @@ where
 pub(crate) fn explain(max_message_bytes: usize) -> MethodRouter<Service> {
     unary(max_message_bytes, false, |service, scope, request| async move {
         explain::run(&service, scope, Stage::Decoded(request), |response| message::encode(&response)).await
+    })
+}
+
+/// `Why`: a call that the [`driver`] answers, with what parties have said.
+pub(crate) fn why(max_message_bytes: usize) -> MethodRouter<Service> {
+    unary(max_message_bytes, false, |service, scope, request| async move {
+        why::run(&service, scope, Stage::Decoded(request), |explained| message::encode(&explained.response)).await
     })
 }
 

@@ -1,4 +1,5 @@
-//! Content-Type and Accept of JSON over HTTP. The one media type is `application/json`.
+//! Content-Type and Accept of JSON over HTTP. The one media type is `application/json`, and beside it that of manifests, where a call takes
+//! them.
 //!
 //! Bodies are checked for every request by [`access`](crate::access), `Accept` by each handler. Start at [`check_body`].
 
@@ -9,6 +10,20 @@ use crate::Error;
 /// The media type of bodies and responses.
 pub(crate) const JSON: &str = "application/json";
 
+/// The media type of manifests.
+pub(crate) const YAML: &str = "application/yaml";
+
+/// Whether a body says that it is a manifest, and nothing else.
+pub(crate) fn is_yaml(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
+    types.peek().is_some() && types.all(|found| is_of_type(found, YAML))
+}
+
+/// Whether a value of Content-Type is a media type, whatever its parameters are.
+fn is_of_type(found: &HeaderValue, media_type: &str) -> bool {
+    essence(found.to_str().unwrap_or_default()).eq_ignore_ascii_case(media_type)
+}
+
 /// Requires a body's type to be JSON. A browser sends forms, plain text and bodies of no type across sites without a
 /// preflight, but not JSON.
 ///
@@ -16,7 +31,7 @@ pub(crate) const JSON: &str = "application/json";
 ///
 /// [`Error::MediaType`].
 pub(crate) fn check_body(headers: &HeaderMap) -> Result<(), Error> {
-    let is_json = |found: &HeaderValue| essence(found.to_str().unwrap_or_default()).eq_ignore_ascii_case(JSON);
+    let is_json = |found: &HeaderValue| is_of_type(found, JSON);
     let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
     if types.peek().is_none() {
         return Err(Error::MediaType { found: "a body of no type".to_owned() });
@@ -32,7 +47,7 @@ pub(crate) fn check_body(headers: &HeaderMap) -> Result<(), Error> {
 /// # Errors
 ///
 /// [`Error::NotAcceptable`].
-pub(super) fn check_accept(headers: &HeaderMap) -> Result<(), Error> {
+pub(crate) fn check_accept(headers: &HeaderMap) -> Result<(), Error> {
     let accepted: Vec<_> =
         headers.get_all(header::ACCEPT).iter().map(|list| String::from_utf8_lossy(list.as_bytes())).collect();
     if accepted.iter().all(|list| list.trim().is_empty())

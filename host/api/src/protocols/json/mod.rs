@@ -55,7 +55,7 @@ pub(crate) async fn explain(
 }
 
 /// A request that is read.
-async fn stage<C: Call<Request: DeserializeOwned>>(
+pub(crate) async fn stage<C: Call<Request: DeserializeOwned>>(
     scope: &RequestScope,
     headers: &HeaderMap,
     body: Body,
