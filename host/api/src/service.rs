@@ -14,6 +14,8 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::ListenerClass;
+use crate::access::Caller;
+use crate::admission::askers::Askers;
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::Metrics;
 use crate::admission::readiness::Readiness;
@@ -29,6 +31,7 @@ use nodesift_cache::{Reader, SharedWriter};
 use nodesift_edge::arrivals::RequestRoom;
 use nodesift_edge::places::{Activity, Place, Places};
 use nodesift_engine::Engine;
+use nodesift_engine::pending::Asker;
 
 /// Configuration of a [`Service`].
 #[derive(Debug, Clone)]
@@ -39,11 +42,18 @@ pub struct Settings {
     pub staleness: Staleness,
     /// The time for a request, from its first byte to its answer; clients can shorten it.
     pub request_time: Duration,
+    /// Name by which people know this replica, such as that of its pod; empty where it has none.
+    pub replica: String,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { assume_ttl: limits::ASSUME_TTL, staleness: Staleness::default(), request_time: limits::REQUEST_TIME }
+        Self {
+            assume_ttl: limits::ASSUME_TTL,
+            staleness: Staleness::default(),
+            request_time: limits::REQUEST_TIME,
+            replica: String::new(),
+        }
     }
 }
 
@@ -108,6 +118,7 @@ struct Shared {
     tcp: ClassPlaces,
     version_waiters: VersionWaiters,
     locked_time: Arc<LockedTime>,
+    askers: Askers,
     policy_note: PolicyNote,
     /// Every call that is served; none before it is.
     calls: Paths,
@@ -134,6 +145,7 @@ impl Service {
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
             locked_time: Arc::default(),
+            askers: Askers::default(),
             policy_note: PolicyNote::default(),
             calls: Paths::default(),
             negotiator: None,
@@ -190,6 +202,11 @@ impl Service {
             code: tonic::Code::FailedPrecondition,
             reason: "this process negotiates with no parties".to_owned(),
         })
+    }
+
+    /// The number by which the questions of a caller are noted.
+    pub fn asker(&self, caller: &Caller) -> Asker {
+        self.0.askers.get(caller, self.engine().asked())
     }
 
     pub(crate) fn policy_note(&self) -> Option<String> {

@@ -6,7 +6,7 @@
 //! running       a policy that answers, with its cached verdicts
 //! replace       the swap of the active policy, with what is kept over it
 //! refusal       why a document did not become active
-//! last_reload   how the last reload ended
+//! last_reload   how the last reload ended; `reloads`, the last ones with what they changed
 //! warnings      facts that its predicates will miss
 //! ```
 //!
@@ -15,6 +15,7 @@
 mod kubernetes;
 mod last_reload;
 mod refusal;
+mod reloads;
 pub(crate) mod replace;
 pub(crate) mod running;
 mod settings;
@@ -41,6 +42,8 @@ use crate::{Context, Error};
 pub use kubernetes::{KubernetesVersion, VersionOrigin};
 pub use last_reload::{LastReload, ReloadOutcome};
 pub use refusal::{Refusal, StepFailure};
+pub use reloads::PastReload;
+pub(crate) use reloads::Reloads;
 pub use replace::Retired;
 pub use settings::PolicySettings;
 

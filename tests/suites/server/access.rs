@@ -240,3 +240,16 @@ fn each_class_of_call_is_open_to_the_clients_of_its_list_and_to_nobody_else() {
     let assumed = grpc(&sidecar.unix(), |mut client| async move { client.assume(AssumeRequest::default()).await });
     assert_ne!(assumed.unwrap_err().code(), tonic::Code::PermissionDenied);
 }
+
+#[test]
+fn everybody_is_told_what_it_may_do() {
+    let sidecar = sample(&["--replica-name", "left"]);
+    let told = |endpoint: &Endpoint| get(endpoint, "/v1/access").unwrap().json();
+    let (tcp, unix) = (told(&sidecar.tcp()), told(&sidecar.unix()));
+    assert_eq!((&tcp["listener"], &unix["listener"]), (&json!("tcp"), &json!("unix")));
+    // Nobody is a party over TCP without being listed.
+    assert_eq!(tcp["classes"], json!(["probe", "read", "decide", "operate"]));
+    assert_eq!(unix["classes"], json!(["probe", "read", "decide", "attend", "operate"]));
+    assert_eq!((&tcp["caller"], &tcp["replica"]), (&json!(""), &json!("left")));
+    assert!(unix["caller"].as_str().is_some_and(|name| name.starts_with("uid:")), "{unix}");
+}

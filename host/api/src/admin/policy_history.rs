@@ -1,0 +1,95 @@
+//! `GET /v1/policy/history`: the last reloads of the policy, each with its result and what it has changed. Start at [`history`].
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+
+use super::time::{microseconds, rfc3339};
+use crate::admission::scope::RequestScope;
+use crate::protocols::document::Encoded;
+use crate::protocols::json::codec;
+use crate::{Error, Service};
+use nodesift_engine::{PastReload, StepFailure};
+
+/// Answers `GET /v1/policy/history`, ready or not.
+///
+/// # Errors
+///
+/// [`Error::Edge`], [`Error::Overloaded`]: fifty refusals take some hundred kilobytes.
+pub(crate) async fn history(
+    State(service): State<Service>,
+    Extension(scope): Extension<RequestScope>,
+) -> Result<Response, Error> {
+    scope.until_read().await?;
+    let reloads = service.engine().reloads();
+    let document = History { reloads: reloads.iter().map(Reload::new).collect() };
+    Encoded::from_text(codec::encode(&document)?).respond(scope.unsent.as_ref())
+}
+
+#[derive(Serialize)]
+struct History<'a> {
+    /// The newest first; none since the start of the process.
+    reloads: Vec<Reload<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reload<'a> {
+    /// When it ended, in RFC 3339; of repeated ones the last.
+    time: String,
+    /// `active`, `refused` or `rolledBack`.
+    result: &'static str,
+    /// Later attempts that were refused for the same reasons.
+    repeats: u32,
+    /// The generation that was active then.
+    generation: String,
+    source: &'a str,
+    name: &'a str,
+    /// From the reading of the files on.
+    took_ms: u64,
+    /// The exchange of the policies alone, in microseconds.
+    swap_us: Option<u64>,
+    /// Predicates that the active policy has since then.
+    added: Vec<&'a str>,
+    /// Predicates that it has no more.
+    removed: Vec<&'a str>,
+    /// Predicates whose component is another one since then.
+    replaced: Vec<&'a str>,
+    failures: Vec<Step<'a>>,
+    /// Failures beyond those listed.
+    unlisted: usize,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    step: &'static str,
+    predicate: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Reload<'a> {
+    fn new(past: &'a PastReload) -> Self {
+        let names = |names: &'a [std::sync::Arc<str>]| names.iter().map(|name| &**name).collect();
+        let step = |failure: &'a StepFailure| Step {
+            step: failure.step,
+            predicate: failure.predicate.as_deref(),
+            reason: &failure.reason,
+        };
+        Self {
+            time: rfc3339(past.reload.at),
+            result: past.reload.outcome.name(),
+            repeats: past.repeats,
+            generation: past.reload.generation.to_string(),
+            source: &past.source,
+            name: &past.name,
+            took_ms: microseconds(past.reload.took) / 1_000,
+            swap_us: past.reload.swap.map(microseconds),
+            added: names(&past.added),
+            removed: names(&past.removed),
+            replaced: names(&past.replaced),
+            failures: past.failures.iter().map(step).collect(),
+            unlisted: past.unlisted,
+        }
+    }
+}
