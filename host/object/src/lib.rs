@@ -4,7 +4,7 @@
 //! The types are what serde makes of an object's JSON; nothing is kept that is not named here, unknown fields are
 //! skipped, and `null` means the same as an absent field, as in Kubernetes itself. Start with [`Object`], then
 //! [`Pod`] and [`Node`]; [`quantity`] holds amounts as they are written, [`decode::decode`] turns JSON into an [`Object`].
-//! [`device`] and [`claim`] are about devices and who has them.
+//! [`defaults`] fills in what an API server would. [`device`] and [`claim`] are about devices and who has them.
 //!
 //! A kind is declared here: a variant of [`Object`], and a row of the table that makes [`Kind`]. Lists and watches, permissions, metrics
 //! and recorded cases read the row.
@@ -13,6 +13,7 @@ pub mod affinity;
 pub mod claim;
 pub mod config_map;
 pub mod decode;
+pub mod defaults;
 pub mod device;
 pub mod device_configuration;
 pub mod elements;

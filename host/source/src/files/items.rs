@@ -15,11 +15,11 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::defaults::{self, Defaulted};
 use super::envelope::{Envelope, LIST, ListHeader, Metadata, Origin};
 use super::yaml::Documents;
 use crate::limits::{CLUSTER_FILE_BYTES, NESTED_LISTS, YAML_NODES};
 use nodesift_object::decode::{self, Undecodable, without_position};
+use nodesift_object::defaults::{self, Defaulted};
 use nodesift_object::{Kind, Object};
 
 /// Something found in a file.

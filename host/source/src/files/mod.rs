@@ -3,7 +3,6 @@
 //! | file | holds |
 //! |---|---|
 //! | `input` | a file as a stream of text: unpacked, limited in size |
-//! | `defaults` | what an API server fills into objects, and manifests lack |
 //! | `envelope` | what an object says of itself before it is decoded |
 //! | `items` | text → objects, one by one: JSON or YAML, lists and sequences |
 //! | `yaml` | a stream of YAML documents, one after the other |
@@ -13,15 +12,14 @@
 //! ends it with an [`Error`] that names file, object and field; then nothing that was given on may be used. Files are read once
 //! and never watched. Start at [`read()`].
 
-mod defaults;
 mod envelope;
 mod input;
 mod items;
 mod read;
 mod yaml;
 
-pub use defaults::Defaulted;
 pub use items::{ItemError, Place};
+pub use nodesift_object::defaults::Defaulted;
 pub use read::{Error, Progress, Skipped, Summary, WholePod, read, read_bytes, read_claims, read_pods, read_texts};
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::defaults::Defaulted;
 use super::input::{Failure, Format, Input};
 use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
 use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
+use nodesift_object::defaults::Defaulted;
 use nodesift_object::{Kind, Object, Pod, ResourceClaim};
 
 /// Why files cannot be used.
