@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from nodesift import Nodes, Pod, predicate
 from nodesift._sandbox import NotInSandbox
-from nodesift.testing import Cluster, Evaluation, Node
+from nodesift.testing import Cluster, Evaluation, Node, limit
 
 
 def run(does: Callable[[], Any]) -> Evaluation:
@@ -104,3 +104,17 @@ def test_print_and_logging_write_into_the_log() -> None:
         ("error", "mine: wrong indeed"),
         ("info", "b"),
     ]
+
+
+def for_ever() -> None:
+    while True:
+        pass
+
+
+def test_a_loop_that_does_not_end_is_told_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "LIMIT_S", 0.05)
+    first = for_ever.__code__.co_firstlineno
+    place = rf"no answer within 0.05 s, at .*test_sandbox\.py:({first + 1}|{first + 2}) in for_ever"
+    with pytest.raises(limit.Deadline, match=place):
+        run(for_ever)
+    assert run(lambda: None).rejected == []
