@@ -23,6 +23,9 @@ pub(crate) const RECORD_BYTES: usize = 8 << 20;
 /// Nodes over which `module check` has a module called: the largest cluster that this program is made for.
 pub(crate) const CHECK_NODES: u32 = 100_000;
 
+/// Labels of hostile pods and nodes: those of a case and more, and no more than a Node of a real cluster can have.
+pub(crate) const HOSTILE_LABELS: usize = 256;
+
 /// Pods on the nodes of a cluster that is grown from a case: those of large clusters, within a few hundred megabytes.
 pub(crate) const GROWTH_PODS: usize = 300_000;
 

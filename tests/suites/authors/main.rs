@@ -16,6 +16,7 @@ mod checks;
 mod contract;
 mod dev;
 mod inspect;
+mod mistakes;
 mod sandbox;
 
 /// Path of the program `nodesift-dev`.

@@ -1,9 +1,10 @@
 //! The module that `check` and `bench` are about, with what a policy grants it, and the questions that they ask it. Start at
 //! [`Subject::open`].
 //!
-//! Nobody knows which labels a module reads. So pods and nodes have every text in its arguments as a label, and the cases beside the
-//! module, which its author has written, are questions as well.
+//! Nobody knows which labels a module reads. So pods and nodes have every text in its arguments as a label, and every label and annotation
+//! of the cases beside the module; and these, which its author has written, are questions as well.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nodesift_object::{Kind, Object, Pod, decode};
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::call;
 use super::cases::{CASES_FILE, Cases, Expected, Given, NodeSums, granted};
+use crate::limits::HOSTILE_LABELS;
 
 /// A module and what it is granted.
 pub(super) struct Subject {
@@ -68,11 +70,12 @@ impl Subject {
     ///
     /// If an object of this program does not decode, which is a defect of it.
     pub(super) fn questions(&self) -> anyhow::Result<Vec<Question>> {
-        let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.settings.annotation_keys };
+        let policy = self.policy_of_hostile();
+        let hostile = Hostile { keys: self.label_keys(), annotations: &policy.settings.annotation_keys };
         let nodes = hostile.nodes()?;
         let question = |(name, pod): (&str, Pod)| Question {
             name: format!("{name} over hostile nodes"),
-            policy: self.policy.clone(),
+            policy: policy.clone(),
             pod,
             objects: nodes.clone(),
             sums: NodeSums::new(),
@@ -123,13 +126,40 @@ impl Subject {
         })
     }
 
-    /// Every text in the arguments: some of them are keys of labels.
+    /// Every text in the arguments, some of which are keys of labels, and the keys of labels in the cases, each once.
     fn label_keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         if let Some(spec) = self.policy.predicates.first() {
             texts(&spec.args, &mut keys);
         }
+        for case in self.cases.iter().flat_map(|cases| &cases.cases) {
+            keys.extend(case.pod.metadata.labels.iter().map(|(key, _)| key.to_owned()));
+            for object in &case.objects {
+                let labels = match object {
+                    Object::Node(node) => &node.metadata.labels,
+                    Object::Pod(pod) => &pod.metadata.labels,
+                    _ => continue,
+                };
+                keys.extend(labels.iter().map(|(key, _)| key.to_owned()));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        keys.retain(|key| seen.insert(key.clone()));
+        keys.truncate(HOSTILE_LABELS);
         keys
+    }
+
+    /// The policy of hostile questions: it names the annotations of the cases too, which the module could not read else.
+    fn policy_of_hostile(&self) -> Policy {
+        let mut policy = self.policy.clone();
+        let of_cases = self
+            .cases
+            .iter()
+            .flat_map(|cases| &cases.cases)
+            .flat_map(|case| case.policy.settings.annotation_keys.iter());
+        let keys: BTreeSet<&String> = policy.settings.annotation_keys.iter().chain(of_cases).collect();
+        policy.settings.annotation_keys = keys.into_iter().cloned().collect();
+        policy
     }
 }
 
