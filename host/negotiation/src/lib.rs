@@ -76,11 +76,11 @@ pub use message::{
     Allocate, Answer, Ask, Bound, Call, CallId, Deallocate, Invalidate, MalformedAnswer, OtherClaim, PartyAllocated,
     PartyFailed, Unsuitable,
 };
-pub use negotiations::{Negotiations, Usage};
+pub use negotiations::Negotiations;
 pub use request::{
     Claim, ClaimState, ClaimUid, Class, Concern, NegotiationId, Node, OnSilence, Owner, Party, Pod, Refusal, Request,
     Scope, Select,
 };
 pub use stance::{Said, Stance};
 pub use subject::{Subject, Suitability};
-pub use view::{PartyView, SeatView, View};
+pub use view::{PartyView, SeatView, Usage, View};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::CANDIDATES;
+use crate::limits::{CANDIDATES, CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, ORDER_NODES, ROUND_LEAST};
 
 /// How a client reaches the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -143,10 +143,8 @@ pub struct Request {
     /// The parties with [`Concern::Pods`] whose selectors match the pod.
     pub selected_by: Vec<Arc<str>>,
     /// Nodes, the preferred ones first, without duplicates; at most [`ORDER_NODES`](crate::limits::ORDER_NODES). For a request
-    /// without an order, the nodes of the snapshot by row.
+    /// without an order, the nodes of the snapshot by row. Of negotiations of one client that share it, it counts once.
     pub order: Arc<[Node]>,
-    /// Whether another negotiation that has begun before counts for the order, which both have.
-    pub is_order_shared: bool,
     /// Candidates of a round, 1 to [`CANDIDATES_MOST`](crate::limits::CANDIDATES_MOST). 0:
     /// [`CANDIDATES`](crate::limits::CANDIDATES).
     pub candidates: usize,
@@ -163,6 +161,26 @@ pub struct Request {
 }
 
 impl Request {
+    /// Checks the ranges of its fields.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::OutOfRange`].
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let is_round_wrong = !self.round.is_zero() && self.round < ROUND_LEAST;
+        let wrong = [
+            ("order", self.order.len() > ORDER_NODES),
+            ("candidates", self.candidates > CANDIDATES_MOST),
+            ("claims", self.pod.claims.len() > CLAIMS),
+            ("deadline", self.deadline > DEADLINE_MOST),
+            ("round", is_round_wrong || self.round > DEADLINE_MOST),
+        ];
+        match wrong.into_iter().find(|(_, is_wrong)| *is_wrong) {
+            Some((field, _)) => Err(Refusal::OutOfRange(field)),
+            None => Ok(()),
+        }
+    }
+
     /// Most candidates of a round.
     pub(crate) fn most(&self) -> usize {
         if self.candidates == 0 { CANDIDATES } else { self.candidates }

@@ -7,6 +7,27 @@ use crate::negotiation::{Negotiation, Phase, Seat};
 use crate::request::{ClaimUid, NegotiationId};
 use crate::standing::Standing;
 
+/// Numbers of the objects that are held, and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Number of negotiations that have not ended.
+    pub negotiations: usize,
+    /// Calls whose allocations parties hold for bound pods.
+    pub held: usize,
+    /// Deallocations that are not confirmed.
+    pub deallocations: usize,
+    /// Calls to which parties have not answered.
+    pub calls: usize,
+    /// Nodes of which answers are kept, over all parties and subjects.
+    pub kept_nodes: usize,
+    /// Bytes that these answers take.
+    pub kept_bytes: usize,
+    /// Bytes of pods, orders and candidates of negotiations of local clients, and of alternatives that parties have named in them.
+    pub local_bytes: usize,
+    /// Bytes of pods, orders and candidates of negotiations of remote clients, and of alternatives that parties have named in them.
+    pub remote_bytes: usize,
+}
+
 /// Snapshot of one negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
