@@ -95,8 +95,8 @@ type schedulerProcess struct {
 }
 
 // startScheduler runs the built kube-scheduler: with the shipped configuration where there is a socket, else as the stock one, under
-// the same name.
-func (p *controlPlane) startScheduler(t testing.TB, name, socket string) *schedulerProcess {
+// the same name. Each of change may change the configuration, and in it the arguments of the plugin.
+func (p *controlPlane) startScheduler(t testing.TB, name, socket string, change ...func(settings, args map[string]any)) *schedulerProcess {
 	t.Helper()
 	binary := os.Getenv(schedulerVariable)
 	if binary == "" {
@@ -115,6 +115,9 @@ func (p *controlPlane) startScheduler(t testing.TB, name, socket string) *schedu
 			if of := of.(map[string]any); of["name"] == plugin.Name {
 				args := of["args"].(map[string]any)
 				args["address"], args["callTimeout"] = "unix://"+socket, runCallTimeout.String()
+				for _, change := range change {
+					change(settings, args)
+				}
 			}
 		}
 	}
