@@ -24,6 +24,17 @@ pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+/// Seed of a run, which is printed where that panics.
+pub(super) struct Seed(pub(super) u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("NODESIFT_SEED={}", self.0);
+        }
+    }
+}
+
 /// A party for the claims of the driver with its name.
 pub(super) fn party(name: &str, on_silence: OnSilence) -> Party {
     Party { name: text(name), concern: Concern::Driver(text(name)), scope: Scope::Pod, on_silence }
@@ -46,7 +57,6 @@ pub(super) fn request(pod: &str, claims: Vec<Claim>, order: impl IntoIterator<It
         pod: Pod { uid: text(pod), template: text("t"), claims, pending_volumes: 0 },
         selected_by: Vec::new(),
         order: nodes(order).into(),
-        is_order_shared: false,
         candidates: 0,
         deadline: Duration::ZERO,
         round: Duration::ZERO,
