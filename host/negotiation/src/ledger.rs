@@ -1,14 +1,15 @@
 //! Accounting of negotiations by the client that opened them: their number and their bytes, with a share for each class of listeners and
-//! for each client; and beside that the bytes of alternatives that parties have named in them. Start at [`Ledger::room`] and
-//! [`Ledger::left_to`].
+//! for each client; and beside that the bytes of alternatives that parties have named in them. An order that several negotiations of a
+//! client share counts once. Start at [`Ledger::room`] and [`Ledger::left_to`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::limits::{
-    CLIENT_SHARE, HELD_BYTES, NEGOTIATIONS, REMOTE_HELD_BYTES, REMOTE_NEGOTIATIONS, SAID_ALL_BYTES, SAID_BYTES,
+    CLIENT_SHARE, HELD_BYTES, NAME_BYTES, NEGOTIATIONS, REMOTE_HELD_BYTES, REMOTE_NEGOTIATIONS, SAID_ALL_BYTES,
+    SAID_BYTES,
 };
-use crate::request::{Class, Owner, Refusal};
+use crate::request::{Class, Node, Owner, Refusal};
 
 /// Negotiations and deallocations, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +23,8 @@ pub(crate) struct Held {
 pub(crate) struct Ledger {
     owners: BTreeMap<Owner, Held>,
     classes: Classes,
+    /// Negotiations of a client that have an order, by its place in memory. Its bytes count with the first of them, until the last ends.
+    orders: BTreeMap<(Owner, usize), usize>,
     /// Bytes of what each party has named in negotiations of each class, and of each client.
     said: BTreeMap<(Class, Arc<str>), usize>,
     said_to: BTreeMap<(Owner, Arc<str>), usize>,
@@ -170,6 +173,35 @@ impl Ledger {
         }
     }
 
+    /// Bytes of an order beside what the negotiations of a client hold: none, where one of them has it.
+    pub(crate) fn order_bytes(&self, owner: &Owner, order: &Arc<[Node]>) -> usize {
+        if self.orders.contains_key(&(owner.clone(), place(order))) { 0 } else { order.len() * NAME_BYTES }
+    }
+
+    /// Counts the order of a negotiation, after that.
+    pub(crate) fn add_order(&mut self, owner: &Owner, order: &Arc<[Node]>) {
+        if order.is_empty() {
+            return;
+        }
+        let bytes = self.order_bytes(owner, order);
+        *self.orders.entry((owner.clone(), place(order))).or_default() += 1;
+        self.change(owner, 0, bytes);
+    }
+
+    /// Counts the order of a negotiation no more, before that.
+    pub(crate) fn remove_order(&mut self, owner: &Owner, order: &Arc<[Node]>) {
+        if order.is_empty() {
+            return;
+        }
+        let key = (owner.clone(), place(order));
+        let Some(negotiations) = self.orders.get_mut(&key) else { return };
+        *negotiations -= 1;
+        if *negotiations == 0 {
+            self.orders.remove(&key);
+            self.change(owner, order.len() * NAME_BYTES, 0);
+        }
+    }
+
     /// Counts one that has ended no more.
     pub(crate) fn remove(&mut self, owner: &Owner, bytes: usize) {
         self.classes.get_mut(owner.class).take(bytes);
@@ -180,6 +212,11 @@ impl Ledger {
             }
         }
     }
+}
+
+/// Place of an order in memory, by which those that share it are known while they have it.
+fn place(order: &Arc<[Node]>) -> usize {
+    Arc::as_ptr(order).cast::<u8>().addr()
 }
 
 /// Counts other bytes than before; where none are left, nothing is kept.

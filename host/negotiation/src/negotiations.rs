@@ -1,4 +1,6 @@
-//! All negotiations: requests and events in, effects out.
+//! All negotiations: requests and events in, effects out. What operators see of them is in `shown`.
+
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,16 +13,13 @@ use crate::desk::Desk;
 use crate::effect::{Defect, Effect, End, Event, Progress};
 use crate::holdings::Holding;
 use crate::ledger::{Full, Ledger};
-use crate::limits::{CANDIDATES_MOST, CLAIMS, DEADLINE_MOST, DEALLOCATION, ORDER_NODES, PARTIES, ROUND_LEAST, SWEPT};
+use crate::limits::{DEADLINE_MOST, DEALLOCATION, PARTIES, SWEPT};
 use crate::message::{Answer, Call, CallId, MalformedAnswer};
 use crate::negotiation::{Negotiation, Phase};
 use crate::request::{ClaimUid, Class, NegotiationId, Owner, Party, Refusal, Request, Select};
-use crate::stance::{self, Stance};
 use crate::standing::Standing;
-use crate::subject::Subject;
 use crate::turn::Turn;
 use crate::undos::Undo;
-use crate::view::{PartyView, View};
 
 /// All negotiations of a program, from its start: nothing is kept beyond it.
 ///
@@ -38,27 +37,6 @@ pub struct Negotiations {
     /// When negotiations have to be looked at.
     wakes: BTreeSet<(Instant, NegotiationId)>,
     desk: Desk,
-}
-
-/// Numbers of the objects that are held, and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Number of negotiations that have not ended.
-    pub negotiations: usize,
-    /// Calls whose allocations parties hold for bound pods.
-    pub held: usize,
-    /// Deallocations that are not confirmed.
-    pub deallocations: usize,
-    /// Calls to which parties have not answered.
-    pub calls: usize,
-    /// Nodes of which answers are kept, over all parties and subjects.
-    pub kept_nodes: usize,
-    /// Bytes that these answers take.
-    pub kept_bytes: usize,
-    /// Bytes of pods, orders and candidates of negotiations of local clients, and of alternatives that parties have named in them.
-    pub local_bytes: usize,
-    /// Bytes of pods, orders and candidates of negotiations of remote clients, and of alternatives that parties have named in them.
-    pub remote_bytes: usize,
 }
 
 impl Negotiations {
@@ -147,7 +125,7 @@ impl Negotiations {
     ///
     /// [`Refusal`], where the request cannot be taken.
     pub fn negotiate(&mut self, request: Request, now: Instant) -> Result<(NegotiationId, Vec<Effect>), Refusal> {
-        check(&request)?;
+        request.check()?;
         let owner = request.owner.clone();
         if let Some(foreign) = request.supersedes.filter(|id| self.live.contains_key(id) && !self.is_of(*id, &owner)) {
             return Err(Refusal::Unknown(foreign));
@@ -162,7 +140,7 @@ impl Negotiations {
         it.seat(self.desk.parties.iter().map(|standing| &standing.party), self.desk.changes);
         self.desk.room_to_hold(it.seats.iter().map(|seat| &seat.party))?;
         it.bytes = it.held_bytes();
-        self.make_room(&owner, it.bytes, now)?;
+        self.make_room(&it, now)?;
         if let Some(before) = before {
             self.turn(before, now, |turn| turn.end(End::Superseded));
         }
@@ -181,6 +159,7 @@ impl Negotiations {
         self.desk.claims.enter(id, &it.pod.claims);
         self.by_pod.entry(it.pod.uid.clone()).or_default().push(id);
         self.desk.ledger.add(&owner, it.bytes);
+        self.desk.ledger.add_order(&owner, &it.order);
         self.live.insert(id, Box::new(it));
         self.turn(id, now, |turn| turn.restart());
         Ok((id, self.finish(now)))
@@ -267,6 +246,12 @@ impl Negotiations {
                 self.turn_pod(&pod, now, |turn| turn.end(End::Gone));
                 self.give_back(&pod, &shared, now);
             }
+            Event::Lost(owner) => {
+                let left = self.live.values().filter(|it| it.owner == owner && it.is_to_be_bound()).map(|it| it.id);
+                for id in left.collect::<Vec<NegotiationId>>() {
+                    self.turn(id, now, |turn| turn.end(End::Gone));
+                }
+            }
             Event::Tick => {}
         }
         self.finish(now)
@@ -279,60 +264,6 @@ impl Negotiations {
         let sweep = self.desk.sweeps.values().map(|sweep| sweep.since).min();
         let held = self.desk.holdings.next();
         [wake, rest, sweep, held, self.desk.undos.next(), self.desk.kept.next()].into_iter().flatten().min()
-    }
-
-    /// Whether a negotiation has not ended.
-    pub fn is_live(&self, id: NegotiationId) -> bool {
-        self.live.contains_key(&id)
-    }
-
-    /// All negotiations, the oldest first.
-    pub fn views(&self) -> Vec<View> {
-        let mut live: Vec<&Negotiation> = self.live.values().map(|it| &**it).collect();
-        live.sort_by_key(|it| it.number);
-        live.into_iter().map(View::new).collect()
-    }
-
-    /// Whether the policy has a party.
-    pub fn has_party(&self, party: &str) -> bool {
-        self.desk.standing(party).is_some()
-    }
-
-    /// All parties of the policy, in its order.
-    pub fn parties(&self, now: Instant) -> Vec<PartyView> {
-        self.desk.parties.iter().map(|standing| PartyView::new(standing, now)).collect()
-    }
-
-    /// Returns the stances of a pod's parties and since when they stand: of its negotiation, where it has one; else the answers that are
-    /// kept of these parties and subjects. At least one for each party.
-    pub fn stances(&self, pod: &str, seats: &[(Arc<str>, Subject)], now: Instant) -> Vec<Stance> {
-        // Of several, that of a local client, since it is the core beside the program.
-        if let Some(it) = self.for_pod(pod).min_by_key(|it| (it.owner.class, it.number)) {
-            return stance::in_negotiation(it, |party| self.desk.standing(party), now);
-        }
-        let stances = |key| stance::from_kept(key, self.desk.kept.all(key), self.desk.standing(&key.0), now);
-        seats.iter().flat_map(stances).collect()
-    }
-
-    /// Returns the numbers of objects and bytes that are held now.
-    pub fn usage(&self) -> Usage {
-        let bytes = |class| self.desk.ledger.held_by_class(class).bytes + self.desk.ledger.said(class);
-        Usage {
-            negotiations: self.live.len(),
-            held: self.desk.holdings.len(),
-            deallocations: self.desk.undos.len(),
-            calls: self.desk.calls.len(),
-            kept_nodes: self.desk.kept.nodes(),
-            kept_bytes: self.desk.kept.bytes(),
-            local_bytes: bytes(Class::Local),
-            remote_bytes: bytes(Class::Remote),
-        }
-    }
-
-    /// Returns the negotiations and the state that they share, for tests.
-    #[cfg(test)]
-    pub(crate) fn parts(&self) -> (impl Iterator<Item = &Negotiation>, &Desk) {
-        (self.live.values().map(|it| &**it), &self.desk)
     }
 
     fn answer(&mut self, party: &Arc<str>, answer: &Answer, now: Instant) {
@@ -465,6 +396,7 @@ impl Negotiations {
             self.agreed.remove(&it.owner);
         }
         if matches!(it.phase, Phase::Over) {
+            self.desk.ledger.remove_order(&it.owner, &it.order);
             self.desk.ledger.remove(&it.owner, it.bytes);
             self.desk.leave(id, &it.owner, &it.seats);
             if let Some(ids) = self.by_pod.get_mut(&it.pod.uid) {
@@ -507,14 +439,17 @@ impl Negotiations {
         self.by_pod.get(pod).into_iter().flatten().filter_map(|id| self.live.get(id).map(|it| &**it))
     }
 
-    /// Makes room for a negotiation of so many bytes. Agreements go for it that nobody has selected yet, for whose ends no stream waits:
+    /// Makes room for a negotiation. Agreements go for it that nobody has selected yet, for whose ends no stream waits:
     /// the client's own, and those of clients of its class that hold no less; the oldest first.
-    fn make_room(&mut self, owner: &Owner, bytes: usize, now: Instant) -> Result<(), Refusal> {
-        if bytes > Ledger::most_bytes(owner.class) {
+    fn make_room(&mut self, it: &Negotiation, now: Instant) -> Result<(), Refusal> {
+        let owner = &it.owner;
+        // An agreement that goes may be the last that has the order.
+        let bytes = |ledger: &Ledger| it.bytes.saturating_add(ledger.order_bytes(owner, &it.order));
+        if bytes(&self.desk.ledger) > Ledger::most_bytes(owner.class) {
             // For this nobody gives way.
             return Err(Refusal::Full(Ledger::BYTES));
         }
-        while let Err(full) = self.desk.ledger.room(owner, bytes) {
+        while let Err(full) = self.desk.ledger.room(owner, bytes(&self.desk.ledger)) {
             let own = self.desk.ledger.held_by(owner).share(owner.class);
             let from = match full {
                 Full::Client(_) => Some(owner.clone()).filter(|owner| self.agreed.contains_key(owner)),
@@ -541,21 +476,5 @@ impl Negotiations {
         for id in self.by_pod.get(pod).cloned().unwrap_or_default() {
             self.turn(id, now, &act);
         }
-    }
-}
-
-/// Checks the ranges of a request.
-fn check(request: &Request) -> Result<(), Refusal> {
-    let is_round_wrong = !request.round.is_zero() && request.round < ROUND_LEAST;
-    let wrong = [
-        ("order", request.order.len() > ORDER_NODES),
-        ("candidates", request.candidates > CANDIDATES_MOST),
-        ("claims", request.pod.claims.len() > CLAIMS),
-        ("deadline", request.deadline > DEADLINE_MOST),
-        ("round", is_round_wrong || request.round > DEADLINE_MOST),
-    ];
-    match wrong.into_iter().find(|(_, is_wrong)| *is_wrong) {
-        Some((field, _)) => Err(Refusal::OutOfRange(field)),
-        None => Ok(()),
     }
 }
