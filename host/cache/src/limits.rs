@@ -67,10 +67,6 @@ pub const HISTORY_BYTES: usize = 32 << 20;
 /// Pods that the event of a watermark names: enough to choose from for whoever moves one away.
 pub const WEIGHING_PODS: usize = 10;
 
-/// Crossings of watermarks that one publication logs, a line each; of the others it logs the number. Another accounting component lets all
-/// nodes cross at once, under the writer's lock.
-pub const WATERMARK_LINES: usize = 32;
-
 /// Amounts that an event lists of a pod, and of what is free. Pods ask for three or four resources.
 pub const EVENT_RESOURCES: usize = 64;
 
@@ -104,6 +100,18 @@ pub const POD_BYTES: usize = 512;
 /// Bytes that a text or a number of a pod takes beside its content: a reference or a field of its own, the counters of what is
 /// shared, and its part of what the cache keeps by it.
 pub const POD_PART_BYTES: usize = 56;
+
+/// Scheduling gates of a pod that are kept: each belongs to a controller that removes it, of which a cluster has a few.
+pub const PENDING_GATES: usize = 16;
+
+/// Bytes of the object of one pending pod that is kept, with the fields that are read. Most have one or two thousand.
+pub const PENDING_OBJECT_BYTES: usize = 64 << 10;
+
+/// Bytes of the objects of all pending pods that are kept, which is some 30,000 pods. Beyond that the objects of further pods are not kept.
+pub const PENDING_OBJECTS_BYTES: usize = 64 << 20;
+
+/// Bytes that a text of a pending pod takes beside its content: its reference, and the counters of what is shared.
+pub const PENDING_TEXT_BYTES: usize = 32;
 
 /// Tables by which controllers are found, each copied on the first write after a snapshot: with 50,000 controllers one has 200
 /// entries, some microseconds. Empty tables take 2 kB.

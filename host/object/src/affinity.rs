@@ -2,46 +2,57 @@
 //!
 //! Valid preferred terms are not kept: they rank nodes and never reject one.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::field::{null_is_default, text_enum};
+use crate::field::{is_default, null_is_default, text_enum};
 use crate::selector::{LabelSelector, NodeSelector};
 
 /// Affinity of a pod, as in `spec.affinity`: its required terms, and preferred pod terms that are invalid.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
     /// Node affinity; none where the pod has none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_affinity: Option<NodeAffinity>,
     /// Pod affinity: pods that must run in the node's topology domain.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub pod_affinity: PodAffinity,
     /// Pod anti-affinity: pods that must not run in the node's topology domain.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub pod_anti_affinity: PodAffinity,
 }
 
 /// Node affinity of a pod, as in `spec.affinity.nodeAffinity`. Preferred terms are not kept.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 pub struct NodeAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`; none where absent, which matches every node.
-    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    #[serde(
+        default,
+        rename = "requiredDuringSchedulingIgnoredDuringExecution",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub required: Option<NodeSelector>,
 }
 
 /// Affinity or anti-affinity to other pods, as in `spec.affinity.podAffinity` and `podAntiAffinity`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 pub struct PodAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`: all terms must hold.
-    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution", deserialize_with = "null_is_default")]
+    #[serde(
+        default,
+        rename = "requiredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "is_default"
+    )]
     pub required: Vec<PodAffinityTerm>,
     /// `preferredDuringSchedulingIgnoredDuringExecution`: the terms whose selectors are invalid. kube-scheduler rejects a pod
     /// that has any.
     #[serde(
         default,
         rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "invalid_preferred"
+        deserialize_with = "invalid_preferred",
+        serialize_with = "weighted",
+        skip_serializing_if = "is_default"
     )]
     pub invalid_preferred: Vec<PodAffinityTerm>,
 }
@@ -51,35 +62,46 @@ fn invalid_preferred<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<P
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Weighted {
-        #[serde(default, deserialize_with = "null_is_default")]
+        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
         pod_affinity_term: PodAffinityTerm,
     }
     let terms = Option::<Vec<Weighted>>::deserialize(deserializer)?.unwrap_or_default();
     Ok(terms.into_iter().map(|weighted| weighted.pod_affinity_term).filter(|term| !term.is_valid()).collect())
 }
 
+/// Writes terms as weighted ones of some weight.
+fn weighted<S: Serializer>(terms: &[PodAffinityTerm], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Weighted<'a> {
+        weight: u8,
+        pod_affinity_term: &'a PodAffinityTerm,
+    }
+    serializer.collect_seq(terms.iter().map(|pod_affinity_term| Weighted { weight: 1, pod_affinity_term }))
+}
+
 /// One term of pod affinity or anti-affinity.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAffinityTerm {
     /// Selector of the other pods by label; none matches no pod, an empty selector every pod.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
     /// Namespaces whose pods count; with neither these nor a selector: the pod's own namespace.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub namespaces: Vec<String>,
     /// Namespaces, by their labels, whose pods count too; an empty selector is every namespace.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelector>,
     /// The label key whose equal values make nodes near each other.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub topology_key: String,
     /// Keys whose values the other pods must share with this pod. The API server has merged them into
     /// `label_selector` by the time a scheduler reads the pod.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_label_keys: Vec<String>,
     /// Keys whose values the other pods must not share with this pod; merged in the same way.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub mismatch_label_keys: Vec<String>,
 }
 
@@ -116,31 +138,31 @@ text_enum! {
 }
 
 /// One entry of `spec.topologySpreadConstraints`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologySpreadConstraint {
     /// Largest number of matching pods by which a domain may lead the one with the fewest.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub max_skew: i32,
     /// The label key whose values are the domains.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub topology_key: String,
     /// Effect of the constraint on nodes where the pod would exceed `max_skew`.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub when_unsatisfiable: WhenUnsatisfiable,
     /// Selector of the pods that count; none matches no pod.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
     /// Fewest domains there must be before the least one may count as more than zero; none means one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_domains: Option<i32>,
     /// Whether nodes excluded by the pod's node affinity and node selector count; none means `Honor`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_affinity_policy: Option<NodeInclusionPolicy>,
     /// Whether nodes count whose taints the pod does not tolerate; none means `Ignore`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_taints_policy: Option<NodeInclusionPolicy>,
     /// Keys whose values in the pod's own labels narrow the selector.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_label_keys: Vec<String>,
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// A small map from text to `V`, kept sorted in one allocation: most objects carry a handful of labels or resources,
 /// for which a tree would take ten times the memory.
@@ -93,6 +94,12 @@ impl<'de, V: Deserialize<'de> + Default> Deserialize<'de> for Map<V> {
     }
 }
 
+impl<V: Serialize> Serialize for Map<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
 /// Entries for which a map reserves room on the word of its input: more than any sane object has labels.
 const PREALLOCATE_ENTRIES: usize = 64;
 
@@ -103,6 +110,16 @@ where
     T: Deserialize<'de> + Default,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Whether a field need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Writes a flag that is set as an object without fields, which [`presence`] reads.
+pub(crate) fn empty_object<S: Serializer>(_: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(None::<((), ())>)
 }
 
 /// Reads any field as whether it is there and not `null`.
@@ -130,6 +147,15 @@ macro_rules! text_enum {
         impl Default for $name {
             fn default() -> Self {
                 Self::$absent
+            }
+        }
+
+        impl serde::Serialize for $name {
+            /// Writes its text; what stands for any other text is written as such a one.
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(match self {
+                    $(Self::$variant => [$($text,)? "Other"].first().copied().unwrap_or("Other"),)*
+                })
             }
         }
 

@@ -14,6 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// The finest decimal place that an amount keeps: nano.
 const NANO: i32 = -9;
@@ -313,6 +314,49 @@ impl Suffix {
                 Self::Decimal(exponent as i32)
             }
         })
+    }
+}
+
+/// Zeros after the point with which a number has more digits than Go's short path takes.
+const LONG_ZEROS: &str = "000000000000000000";
+
+impl fmt::Display for Quantity {
+    /// Writes a text that is read as the same amount in the same form: `1500m`, `1073741824`, `5.000000000000000000e-9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { unscaled, scale, big } = *self;
+        if !big {
+            let suffix = match scale {
+                -9 => "n",
+                -6 => "u",
+                -3 => "m",
+                0 => "",
+                3 => "k",
+                6 => "M",
+                9 => "G",
+                _ => return write!(f, "{unscaled}e{scale}"),
+            };
+            return write!(f, "{unscaled}{suffix}");
+        }
+        if unscaled == 0 {
+            return write!(f, "0.{LONG_ZEROS}e{}", i64::from(scale) + MAX_SHORT_DIGITS);
+        }
+        // What a binary amount is capped at.
+        if scale == 0 && unscaled.unsigned_abs() == u128::from(i64::MAX.unsigned_abs()) {
+            return write!(f, "{unscaled}Ki");
+        }
+        write!(f, "{unscaled}.{LONG_ZEROS}e{scale}")
+    }
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(self.unscaled) {
+            // As a number has been read: a text of 19 digits takes the long path.
+            Ok(units) if !self.big && self.scale == 0 && units.unsigned_abs() >= 1_000_000_000_000_000_000 => {
+                serializer.serialize_i64(units)
+            }
+            _ => serializer.collect_str(self),
+        }
     }
 }
 

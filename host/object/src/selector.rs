@@ -3,10 +3,10 @@
 //! Invalid selectors are kept as well: what an unknown operator or a requirement without values means (a term that matches
 //! nothing, say) is for the reader of the selector to decide. [`LabelSelector::is_valid`] tells them apart.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Labels;
-use crate::field::null_is_default;
+use crate::field::{is_default, null_is_default};
 
 /// Operator of a requirement. In label selectors only the first four are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,16 +28,16 @@ pub enum Operator {
 }
 
 /// Requirement of a selector: a key, an operator and values.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub struct Requirement {
     /// The label key, or the path of a field in a node selector's `matchFields`.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub key: String,
     /// How to compare, as written; [`Requirement::operator`] reads it.
-    #[serde(default, rename = "operator", deserialize_with = "null_is_default")]
+    #[serde(default, rename = "operator", deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub operator_text: String,
     /// Values that the operator compares with; empty for `Exists` and `DoesNotExist`.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub values: Vec<String>,
 }
 
@@ -57,14 +57,14 @@ impl Requirement {
 }
 
 /// A meta/v1 LabelSelector; all of its parts must hold. Empty, it matches everything.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelSelector {
     /// Labels that must be present with these values.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_labels: Labels,
     /// Requirements that must hold besides `match_labels`.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_expressions: Vec<Requirement>,
 }
 
@@ -113,23 +113,23 @@ fn is_framed(text: &str, is_outer: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
 }
 
 /// A v1 NodeSelector; one of its terms must hold. Without terms it matches nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelector {
     /// Terms of the selector, of which one must hold.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
 /// One alternative of a [`NodeSelector`]; all requirements must hold. Without any it matches nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelectorTerm {
     /// Requirements on the node's labels.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_expressions: Vec<Requirement>,
     /// Requirements on fields of the node; Kubernetes supports `metadata.name` only.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub match_fields: Vec<Requirement>,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// A moment in seconds since 1970-01-01T00:00:00Z; `None` where it is absent, or no moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -33,6 +34,15 @@ pub fn rfc3339(seconds: i64) -> String {
     let day = days - days_until(year, month, 1) + 1;
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(seconds) => serializer.serialize_str(&rfc3339(seconds)),
+            None => serializer.serialize_none(),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Timestamp {

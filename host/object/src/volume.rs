@@ -2,43 +2,48 @@
 //!
 //! Start with [`Volume`], then [`InTreeSource`]. PersistentVolumes themselves are in [`crate::storage`].
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::field::{null_is_default, presence};
+use crate::field::{empty_object, is_default, null_is_default, presence};
 
 /// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Volume {
     /// The volume's name, from which the name of an ephemeral volume's claim is made.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub name: String,
     /// PersistentVolumeClaim of the pod's namespace, by name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim: Option<ClaimSource>,
     /// Whether a claim is made for this volume and this pod.
-    #[serde(default, deserialize_with = "presence")]
+    #[serde(
+        default,
+        deserialize_with = "presence",
+        serialize_with = "empty_object",
+        skip_serializing_if = "is_default"
+    )]
     pub ephemeral: bool,
     /// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gce_persistent_disk: Option<GcePersistentDisk>,
     /// EBS volume, written as the in-tree source `awsElasticBlockStore`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aws_elastic_block_store: Option<VolumeId>,
     /// iSCSI target, by its qualified name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iscsi: Option<Iscsi>,
     /// A Ceph RADOS block device.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rbd: Option<Rbd>,
     /// Cinder volume, written as the in-tree source `cinder`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cinder: Option<VolumeId>,
     /// Azure disk, written as the in-tree source `azureDisk`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub azure_disk: Option<AzureDisk>,
     /// Portworx volume, written as the in-tree source `portworxVolume`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub portworx_volume: Option<VolumeId>,
 }
 
@@ -54,41 +59,41 @@ impl Volume {
 }
 
 /// `persistentVolumeClaim` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimSource {
     /// The claim's name, in the pod's namespace.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub claim_name: String,
 }
 
 /// `iscsi` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Iscsi {
     /// The target's qualified name.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub iqn: String,
     /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub read_only: bool,
 }
 
 /// `rbd` of a volume.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rbd {
     /// Addresses of the monitors of the Ceph cluster.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub monitors: Vec<String>,
     /// The pool; empty where the source leaves it to the API server's default.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub pool: String,
     /// Name of the RADOS block device image.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub image: String,
     /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub read_only: bool,
 }
 
@@ -109,37 +114,37 @@ pub enum InTreeSource<'a> {
 }
 
 /// GCE persistent disk, written as the in-tree source `gcePersistentDisk`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GcePersistentDisk {
     /// Name of the persistent disk.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub pd_name: String,
     /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub read_only: bool,
 }
 
 /// A volume known by an ID.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VolumeId {
     /// Identifier of the volume at its provider.
-    #[serde(default, rename = "volumeID", deserialize_with = "null_is_default")]
+    #[serde(default, rename = "volumeID", deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub volume_id: String,
     /// Whether it is mounted for reading only.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub read_only: bool,
 }
 
 /// Azure disk, as the in-tree source `azureDisk` writes it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AzureDisk {
     /// URI of the disk.
-    #[serde(default, rename = "diskURI", deserialize_with = "null_is_default")]
+    #[serde(default, rename = "diskURI", deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub disk_uri: String,
     /// `Managed`, `Dedicated` or `Shared`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }

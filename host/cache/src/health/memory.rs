@@ -76,7 +76,7 @@ fn gauge(count: usize) -> i64 {
 }
 
 /// Bytes of each part of a cache, at least.
-fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 8] {
+fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 10] {
     let (columns, label_columns, counts) = writer.table_bytes();
     let (devices, claims) = writer.device_bytes();
     let pod = size_of::<PodRecord>() + 2 * INDEX_ENTRY_BYTES;
@@ -85,6 +85,8 @@ fn bytes_by_part(writer: &Writer) -> [(&'static str, usize); 8] {
         ("label_columns", label_columns),
         ("counts", counts),
         ("pods", writer.pods().len() * pod),
+        ("pending", writer.pods().pending_bytes()),
+        ("pending_objects", writer.pods().object_bytes()),
         ("devices", devices),
         ("claims", claims),
         ("parties", writer.party_bytes()),

@@ -51,7 +51,10 @@ pub use devices::{
     Amount, AmountRange, BindingConditions, DeviceCapacity, DeviceId, DeviceTraits, Hold, NanoAmounts, PoolName,
     SetConsumption, SliceRecord, TaintRuleRecord,
 };
-pub use facts::{Conditions, HostPort, NodeFacts, ObjectFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts};
+pub use facts::{
+    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts, PodRecord,
+    SpecFacts,
+};
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
 pub(crate) use labels::{amount_of, value_of};

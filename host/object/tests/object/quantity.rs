@@ -156,3 +156,41 @@ fn errors_show_the_text_and_what_would_do() {
     );
     assert!(error(&"1x".repeat(500)).chars().count() < 200);
 }
+
+/// The form in which a quantity is held.
+fn form(text: &str) -> Option<(i128, i32, bool)> {
+    text.parse().ok().map(|quantity: Quantity| quantity.notation())
+}
+
+#[test]
+fn what_is_written_is_read_in_the_same_form() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut texts: Vec<String> = include_str!("vectors.tsv")
+        .lines()
+        .flat_map(|line| serde_json::from_str::<Vec<String>>(line.split_once('\t').unwrap().0).unwrap())
+        .collect();
+    let suffixes = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "e-7"];
+    for _ in 0..20_000 {
+        let digits = |random: &mut fastrand::Rng| -> String {
+            (0..random.usize(0..24)).map(|_| random.choice(['0', '0', '1', '5', '9']).unwrap()).collect()
+        };
+        let (whole, fraction) = (digits(&mut random), digits(&mut random));
+        let sign = random.choice(["", "-"]).unwrap();
+        texts.push(format!("{sign}{whole}.{fraction}{}", random.choice(suffixes).unwrap()));
+    }
+    for text in texts {
+        let Some(expected) = form(&text) else { continue };
+        let quantity = quantity(&text);
+        assert_eq!(form(&quantity.to_string()), Some(expected), "seed {seed}: {text:?} as {quantity}");
+        let json = serde_json::to_string(&quantity).unwrap();
+        let read: Quantity = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.notation(), expected, "seed {seed}: {text:?} as {json}");
+    }
+    for units in [0, 1, -1, 999_999_999_999_999_999, 1_000_000_000_000_000_000, i64::MAX, i64::MIN] {
+        let read: Quantity = serde_json::from_str(&units.to_string()).unwrap();
+        let again: Quantity = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+        assert_eq!(again.notation(), read.notation(), "{units}");
+    }
+}
