@@ -86,15 +86,17 @@ fn agreement(stage: &mut Stage<'_>, pods: &[Value]) -> anyhow::Result<usize> {
     let mut pending: Vec<String> = pods.iter().filter(|pod| is_pending(pod)).map(key).collect();
     stage.history.shuffle(&mut pending);
     pending.truncate(EXPLAINED);
-    let explain = |of: [&str; 2]| explain(stage, &of, &pending);
+    let explain = |of: &[&str]| explain(stage, of, &pending);
     let cluster = stage.folder.join("cluster.json");
-    let offline = explain(["--cluster", cluster.to_str().context("a path that is not UTF-8")?])?;
+    // A dump does not say of which version its server is.
+    let cluster = cluster.to_str().context("a path that is not UTF-8")?;
+    let offline = explain(&["--cluster", cluster, "--kubernetes", &stage.kubernetes])?;
     let url = format!("http://{}", stage.sidecar.address);
     let mut live = String::new();
     // Answers name no version for kinds other than nodes and pods, so the comparison is repeated until a timeout.
     let agreed = tokio::task::block_in_place(|| {
         timeout::until(|| {
-            live = explain(["--server", &url]).unwrap_or_else(|error| error.to_string());
+            live = explain(&["--server", &url]).unwrap_or_else(|error| error.to_string());
             (live == offline).then_some(())
         })
     });

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use nodesift_fixtures::json::text;
+use nodesift_tests::http;
 use nodesift_tests::sidecar::{self, Sidecar};
 use nodesift_tests::timeout;
 use serde_json::{Value, json};
@@ -50,6 +51,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) api: Api,
     pub(crate) history: History,
     pub(crate) sidecar: Sidecar,
+    /// Minor version of the API server, such as `1.36`.
+    pub(crate) kubernetes: String,
 }
 
 /// Runs all parts in order.
@@ -90,7 +93,8 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let started = Instant::now();
     let sidecar = start_sidecar(args, &sidecars, &[])?;
     progress.say(format!("the sidecar is ready after {}", seconds(started.elapsed())));
-    let mut stage = Stage { args, folder, progress, api, history, sidecar };
+    let kubernetes = follows_version(&sidecar, &api, progress).await?;
+    let mut stage = Stage { args, folder, progress, api, history, sidecar, kubernetes };
     let outcome = scenario(&mut stage, &mut etcd, &mut server, &wire).await;
     // The log matters most after a failure.
     std::fs::write(folder.join("sidecar.log"), stage.sidecar.output())
@@ -104,6 +108,23 @@ pub(crate) async fn run(args: &Args, folder: &Path, progress: Progress) -> anyho
     let (status, _) = tokio::task::block_in_place(|| stage.sidecar.wait());
     ensure!(status.success(), "the sidecar ended with {status}");
     lagging::run(args, folder, progress, stage.api, stage.history, &mut etcd, &mut server).await
+}
+
+/// A sidecar whose policy names no version gives the verdicts of the API server's. Returns its minor version.
+pub(crate) async fn follows_version(sidecar: &Sidecar, api: &Api, progress: Progress) -> anyhow::Result<String> {
+    let server = &api.get("/version").await?.body;
+    let response = http::get(&sidecar.tcp(), "/version").map_err(anyhow::Error::msg)?;
+    ensure!(response.status == 200, "{}: {}", response.status, response.body);
+    let told = response.json();
+    let minor = format!("{}.{}", text(server, "major"), text(server, "minor").trim_end_matches('+'));
+    let (version, origin) = (text(&told, "kubernetes.version"), text(&told, "kubernetes.origin"));
+    ensure!(
+        version == minor && origin == "server",
+        "the server is of {minor}, and the sidecar says {}",
+        told["kubernetes"]
+    );
+    progress.say(format!("the sidecar gives the verdicts of {}", text(&told, "kubernetes.summary")));
+    Ok(minor)
 }
 
 /// The parts, once the sidecar runs.

@@ -23,7 +23,7 @@ use crate::history::History;
 use crate::judge;
 use crate::programs::{ADMIN_TOKEN, ApiServer, Etcd, SIDECAR_TOKEN};
 use crate::progress::{Progress, seconds};
-use crate::run::{Stage, kubeconfig, start_sidecar};
+use crate::run::{Stage, follows_version, kubeconfig, start_sidecar};
 use crate::state;
 use crate::steps::GONE_NODES;
 use crate::wire::{State, Wire};
@@ -94,7 +94,8 @@ pub(crate) async fn run(
 
     let stale_after = format!("{}s", timeout::scaled(STALE_AFTER).as_secs());
     let sidecar = start_sidecar(args, &sidecars, &["--stale-after", &stale_after])?;
-    let stage = Stage { args, folder, progress, api, history, sidecar };
+    let kubernetes = follows_version(&sidecar, &api, progress).await?;
+    let stage = Stage { args, folder, progress, api, history, sidecar, kubernetes };
     let mut part = Part { stage, etcd, first, second, of_second, link, balancer };
     let outcome = part.steps().await;
     let log = part.stage.sidecar.output();
