@@ -8,7 +8,10 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 
 use crate::Service;
-use crate::admin::{events, metrics, parties, policy, probes, shadow, state, version};
+use crate::admin::{
+    access, events, metrics, node_columns, object, parties, pending, pod_history, policy, policy_history, probes,
+    shadow, state, version, why,
+};
 use crate::calls::capabilities::Capabilities;
 use crate::calls::decision::{Assume, Decision, Forget, Release};
 use crate::calls::driver;
@@ -16,7 +19,7 @@ use crate::calls::filter::Filter;
 use crate::calls::headroom::Headroom;
 use crate::calls::reprieve::Reprieve;
 use crate::calls::yunikorn::{PreFilterPredicates, Predicates, PreemptionPredicates};
-use crate::paths::{Call, Class, Grpc, Http, NEGOTIATION, NODESIFT, PARTIES, Paths};
+use crate::paths::{Call, Class, Grpc, Http, MANIFESTS, NEGOTIATION, NODESIFT, OPERATORS, PARTIES, Paths};
 use crate::protocols::answers::Encode;
 use crate::protocols::{extender, grpc, json};
 
@@ -52,16 +55,25 @@ pub(crate) static ROUTES: &[Route] = &[
     call("Follow", Class::Decide).grpc(NEGOTIATION, grpc::follow),
     call("Attend", Class::Attend).grpc_stream(PARTIES, grpc::attend),
     call("State", Class::Operate).get("/v1/state", || get(state::state)),
+    call("Nodes", Class::Read).get("/v1/nodes", || get(node_columns::nodes)),
     call("Node", Class::Operate).get("/v1/nodes/{node}", || get(state::node)),
+    // Its GET is about a pod of the cache.
+    call("Why", Class::Read).grpc(OPERATORS, grpc::why).post(MANIFESTS, || post(why::why).get(why::why_of_pod)),
+    call("Pending", Class::Read).get("/v1/pending", || get(pending::pending)),
+    call("NodeObject", Class::Read).get("/v1/nodes/{node}/object", || get(object::node)),
+    call("Pod", Class::Read).get("/v1/pods/{namespace}/{pod}", || get(object::pod)),
+    call("PodHistory", Class::Operate).get("/v1/pods/{namespace}/{pod}/history", || get(pod_history::pod_history)),
     call("Events", Class::Operate).get("/v1/events", || get(events::events)),
     call("Negotiations", Class::Operate).get("/v1/negotiations", || get(parties::overview)),
     call("Policy", Class::Operate).get("/v1/policy", || get(policy::policy)),
+    call("PolicyHistory", Class::Operate).get("/v1/policy/history", || get(policy_history::history)),
     call("PolicyShadow", Class::Operate).get("/v1/policy/shadow", || get(shadow::shadow)),
     call("ExtenderFilter", Class::Read).post("/extender/filter", || post(extender::filter::filter)),
     call("ExtenderPreempt", Class::Read).post("/extender/preempt", || post(extender::preempt::preempt)),
     probe("Livez", "/livez", || get(probes::livez)),
     probe("Readyz", "/readyz", || get(probes::readyz)),
     probe("Metrics", "/metrics", || get(metrics::metrics)),
+    call("Access", Class::Probe).get("/v1/access", || get(access::access)),
     call("Version", Class::Probe).get("/version", || get(version::version)),
 ];
 
