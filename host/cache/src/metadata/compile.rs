@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    Conditions, HostPort, NodeFacts, ObjectFacts, OwnerFacts, Ownership, PodFacts, PodRecord, SpecFacts, pins_to,
+    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts, PodRecord,
+    SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;
@@ -14,6 +15,7 @@ use super::requests::{self, Requests, ResizeRules};
 use super::selection::Selection;
 use super::selector;
 use super::volumes;
+use crate::limits::{PENDING_GATES, PENDING_OBJECT_BYTES};
 use nodesift_object::affinity::{Affinity, PodAffinityTerm};
 use nodesift_object::node::{Condition, NodeInfo};
 use nodesift_object::pod::{Container, OwnerReference, RestartAction, RestartPolicy};
@@ -193,6 +195,7 @@ pub(super) fn record_with(
     let metadata = &object.metadata;
     let nominated = Some(object.status.nominated_node_name.as_str()).filter(|name| !name.is_empty());
     let nominated_node = nominated.filter(|_| node_name.is_none()).map(Arc::from);
+    let pending = node_name.is_none().then(|| Arc::new(pending(object)));
     PodRecord {
         uid: if metadata.uid.is_empty() { object.key().into() } else { metadata.uid.as_str().into() },
         namespace: Arc::clone(&facts.namespace),
@@ -206,6 +209,27 @@ pub(super) fn record_with(
         facts,
         // As above.
         account: None,
+        pending,
+    }
+}
+
+/// Keeps the object of a pod without a node in its record.
+pub(super) fn keeping_object(record: PodRecord, object: &Pod, selection: &Selection) -> PodRecord {
+    if record.pending.is_none() {
+        return record;
+    }
+    let text = object.to_json(&selection.annotation_keys).ok().filter(|text| text.len() <= PENDING_OBJECT_BYTES);
+    record.with_object(ObjectText(text.map(Arc::from)))
+}
+
+/// Facts that say why a pod without a node is pending.
+fn pending(object: &Pod) -> PendingFacts {
+    let gates = object.spec.scheduling_gates.iter().take(PENDING_GATES);
+    PendingFacts {
+        created: object.metadata.creation_timestamp.0,
+        gates: gates.map(|gate| Arc::from(gate.name.as_str())).collect(),
+        controller: controlling(object).map(|owner| (owner.kind.as_str().into(), owner.name.as_str().into())),
+        object: ObjectText::default(),
     }
 }
 

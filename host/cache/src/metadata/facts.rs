@@ -2,7 +2,7 @@
 //!
 //! [`PodFacts`] is the part that pods of one template have in common; [`PodRecord`] is one pod.
 
-use std::hash::{Hash as _, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::account::{Account, Sums};
@@ -12,7 +12,7 @@ use super::pod_claims::PodClaims;
 use super::requests::ResizeRules;
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
-use crate::limits::{POD_BYTES, POD_PART_BYTES};
+use crate::limits::{PENDING_TEXT_BYTES, POD_BYTES, POD_PART_BYTES};
 use nodesift_object::Kind;
 use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
 use nodesift_object::node::{ConditionStatus, Taint};
@@ -83,6 +83,53 @@ pub struct PodRecord {
     pub facts: Arc<PodFacts>,
     /// Account of the pod; none where its facts say what it takes.
     pub account: Option<Arc<Account>>,
+    /// Facts that say why a pod is pending, and that no predicate reads; none of a pod that came with a node.
+    pub pending: Option<Arc<PendingFacts>>,
+}
+
+/// The object that a record was compiled from, as JSON with the fields that are read; none where it is not kept. It is no part of the
+/// state of a pod: two records that differ in nothing else are equal.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectText(pub Option<Arc<str>>);
+
+impl ObjectText {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |text| text.len() + PENDING_TEXT_BYTES)
+    }
+}
+
+impl Hash for ObjectText {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl PartialEq for ObjectText {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ObjectText {}
+
+/// Facts of a pod without a node, for those who ask why it is pending.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct PendingFacts {
+    /// `metadata.creationTimestamp` in seconds since 1970-01-01T00:00:00Z; none where it is absent.
+    pub created: Option<i64>,
+    /// Names in `spec.schedulingGates`, in order; [`PENDING_GATES`](crate::limits::PENDING_GATES) at most.
+    pub gates: Vec<Arc<str>>,
+    /// Kind and name of the controller, whatever kind it is of; none where the pod has none.
+    pub controller: Option<(Arc<str>, Arc<str>)>,
+    /// The object, for those who ask what would change if the pod were another.
+    pub object: ObjectText,
+}
+
+impl PendingFacts {
+    /// Bytes of memory that they take, without the object.
+    pub fn bytes(&self) -> usize {
+        let texts = self.gates.iter().chain(self.controller.iter().flat_map(|(kind, name)| [kind, name]));
+        size_of::<Self>() + texts.map(|text| text.len() + PENDING_TEXT_BYTES).sum::<usize>()
+    }
 }
 
 impl PodRecord {
@@ -162,8 +209,9 @@ impl PodRecord {
             }
         }
         let mut size = Size(POD_BYTES);
-        let Self { uid, namespace, name, resource_version, node_name, nominated_node, facts, account, .. } = self;
-        (uid, namespace, name, resource_version, node_name, nominated_node, facts, account).hash(&mut size);
+        let Self { uid, namespace, name, resource_version, node_name, nominated_node, facts, account, pending, .. } =
+            self;
+        (uid, namespace, name, resource_version, node_name, nominated_node, facts, account, pending).hash(&mut size);
         size.0
     }
 
@@ -178,6 +226,29 @@ impl PodRecord {
     /// Whether both take the same of their nodes, as far as facts do not say it.
     pub(crate) fn takes_the_same(&self, other: &Self) -> bool {
         self.account == other.account
+    }
+
+    /// Returns the pod with this object; one that came with a node has none.
+    #[must_use]
+    pub(super) fn with_object(&self, object: ObjectText) -> Self {
+        let pending = self.pending.as_ref().map(|pending| Arc::new(PendingFacts { object, ..(**pending).clone() }));
+        Self { pending, ..self.clone() }
+    }
+
+    /// Returns the object of a pod without a node; none where it is not kept.
+    pub fn object(&self) -> Option<&Arc<str>> {
+        self.pending.as_ref()?.object.0.as_ref()
+    }
+
+    /// Returns the bytes of memory that its object takes.
+    pub(crate) fn object_bytes(&self) -> usize {
+        self.pending.as_ref().map_or(0, |pending| pending.object.bytes())
+    }
+
+    /// Returns the pod without its object.
+    #[must_use]
+    pub(crate) fn without_object(&self) -> Self {
+        self.with_object(ObjectText::default())
     }
 
     /// Returns the pod with another account.

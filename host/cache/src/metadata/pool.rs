@@ -54,7 +54,7 @@ impl Pool {
             });
             (facts, node_name)
         });
-        compile::record_with(pod, own_schedulers, facts, node_name)
+        compile::keeping_object(compile::record_with(pod, own_schedulers, facts, node_name), pod, selection)
     }
 
     /// Compiles the facts of a node, with parts that equal those of other objects shared.
@@ -237,6 +237,7 @@ impl Recent {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::limits::PENDING_OBJECT_BYTES;
     use nodesift_fixtures::synthetic::Shape;
 
     fn pod(json: &str) -> Pod {
@@ -260,6 +261,33 @@ mod tests {
             let node: Node = serde_json::from_str(&json).unwrap();
             assert_eq!(pool.node(&node, &Selection::default()), compile::node(&node));
         }
+    }
+
+    #[test]
+    fn the_object_of_a_pod_without_a_node_is_kept_and_read_as_the_same_pod() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let (pool, mut kept) = (Pool::default(), 0);
+        for history in 0..20 {
+            let mut history = nodesift_fixtures::random::History::new(seed.wrapping_add(history));
+            for _ in 0..50 {
+                let Ok(pod) = serde_json::from_str::<Pod>(&history.asked_pod().to_string()) else { continue };
+                let keys: Vec<String> = pod.metadata.annotations.iter().map(|(key, _)| key.to_owned()).collect();
+                let whole = pod.to_json(&keys).unwrap();
+                assert_eq!(serde_json::from_str::<Pod>(&whole).unwrap(), pod, "seed {seed}: {whole}");
+                let written = pod.to_json(&[]).unwrap();
+                let read: Pod = serde_json::from_str(&written).unwrap();
+                assert!(read.metadata.annotations.is_empty() && read.spec == pod.spec, "seed {seed}: {written}");
+                let record = pool.pod_record(&pod, &[], &Selection::default());
+                let is_pending = record.node_name.is_none();
+                assert_eq!(record.object().map(|text| &**text), is_pending.then_some(&*written), "seed {seed}");
+                kept += usize::from(is_pending);
+            }
+        }
+        assert!(kept > 100, "seed {seed}: {kept}");
+        let mut large = pod(r#"{"metadata":{"name":"p","labels":{"a":"b"}}}"#);
+        large.spec.scheduler_name = "s".repeat(PENDING_OBJECT_BYTES);
+        assert!(pool.pod_record(&large, &[], &Selection::default()).object().is_none());
     }
 
     #[test]

@@ -48,6 +48,7 @@ fn pod(name: &str, version: u32, node: &str) -> Compiled {
         nominated_node: None,
         facts: Arc::new(PodFacts::default()),
         account: None,
+        pending: None,
     };
     let identity = Identity {
         kind: Kind::Pod,

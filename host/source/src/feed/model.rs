@@ -149,6 +149,7 @@ fn compiled(key: &Key, state: &State) -> Compiled {
             nominated_node: None,
             facts: Arc::new(facts()),
             account: None,
+            pending: None,
         })),
     };
     Compiled { identity, record }

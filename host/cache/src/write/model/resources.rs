@@ -46,6 +46,7 @@ fn pod(name: &str, node: &str, usage: Amounts) -> PodRecord {
         ownership: Ownership::Own,
         facts: Arc::new(PodFacts { usage, ..PodFacts::default() }),
         account: None,
+        pending: None,
         ..pod
     }
 }

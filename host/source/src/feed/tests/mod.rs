@@ -50,6 +50,7 @@ fn record(uid: &str, version: &str) -> PodRecord {
         nominated_node: None,
         facts: Arc::new(PodFacts::default()),
         account: None,
+        pending: None,
     }
 }
 
