@@ -6,6 +6,7 @@
 //! missed    facts that the cases can read and the policy does not name
 //! report    results → text or JSON
 //! watch     again whenever a file changes
+//! units     cases and answers of unit tests, which run without the sandbox: `module cases`
 //! ```
 //!
 //! The format of cases is in [`cases`](super::cases). Start at [`test`](fn@test).
@@ -14,6 +15,7 @@ mod compare;
 mod missed;
 mod report;
 mod target;
+mod units;
 mod watch;
 
 use std::path::Path;
@@ -33,6 +35,7 @@ use nodesift_sandbox::Line;
 use nodesift_sandbox::fault::Fault;
 pub(super) use report::Report;
 use target::Target;
+pub(crate) use units::cases;
 
 /// `nodesift-dev module test`.
 ///
@@ -136,7 +139,7 @@ pub(crate) fn first_difference(file: &Path) -> anyhow::Result<Option<String>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use super::super::cases::CASES_FILE;
+    use super::super::cases::{CASES_FILE, Expected, Wanted};
     use super::*;
 
     #[test]
@@ -156,7 +159,13 @@ mod tests {
                 }
                 of_predicates += 1;
                 let cases = Cases::read(&file, Given::default()).map_err(text).unwrap();
-                assert!(cases.cases.len() >= 2, "{}", file.display());
+                // A predicate that rejects nothing, or everything, passes no file that has a case of both.
+                let has = |wanted: fn(&Wanted) -> bool| {
+                    let mut verdicts = cases.cases.iter().map(|case| &case.expected);
+                    verdicts.any(|case| matches!(case, Expected::Verdict { nodes, .. } if nodes.values().any(wanted)))
+                };
+                assert!(has(|wanted| matches!(wanted, Wanted::Rejected(_))), "nothing is rejected: {}", file.display());
+                assert!(has(|wanted| matches!(wanted, Wanted::Fits)), "nothing fits: {}", file.display());
             }
         }
         assert!(of_predicates >= 5, "{of_predicates}");
