@@ -52,7 +52,7 @@ impl Cluster {
 
     /// Evaluates a batch of these nodes: the failure of each row, and whether the predicate read a `cluster-*` fact.
     #[allow(clippy::panic, reason = "fails the author's test")]
-    fn evaluate(&self, rows: Vec<usize>, predicate: &impl Predicate) -> (Vec<Option<Failure>>, bool) {
+    pub(super) fn evaluate(&self, rows: Vec<usize>, predicate: &impl Predicate) -> (Vec<Option<Failure>>, bool) {
         let count = rows.len();
         let batch = Rc::new(Batch::new(self.clone(), rows));
         let failures = with_facts(batch.clone(), || rows::merging(count, || predicate.filter(count)));
