@@ -87,7 +87,7 @@ pub(crate) fn query(uids: &[String]) -> Query {
 }
 
 /// The list of pods and the name of each are the answer. To find the verdicts of all predicates, check that they are valid and
-/// combine them allocates nothing, at any size of the cluster.
+/// combine them allocates nothing, at any size of the cluster, and neither does it to note that a core has asked.
 #[test]
 fn an_answer_from_cached_verdicts_allocates_nothing_but_itself() {
     for nodes in [50, 1_000] {
@@ -97,8 +97,10 @@ fn an_answer_from_cached_verdicts_allocates_nothing_but_itself() {
             cluster.evaluated(&engine, &uid);
         }
         let snapshot = engine.snapshot();
+        engine.asked().advance();
+        let asker = engine.asked().asker("a core");
         for pods in 1..=cluster.uids().len() {
-            let query = query(&cluster.uids()[..pods]);
+            let query = query(&cluster.uids()[..pods]).with_asker(Some(asker));
             // Once more, because the first look-up notes that the verdicts are still valid.
             engine.answer_cached(&query, &snapshot).expect("all verdicts are cached");
             let mut answer = None;
@@ -108,6 +110,7 @@ fn an_answer_from_cached_verdicts_allocates_nothing_but_itself() {
             assert_eq!(info.count_total, 1 + pods as u64, "the list of pods, and their names");
             let itself = size_of_val(&answer.pods[..]) + answer.pods.iter().map(|pod| pod.pod.len()).sum::<usize>();
             assert!(info.bytes_total <= 4 * itself as u64, "{} bytes for an answer of {itself}", info.bytes_total);
+            assert!(answer.pods.iter().all(|pod| engine.asked().last(&pod.pod).is_some()));
         }
     }
 }
