@@ -23,6 +23,11 @@ impl Classes {
         self.by_name.get(name)
     }
 
+    /// All classes, in the order of names.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<ClassRecord>> {
+        self.by_name.values()
+    }
+
     /// The class that serves an extended resource: by the name of the resource the class in it, else of those that name it the
     /// youngest, then the one with the lower name.
     pub(super) fn serving(&self, resource: &str) -> Option<&Arc<ClassRecord>> {

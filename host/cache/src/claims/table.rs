@@ -88,6 +88,11 @@ impl Claims {
         self.classes.get(name)
     }
 
+    /// All classes, in the order of names.
+    pub fn classes(&self) -> impl Iterator<Item = &Arc<ClassRecord>> {
+        self.classes.all()
+    }
+
     /// The class that serves an extended resource. Of those that name it the youngest, then the one with the lower name.
     pub fn class_serving(&self, resource: &str) -> Option<&Arc<ClassRecord>> {
         self.classes.serving(resource)

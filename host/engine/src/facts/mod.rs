@@ -27,3 +27,5 @@ mod rows;
 mod storage;
 
 pub use context::{Batch, Context};
+pub(crate) use parties::untaken::untaken_classes;
+pub(crate) use rows::{Tolerated, keeps_away};

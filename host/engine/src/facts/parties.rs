@@ -4,6 +4,7 @@
 //! that its answer changes are about the same subject.
 
 mod driver;
+pub(super) mod untaken;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;

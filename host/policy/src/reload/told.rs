@@ -27,17 +27,17 @@ impl Told {
         self.attempt.as_ref().map(|told| &told.object) == object
     }
 
-    /// Tells what became of a state of the object, if there is one. This policy is active now.
+    /// Tells what became of a state of the object, if there is one. This policy is active now, with these warnings about the cluster.
     pub(super) fn tell(
         &mut self,
         (source, object): (&Source, Option<&ObjectId>),
-        policy: &ActivePolicy,
+        (policy, of_cluster): (&ActivePolicy, &[String]),
         outcome: AttemptOutcome,
         at: SystemTime,
     ) {
         let (Source::Object(followed), Some(object)) = (source, object) else { return };
         let (object, quarantined) = (object.clone(), Quarantined::from_policy(policy));
-        let (kubernetes, warnings) = (policy.settings.kubernetes.describe(), policy.warnings());
+        let (kubernetes, warnings) = (policy.settings.kubernetes.describe(), all_warnings(policy, of_cluster));
         let policy_generation = policy.generation;
         let attempt = Attempt { object, policy_generation, kubernetes, outcome, at, quarantined, warnings };
         followed.tell(attempt.clone());
@@ -45,15 +45,20 @@ impl Told {
     }
 
     /// Tells which predicates of the active policy are in quarantine, where that is due, and which miss other facts than was told.
-    pub(super) fn look(&mut self, source: &Source, policy: &ActivePolicy, now: Instant) {
+    pub(super) fn look(&mut self, source: &Source, policy: &ActivePolicy, of_cluster: &[String], now: Instant) {
         let (Source::Object(followed), Some(told)) = (source, &mut self.attempt) else { return };
         let found = Quarantined::from_policy(policy);
-        let warnings = policy.warnings();
+        let warnings = all_warnings(policy, of_cluster);
         if is_due(&told.quarantined, &found, &mut self.mended, now) || told.warnings != warnings {
             (told.quarantined, told.warnings) = (found, warnings);
             followed.tell(told.clone());
         }
     }
+}
+
+/// Warnings about the policy, and after them those about the cluster.
+fn all_warnings(policy: &ActivePolicy, of_cluster: &[String]) -> Vec<String> {
+    policy.warnings().into_iter().chain(of_cluster.iter().cloned()).collect()
 }
 
 /// Whether other predicates are to be told than those that were: another one at once, and the end of a quarantine after a while.
