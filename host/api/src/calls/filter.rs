@@ -13,6 +13,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
 use crate::{Age, Error, limits};
+use nodesift_engine::pending::Asker;
 use nodesift_engine::{Answer, Depth, Engine, Options, OverlaySpec, PodRef};
 
 /// Marker type of the call `Filter`.
@@ -62,6 +63,8 @@ impl Filtered {
 }
 
 impl Call for Filter {
+    const IS_OF_CORE: bool = true;
+
     type Request = FilterRequest;
     type Parsed = Parsed;
     type Response = Filtered;
@@ -108,6 +111,13 @@ impl Call for Filter {
 
     fn changed(parsed: &mut Parsed, outcomes: Outcomes) {
         parsed.outcomes = outcomes;
+    }
+
+    /// A request that supposes another cluster is no question of a core that is to place pods.
+    fn asked_by(parsed: &mut Parsed, asker: Asker) {
+        if parsed.overlay.is_empty() {
+            parsed.selection.asked_by(asker);
+        }
     }
 
     /// A request may do nothing but change.
