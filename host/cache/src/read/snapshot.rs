@@ -153,6 +153,21 @@ impl Snapshot {
         self.published.nodes.labels().rows()
     }
 
+    /// Annotations of the nodes, by row: those that a policy lists.
+    pub fn annotations(&self) -> &Column<Labels> {
+        self.published.nodes.annotations().rows()
+    }
+
+    /// Fields of what nodes say of themselves, by row: each by its name in the contract. Empty where no policy reads it.
+    pub fn info(&self) -> &Column<Labels> {
+        self.published.nodes.info().rows()
+    }
+
+    /// Images on nodes, by row: each as a key without a value. Empty where no policy reads them.
+    pub fn images(&self) -> &Column<Labels> {
+        self.published.nodes.images().rows()
+    }
+
     /// One label key as a column, built on first use; `None` where no node carries the key.
     pub fn label_column(&self, key: &str) -> Option<Arc<LabelColumn>> {
         self.published.nodes.labels().column(key)
