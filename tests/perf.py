@@ -24,6 +24,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
 TABLE = os.path.join(ROOT, "tests", "perf.tsv")
+# The library whose own tests print figures.
+LIBRARY = "nodesift_parties"
 # Calls that print figures.
 CALL = re.compile(r"timing::(figure|number|at_most)\(")
 
@@ -55,15 +57,15 @@ def measuring():
             # The helpers of a suite are called by tests of any of its modules.
             module = "" if parts[-1] in ("main", "arena") else "::".join(parts[1:]) + "::"
             suites.setdefault(parts[0], set()).add(module)
-    suites["nodesift_api"] = {"negotiation::tests::latency::"}
+    suites[LIBRARY] = {"tests::latency::"}
     return suites
 
 
 def build(suites, arguments):
     """Builds the test programs of suites, and gives the folder and the program of each."""
-    command = [CARGO, "test", "--no-run", "--message-format=json-render-diagnostics", *arguments, "-p", "nodesift", "-p", "nodesift-api", "--lib"]
+    command = [CARGO, "test", "--no-run", "--message-format=json-render-diagnostics", *arguments, "-p", "nodesift", "-p", LIBRARY.replace("_", "-"), "--lib"]
     for suite in suites:
-        command += ["--test", suite] if suite != "nodesift_api" else []
+        command += ["--test", suite] if suite != LIBRARY else []
     cargo = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     programs = {}
     for line in cargo.stdout:

@@ -1,5 +1,5 @@
-//! Cost of negotiation: the messages of one, its time beside a bare exchange over the same socket, and that of `Filter` beside
-//! others.
+//! Cost of negotiation: the messages of one, its time beside a bare exchange over the same socket, its time by nodes and parties, and that of
+//! `Filter` beside others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,6 +9,7 @@ use nodesift_negotiation::OnSilence;
 use nodesift_proto::v1::negotiation_event::Event;
 use nodesift_proto::v1::nodesift_client::NodesiftClient;
 use nodesift_proto::v1::party_call::Call;
+use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{self, pod};
 use nodesift_tests::timing;
 use tokio::sync::watch;
@@ -20,6 +21,11 @@ use super::sidecar::{Attending, Events, Sidecar, party, request};
 const SAMPLES: usize = 300;
 /// How much longer than a bare exchange a negotiation with a local party is to take at the median.
 const FACTOR: f64 = 10.0;
+/// Nodes that all suit, and parties that all decide, of which times are told; and what an agreement with one party about the most of these
+/// nodes is to take at the median.
+const NODES: [usize; 3] = [1, 16, 128];
+const PARTIES: [usize; 3] = [1, 2, 4];
+const AGREEMENT: Duration = Duration::from_micros(400);
 /// Cores that negotiate at once, and how often each begins: a thousand negotiations a second.
 const AT_ONCE: usize = 32;
 const PACE: Duration = Duration::from_millis(32);
@@ -58,6 +64,20 @@ fn obliging(mut party: Attending) -> Arc<AtomicUsize> {
         }
     });
     asked
+}
+
+/// A party that does at once what it is asked and told.
+fn willing(mut party: Attending) {
+    tokio::spawn(async move {
+        while let Ok(Some(v1::PartyCall { call: Some(call) })) = party.calls.message().await {
+            match call {
+                Call::Ask(ask) => party.refuse(&ask, &[], 0),
+                Call::Allocate(allocate) => party.allocated(&allocate, &allocate.nodes),
+                Call::Deallocate(back) => party.send(Message::Deallocated(v1::PartyDeallocated { id: back.id })),
+                Call::Bound(_) | Call::Withdraw(_) => {}
+            }
+        }
+    });
 }
 
 /// The events of a negotiation up to its end.
@@ -99,6 +119,36 @@ async fn a_negotiation_with_a_local_party_is_one_question_and_one_agreement() {
     println!("bare exchange p50 {exchange:?}; negotiation of 128 nodes with a local party p50 {negotiation:?}");
     let ratio = negotiation.as_secs_f64() / exchange.as_secs_f64();
     timing::number("a negotiation with a local party, of a bare exchange", ratio, FACTOR);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parties_agree_on_all_nodes_and_allocate_whatever_their_number() {
+    for (count, nodes) in PARTIES.into_iter().flat_map(|count| NODES.map(|nodes| (count, nodes))) {
+        let names: Vec<String> = (0..count).map(|number| format!("party-{number}")).collect();
+        let parties = names.iter().map(|name| party(name, OnSilence::Wait)).collect();
+        let sidecar = Sidecar::start(nodes, 1, parties).await;
+        for name in &names {
+            willing(sidecar.party(name).await);
+        }
+        let mut core = sidecar.core().await;
+        let (mut agreements, mut allocations) = (Vec::new(), Vec::new());
+        for _ in 0..timing::rounds(2, SAMPLES) {
+            let start = Instant::now();
+            let (id, viable) = core.agree(request("p0")).await;
+            agreements.push(start.elapsed());
+            assert_eq!(viable.len(), nodes);
+            let start = Instant::now();
+            let mut events = core.select(id, viable).await.unwrap();
+            while !matches!(events.next().await, Event::Allocated(_)) {}
+            allocations.push(start.elapsed());
+            core.release(id).await.unwrap();
+            // Where the pod is assumed, it has taken its room.
+            sidecar.until(|_| sidecar.node_of("p0").is_none()).await;
+        }
+        let aim = if (count, nodes) == (1, 128) { AGREEMENT } else { Duration::ZERO };
+        timing::figure(&format!("agreement on nodes: {nodes}, parties: {count}"), median(agreements), aim);
+        timing::figure(&format!("allocation on nodes: {nodes}, parties: {count}"), median(allocations), Duration::ZERO);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
