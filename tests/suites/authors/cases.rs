@@ -1,6 +1,7 @@
 //! `nodesift-dev module test`: cases of a module, with the text of every kind of failure.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::channel;
 
@@ -30,6 +31,35 @@ fn logging() -> Guest {
 fn with_example(workshop: &Workshop) {
     let example = nodesift_bundle_examples::EXAMPLES.iter().find(|example| example.name == "TeamIsolation").unwrap();
     workshop.write("predicate.wasm", example.bytes);
+}
+
+/// The cases as committed, with the limits and the facts of the policy beside them. Examples in other languages need tools of their own: `make
+/// examples` runs them.
+#[test]
+fn the_cases_of_every_example_in_rust_pass_for_its_built_module() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../predicates/examples");
+    for example in nodesift_bundle_examples::EXAMPLES {
+        let folder = examples.join(folder(example.name));
+        let workshop = new_workshop();
+        workshop.write("predicate.wasm", example.bytes);
+        for file in ["cases.yaml", "policy.yaml"] {
+            workshop.write(file, std::fs::read(folder.join(file)).unwrap());
+        }
+        let output = workshop.run(&["module", "test"]);
+        assert_eq!(output.code, Some(0), "{}: {}{}", example.name, output.stdout, output.stderr);
+    }
+}
+
+/// The folder of an example by the name of its predicate: `gpu_reserved` of `GpuReserved`.
+fn folder(name: &str) -> String {
+    let mut folder = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !folder.is_empty() {
+            folder.push('_');
+        }
+        folder.push(character.to_ascii_lowercase());
+    }
+    folder
 }
 
 #[test]
@@ -281,4 +311,126 @@ fn what_is_missing_is_told_with_what_to_do() {
     );
     workshop.write("cases.yaml", "cases: [{name: a, pod: {lables: {}}, fits: all}]\n");
     workshop.fails_naming(DATA, &["module", "test"], &["cases.yaml:1:", "cases[0].pod.lables", "unknown field"]);
+}
+
+/// Cases that the SDKs' own tests run as well, and the text about the one that fails on purpose.
+const SHARED: &str = include_str!("../../../sdk/predicate/cases/cases.yaml");
+const SHARED_FAILED: &str = include_str!("../../../sdk/predicate/cases/failed.txt");
+
+/// Finding of a unit test that answers as the module does.
+fn found_by_team(name: &str, rejected: &[&str]) -> Value {
+    let reason = "node(s) didn't belong to the pod's team";
+    let failure = json!({"code": "UnschedulableAndUnresolvable", "reasons": [reason]});
+    let rejected: serde_json::Map<String, Value> =
+        rejected.iter().map(|node| ((*node).to_owned(), failure.clone())).collect();
+    json!({"name": name, "rejected": rejected})
+}
+
+#[test]
+fn a_case_that_fails_has_one_text_whoever_evaluates_it() {
+    let workshop = new_workshop();
+    with_example(&workshop);
+    workshop.write("cases.yaml", SHARED);
+    let output = workshop.run(&["module", "test"]);
+    assert_eq!(output.code, Some(FAILED), "{}", output.stderr);
+    assert!(
+        output.stdout.contains(SHARED_FAILED) && output.stdout.contains("1 of 6 cases failed"),
+        "{}",
+        output.stdout
+    );
+    let found = json!([
+        found_by_team("a pod fits the nodes of its team only", &["blue", "unlabelled"]),
+        found_by_team("a pod without a team fits everywhere", &[]),
+        found_by_team("fails with another reason and on another node", &["blue", "unlabelled"]),
+        {"name": "a mistyped argument is refused", "refused": "lable: unknown field `lable`, expected `label`"},
+    ]);
+    workshop.write("found.json", found.to_string());
+    let answer = workshop.answer(&["module", "cases", "cases.yaml", "--answers", "found.json"]);
+    let document: Value = serde_json::from_str(&answer).unwrap();
+    let failures: Vec<&Value> = document["cases"].as_array().unwrap().iter().map(|case| &case["failure"]).collect();
+    assert_eq!(failures, [&Value::Null, &Value::Null, &json!(SHARED_FAILED), &Value::Null]);
+    for (found, named) in [
+        (json!([{"name": "another"}]), "no case has the name \"another\""),
+        (
+            json!([{"name": "a pod without a team fits everywhere", "rejected": {"none": {"code": "Error", "reasons": []}}}]),
+            "\"none\" is no node",
+        ),
+        (
+            json!([{"name": "a pod without a team fits everywhere", "rejected": {"red": {"code": "No", "reasons": []}}}]),
+            "\"No\" is no status code",
+        ),
+        (json!([{"name": "a pod without a team fits everywhere", "other": 1}]), "unknown field `other`"),
+    ] {
+        workshop.write("found.json", found.to_string());
+        workshop.fails_naming(DATA, &["module", "cases", "cases.yaml", "--answers", "found.json"], &[named]);
+    }
+}
+
+#[test]
+fn unit_tests_get_cases_in_the_units_of_the_contract_and_why_some_are_not_theirs() {
+    let workshop = new_workshop();
+    workshop.write(
+        "cases.yaml",
+        "annotations: [example.com/a]
+now: 7
+nodes:
+- name: one
+  labels: {a: b}
+  annotations: {example.com/a: x, example.com/not-named: x}
+  taints: [{key: k, effect: NoExecute}]
+  allocatable: {cpu: 4, memory: 1Ki}
+  requested: {cpu: 500m}
+  conditions: {Ready: 'True'}
+  info: {kernelVersion: '6.1'}
+  sums: {units: 3}
+pods:
+- {nodeName: one, name: on, requests: {cpu: 1}, schedulerName: other}
+namespaces: [{name: default, labels: {tier: gold}}]
+cases:
+- name: all of it
+  pod: {requests: {cpu: 1500m}, tolerations: [{key: k, operator: Exists, effect: NoExecute}], controller: {kind: Job, name: j, uid: u}}
+  fits: all
+- name: a fault
+  pod: {}
+  fault: Trap
+- name: volumes
+  pod: {metadata: {name: p, namespace: default}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}
+  fits: all
+- name: a claim
+  pod: {}
+  objects: [{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: default}}]
+  fits: all
+",
+    );
+    let document: Value = serde_json::from_str(&workshop.answer(&["module", "cases"])).unwrap();
+    assert_eq!(document["file"], json!("cases.yaml"));
+    let cases = document["cases"].as_array().unwrap();
+    let cluster = &cases[0]["cluster"];
+    let node = &cluster["nodes"][0];
+    assert_eq!((&cases[0]["line"], &cases[0]["args"]), (&json!(17), &json!({})));
+    assert_eq!(node["annotations"], json!({"example.com/a": "x"}), "what no policy names cannot be read");
+    assert_eq!(node["allocatable"], json!({"cpu": 4000, "memory": 1024}));
+    assert_eq!(node["taints"], json!([{"key": "k", "value": "", "effect": "NoExecute"}]));
+    assert_eq!(
+        [&node["conditions"], &node["info"], &node["sums"], &node["podLimit"]],
+        [&json!({"Ready": "True"}), &json!({"kernel-version": "6.1"}), &json!({"units": 3}), &json!(110)]
+    );
+    assert_eq!(cluster["pod"]["requests"], json!({"cpu": 1500}));
+    assert_eq!(
+        cluster["pod"]["tolerations"],
+        json!([{"key": "k", "operator": "Exists", "value": "", "effect": "NoExecute"}])
+    );
+    assert_eq!(cluster["pod"]["controller"]["uid"], json!("u"));
+    let on: Vec<(&Value, &Value)> = cluster["pods"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pod| (&pod["requests"]["cpu"], &pod["schedulerName"]))
+        .collect();
+    assert_eq!(on, [(&json!(500), &json!("default-scheduler")), (&json!(1000), &json!("other"))]);
+    assert_eq!((&cluster["now"], &cluster["namespaces"]), (&json!(7), &json!({"default": {"tier": "gold"}})));
+    for (case, why) in [(1, "it expects a fault"), (2, "it has volumes"), (3, "a PersistentVolumeClaim")] {
+        let skip = cases[case]["skip"].as_str().unwrap();
+        assert!(skip.contains(why) && cases[case].get("cluster").is_none(), "{skip}");
+    }
 }

@@ -176,15 +176,27 @@ mod tests {
         assert_eq!(wait, said(lacks::WAITING));
     }
 
-    #[test]
-    fn a_program_that_has_said_why_it_ends_is_not_contradicted() {
+    /// Log of a program that writes an error, and then exits with this status.
+    fn written_and_exited(status: i32) -> Lines {
         let (mut store, memory, instance) = instance(Stage::Call);
         write_u32s(memory, &mut store, &[(0, 100), (4, 3)]);
         memory.write(&mut store, 100, b"odd").unwrap();
         let write: TypedFunc<(i32, i32, i32, i32), i32> = instance.get_typed_func(&mut store, "fd_write").unwrap();
         assert_eq!(write.call(&mut store, (2, 0, 1, 64)).unwrap(), SUCCESS);
         let exit: TypedFunc<i32, ()> = instance.get_typed_func(&mut store, "proc_exit").unwrap();
-        assert!(exit.call(&mut store, 2).is_err());
-        assert_eq!(*store.data(), [(3, "odd".to_owned())]);
+        assert!(exit.call(&mut store, status).is_err());
+        store.into_data()
+    }
+
+    #[test]
+    fn a_runtime_that_has_said_why_it_ends_is_not_contradicted() {
+        assert_eq!(written_and_exited(2), [(3, "odd".to_owned())]);
+    }
+
+    #[test]
+    fn an_exit_is_named_whatever_an_earlier_call_has_written() {
+        for status in [0, 1] {
+            assert_eq!(written_and_exited(status), [(3, "odd".to_owned()), (3, lacks::EXIT.to_owned())]);
+        }
     }
 }
