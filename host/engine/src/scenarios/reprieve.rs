@@ -98,7 +98,7 @@ impl Engine {
         let subject = self.subject(&query.pod, &running.policy)?;
         let subject = Subject { is_negotiated: query.is_negotiated, ..subject };
         let static_pods = running.policy.settings.static_pods;
-        let nodes = query.nodes.iter().map(|node| self.asked(snapshot, node, static_pods));
+        let nodes = query.nodes.iter().map(|node| self.asked_node(snapshot, node, static_pods));
         let nodes: Vec<Result<AskedNode, ReprieveError>> = nodes.collect::<Result<_, Error>>()?;
         let run = |store: Option<&Store>| {
             let mut tried: Vec<Tried> = nodes.iter().flatten().map(|node| node.tried.clone()).collect();
@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// Looks up a node and its victims.
-    fn asked(
+    fn asked_node(
         &self,
         snapshot: &Snapshot,
         asked: &NodeVictims,
