@@ -44,7 +44,7 @@ pub use admission::metrics::Metrics;
 pub use admission::readiness::{Latch, Readiness, Stopped};
 pub use admission::scope::RequestScope;
 pub use admission::staleness::{Age, Staleness};
-pub use calls::{assume, response};
+pub use calls::{assume, local, response};
 pub use error::Error;
 pub use middleware::BodyLimit;
 pub use nodesift_edge::budget::ListenerClass;

@@ -3,6 +3,9 @@
 //! ```text
 //! driver             runs any `Call`: consistency, cached answers, slots, retries; the one way to an answer
 //! filter · explain   which nodes fit, and why the others do not
+//! why                why one pod is pending
+//!   why_message      the engine's explanation → its message
+//!   manifest         a manifest in YAML → the pod that it asks for
 //! yunikorn           YuniKorn's three predicate calls, with its error texts
 //! reprieve           which victims preemptions on many nodes need
 //! headroom           how much more a pod may take of its node
@@ -10,6 +13,7 @@
 //!   overlay          hypothetical overlays → snapshots
 //!   response         the engine's answers → messages
 //! decision           calls that are carried out once: Assume, Forget, Release
+//! local              the same for a caller in this process, without a service
 //! capabilities       which calls, phases, contracts and limits there are, and what the policy evaluates
 //! assume             Assume, Forget: decisions of a core → the cache's writer
 //!   plan             the request, checked; what it would do
@@ -31,7 +35,9 @@ pub(crate) mod driver;
 pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod headroom;
+pub mod local;
 pub(crate) mod locked_time;
+mod manifest;
 mod node_index;
 pub(crate) mod node_index_stream;
 mod overlay;
@@ -41,4 +47,6 @@ pub(crate) mod request;
 pub mod response;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod why;
+mod why_message;
 pub(crate) mod yunikorn;

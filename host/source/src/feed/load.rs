@@ -1,10 +1,13 @@
-//! Loading a cluster that does not change: objects go straight into the cache, without a queue, a thread or retries.
+//! Loading a cluster that does not change: objects go straight into the cache, without a queue, a thread or retries. They are its state at the
+//! start, and make no events.
+
+use std::sync::Arc;
 
 use super::target::Target;
 use crate::change::{Compiled, Compiler, Identity};
 use crate::limits::LOAD_BATCH;
 use nodesift_cache::Writer;
-use nodesift_object::Object;
+use nodesift_object::{Kind, Object};
 
 /// Compiles objects into an empty cache, some at a time, and publishes all of them as one snapshot.
 #[derive(Debug)]
@@ -18,6 +21,7 @@ pub struct Loader<'a> {
 impl<'a> Loader<'a> {
     /// A loader that has applied nothing yet.
     pub fn new(compiler: &'a Compiler, cache: &'a mut Writer) -> Self {
+        cache.begin_start();
         Self { compiler, cache, compiled: Vec::new() }
     }
 
@@ -27,6 +31,14 @@ impl<'a> Loader<'a> {
         if self.compiled.len() >= LOAD_BATCH {
             self.flush();
         }
+    }
+
+    /// Applies a whole list of a kind, as an API server gave it at this version. Its objects are compiled already; those that do not
+    /// decode are left out.
+    pub fn apply_list(&mut self, kind: Kind, objects: &[Compiled], version: &Arc<str>) {
+        self.flush();
+        objects.iter().for_each(|object| self.apply_compiled(object));
+        self.cache.observe_version(kind, version);
     }
 
     fn flush(&mut self) {
@@ -49,5 +61,6 @@ impl<'a> Loader<'a> {
     pub fn publish(mut self) {
         self.flush();
         self.cache.publish();
+        self.cache.complete_start();
     }
 }

@@ -2,7 +2,7 @@
 
 pub use super::address::AddressError;
 use super::connector::Connector;
-pub use super::connector::{ConnectError, Origin, PluginError};
+pub use super::connector::{ConnectError, Origin, PluginError, context_namespace};
 pub use super::proxy::ProxyError;
 use super::server::ApiServer;
 

@@ -193,6 +193,14 @@ fn with_context(origin: &Origin, source: Source) -> Origin {
     Origin { context, ..origin.clone() }
 }
 
+/// Returns the namespace that the context of an origin names; `None` where it names none, or there is no kubeconfig. Nothing is sent.
+pub fn context_namespace(origin: &Origin) -> Option<String> {
+    let kubeconfig = files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).ok()?;
+    let current = origin.context.clone().or(kubeconfig.current_context)?;
+    let named = kubeconfig.contexts.into_iter().find(|context| context.name == current)?;
+    named.context?.namespace.filter(|namespace| !namespace.is_empty())
+}
+
 /// Makes clients: the same one until the files behind it change or the server refuses its credentials.
 pub(super) struct Connector {
     pinned: Pinned,

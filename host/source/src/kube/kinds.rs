@@ -139,6 +139,14 @@ impl Resource {
         uri
     }
 
+    /// Path and query of a list of the one object with this name: `namespace/name` of a namespaced one. `version` is an index into
+    /// [`Resource::versions`].
+    pub fn named_uri(&self, version: usize, name: &str) -> String {
+        let mut uri = self.list_uri(version, None);
+        narrow(&mut uri, self, name);
+        uri
+    }
+
     /// Path of the objects of a namespaced kind in one namespace, or of the one that has this name there. `version` is an index into
     /// [`Resource::versions`].
     pub fn namespaced_uri(&self, version: usize, namespace: &str, name: Option<&str>) -> String {
@@ -204,6 +212,15 @@ fn push_encoded(uri: &mut String, value: &str) {
 /// The rules of the ClusterRole that watching some kinds needs, as YAML. Kinds of which only named objects are watched are not in it:
 /// those are read each by a Role of its namespace with `resourceNames`.
 pub fn rules(kinds: &BTreeSet<Kind>) -> String {
+    rules_of(kinds, "list, watch")
+}
+
+/// The rules of the ClusterRole that one list of each of some kinds needs, as YAML. Kinds that [`rules`] leaves out are not in it.
+pub fn list_rules(kinds: &BTreeSet<Kind>) -> String {
+    rules_of(kinds, "list")
+}
+
+fn rules_of(kinds: &BTreeSet<Kind>, verbs: &str) -> String {
     let mut groups: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for resource in kinds.iter().filter(|kind| !is_by_name(**kind)).map(|kind| Resource::from(*kind)) {
         groups.entry(resource.group).or_default().insert(resource.plural);
@@ -211,8 +228,7 @@ pub fn rules(kinds: &BTreeSet<Kind>) -> String {
     let mut rules = "rules:\n".to_owned();
     for (group, resources) in groups {
         let resources = resources.into_iter().collect::<Vec<_>>().join(", ");
-        let _infallible =
-            writeln!(rules, "- apiGroups: [{group:?}]\n  resources: [{resources}]\n  verbs: [list, watch]");
+        let _infallible = writeln!(rules, "- apiGroups: [{group:?}]\n  resources: [{resources}]\n  verbs: [{verbs}]");
     }
     rules
 }
