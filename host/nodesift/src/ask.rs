@@ -1,7 +1,8 @@
 //! `nodesift filter` and `nodesift explain`: pods in, answers out.
 //!
 //! ```text
-//! local    the engine in this process, over cluster files
+//! local    the engine in this process, over cluster files or one list
+//! listed   one list of a live cluster
 //! remote   a running sidecar, over gRPC
 //! pods     pods given in files
 //! ```
@@ -9,6 +10,7 @@
 //! Both give answers as the sidecar's protobuf messages, so that [`report`](crate::report) has one input. Start at `filter`; for an
 //! engine over files, and answers of it, at [`Local`] and [`explain_by`].
 
+pub(crate) mod listed;
 mod local;
 pub mod pods;
 mod remote;
@@ -83,12 +85,17 @@ impl Answer for v1::PodExplanation {}
 fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
     let question = &args.question;
     let Some(url) = &args.server else {
-        if question.cluster.cluster.is_empty() {
-            let text = "no cluster given: use --cluster FILE for its objects, or --server unix:PATH or --server \
-                        http://HOST:PORT for a running sidecar";
-            return Err(Failure::Usage(text.to_owned()).into());
-        }
-        return answer_by::<A>(&Local::open(question)?, question);
+        let skip = &args.listed.skip;
+        let local = match args.listed.origin() {
+            Some(origin) => Local::list(&origin, question, skip)?,
+            None if question.cluster.cluster.is_empty() => {
+                let text = "no cluster given: use --cluster FILE for its objects, --kube for one list of your \
+                            kubeconfig's cluster, or --server unix:PATH or --server http://HOST:PORT for a running sidecar";
+                return Err(Failure::Usage(text.to_owned()).into());
+            }
+            None => Local::open(question)?,
+        };
+        return answer_by::<A>(&local.without(skip), question);
     };
     let mut report = Report::<A>::new(question.output);
     let mut remote = Remote::connect(url)?;
@@ -105,7 +112,7 @@ fn run<A: Answer>(args: &AskArgs) -> anyhow::Result<()> {
 /// Answers by an engine in this process.
 fn answer_by<A: Answer>(local: &Local, question: &QuestionArgs) -> anyhow::Result<()> {
     let kubernetes = &local.engine().policy().settings.kubernetes;
-    let mut report = Report::<A>::new(question.output).under(kubernetes);
+    let mut report = Report::<A>::new(question.output).under(kubernetes, local.skip());
     let batches = local.batches(question)?;
     let mut progress = Progress::new(batches.iter().map(Vec::len).sum(), "pods");
     for batch in batches {

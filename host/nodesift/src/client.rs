@@ -20,7 +20,7 @@ use crate::exit::Failure;
 use crate::limits;
 
 /// Where the sidecar listens.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Socket(PathBuf),
     Tcp(String),

@@ -17,6 +17,11 @@ pub const NO_INPUT: u8 = 66;
 /// Exit code for a sidecar that cannot be reached or does not answer (`EX_UNAVAILABLE`).
 pub const UNAVAILABLE: u8 = 69;
 
+/// Exit code of `why --exit-code` where no node fits: an answer, and no error.
+pub const NO_NODE: u8 = 3;
+/// Exit code of `why --watch` whose time is up (`EX_TEMPFAIL`).
+pub const TIME_UP: u8 = 75;
+
 /// The list of exit codes for `--help`. `failed` says what ends with [`FAILED`]: programs have commands of their own that fail.
 pub fn help(failed: &str) -> String {
     format!(
@@ -51,6 +56,9 @@ pub enum Failure {
     /// Several at once. The exit code is that of the first.
     #[error("{} errors:{}", .0.len(), .0.iter().map(|error| format!("\n  {}", text(error))).collect::<String>())]
     Several(Vec<anyhow::Error>),
+    /// The command has said all that there is to say, and ends with this code.
+    #[error("ended with exit code {0}")]
+    Ended(u8),
     /// The reader of stdout has closed the pipe. The process then ends with [`OK`].
     #[error("stdout is closed")]
     StdoutClosed,
@@ -87,6 +95,14 @@ pub fn is_stdout_closed(error: &anyhow::Error) -> bool {
     matches!(failure(error), Some(Failure::StdoutClosed))
 }
 
+/// The code of a command that has said all that there is to say; none of an error.
+pub fn ended(error: &anyhow::Error) -> Option<u8> {
+    match failure(error) {
+        Some(Failure::Ended(code)) => Some(*code),
+        _ => None,
+    }
+}
+
 /// The exit code of an error.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     match failure(error) {
@@ -95,6 +111,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         Some(Failure::Data(inner)) => unreadable(inner).unwrap_or(DATA),
         Some(Failure::Unavailable(_)) => UNAVAILABLE,
         Some(Failure::Several(errors)) => errors.first().map_or(FAILED, code_of),
+        Some(Failure::Ended(code)) => *code,
         Some(Failure::StdoutClosed) => OK,
         None => FAILED,
     }

@@ -6,6 +6,7 @@
 //! group     pods with the same answer
 //! table     the tables of filter and explain
 //!   parties of these, what external parties have said
+//! why       the screens of why
 //! ```
 //!
 //! How tables are drawn is in [`terminal`](crate::terminal). Start at [`Report`].
@@ -14,6 +15,7 @@ mod document;
 mod group;
 mod parties;
 mod table;
+pub(crate) mod why;
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 
@@ -84,9 +86,11 @@ impl<A: Reported> Report<A> {
         }
     }
 
-    /// Says in the first line of tables which version's verdicts the answers are, and on stderr beside other formats.
-    pub(crate) fn under(self, kubernetes: &KubernetesVersion) -> Self {
-        let text = format!("verdicts of {}", kubernetes.describe());
+    /// Says in the first line of tables which version's verdicts the answers are, and without which predicates; on stderr beside other
+    /// formats.
+    pub(crate) fn under(self, kubernetes: &KubernetesVersion, skip: &[String]) -> Self {
+        let without = if skip.is_empty() { String::new() } else { format!(", without {}", skip.join(", ")) };
+        let text = format!("verdicts of {}{without}", kubernetes.describe());
         if self.format != Format::Table {
             terminal::note(&text);
         }

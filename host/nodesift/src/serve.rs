@@ -8,7 +8,9 @@
 //! policy_object    the policy as an object of the watched cluster, and its status
 //! pod_negotiation  decisions about pods with external parties, as objects of it
 //! reload           follows the policy's files, or its object
+//! pending          keeps the list of pending pods
 //! waiting          live and not ready, where there is no policy yet
+//! crossings        lines of the log about watermarks that nodes cross
 //! warm_up          the first evaluation, before the process is ready
 //! watchdog         heartbeats of threads; liveness
 //! starvation       whether a thread only waits for a processor
@@ -22,9 +24,11 @@
 mod app;
 mod banner;
 mod checks;
+mod crossings;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod live;
+mod pending;
 mod pod_negotiation;
 mod policy_object;
 mod reload;
@@ -48,6 +52,7 @@ use crate::limits;
 use app::App;
 use checks::Checked;
 pub(crate) use checks::socket_path;
+pub(crate) use live::needs_without;
 use nodesift_api::Readiness;
 use nodesift_api::listen::{self, SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
@@ -57,6 +62,7 @@ use nodesift_policy::kubernetes::ServerVersion;
 use nodesift_policy::reload::Source;
 use nodesift_source::audit::Audit;
 use policy_object::Followed;
+pub(crate) use server_version::{ask_once, undecided_of};
 
 /// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
 ///

@@ -81,8 +81,8 @@ fn what_is_wrong_is_said_in_these_words() {
         (
             &[],
             USAGE,
-            "no cluster given: use --cluster FILE for its objects, or --server unix:PATH or --server http://HOST:PORT \
-             for a running sidecar",
+            "no cluster given: use --cluster FILE for its objects, --kube for one list of your kubeconfig's cluster, or \
+             --server unix:PATH or --server http://HOST:PORT for a running sidecar",
         ),
     ] {
         let said = workshop.failure(code, &[&["explain"], arguments].concat());

@@ -20,6 +20,7 @@ mod moved;
 mod policies;
 mod shipped;
 mod synthetic;
+mod why;
 
 /// Path of the program `nodesift`.
 const BINARY: &str = env!("CARGO_BIN_EXE_nodesift");

@@ -27,7 +27,7 @@
 //!
 //! [`control_plane`] has what a live control plane does to assumed pods, readiness and the log; [`credentials`] tokens and
 //! kubeconfigs, and their changes; [`proxies`] proxies on the way to the server. [`replay`] plays the recorded streams of a real API
-//! server.
+//! server. [`one_list`] has the commands that list such a server once, or watch a pod through a sidecar.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(clippy::indexing_slicing, clippy::cast_precision_loss, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
@@ -39,6 +39,7 @@ mod deletes;
 mod expiry;
 mod kubernetes;
 mod memory;
+mod one_list;
 mod oracle;
 mod outage;
 mod proxies;

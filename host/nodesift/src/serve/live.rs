@@ -59,6 +59,8 @@ pub(super) fn follow(
     readiness: &Readiness,
     (freshness, health, metrics): (&Freshness, &Health, &Metrics),
 ) -> Followed {
+    // Before anything is delivered. The feed completes it.
+    writer.lock().begin_start();
     let policy = engine.policy();
     let fed = feed.clone();
     let deliver: Deliver = Arc::new(move |changes| fed.deliver(changes));
@@ -92,8 +94,13 @@ pub(super) fn nothing() -> Followed {
 
 /// The kinds that the predicates of a policy read.
 pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
-    let kinds =
-        kinds::needed(policy.predicates.iter().flat_map(|predicate| predicate.module.imports().iter().copied()));
+    needs_without(policy, &[])
+}
+
+/// The kinds that the predicates of a policy read, but for those with these names.
+pub(crate) fn needs_without(policy: &ActivePolicy, skip: &[String]) -> BTreeSet<Kind> {
+    let read = policy.predicates.iter().filter(|predicate| !skip.iter().any(|name| **name == *predicate.name));
+    let kinds = kinds::needed(read.flat_map(|predicate| predicate.module.imports().iter().copied()));
     let settings = &policy.settings;
     of_use(kinds, !settings.config_maps.is_empty(), &settings.kubernetes.semantics)
 }

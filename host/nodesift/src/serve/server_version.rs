@@ -45,14 +45,19 @@ impl Untold {
 
 /// Returns the source of the version of Kubernetes before anything is known of an API server.
 pub(super) fn undecided(args: &ServeArgs) -> ServerVersion {
-    match args.policy.auto() {
-        Auto::Newest if args.kube.origin().is_some() => ServerVersion::from(Auto::ServerUnknown),
+    undecided_of(args.policy.auto(), args.kube.origin().is_some())
+}
+
+/// Returns that source where the command line says `auto`, of a cluster that is behind an API server or not.
+pub(crate) fn undecided_of(auto: Auto, is_live: bool) -> ServerVersion {
+    match auto {
+        Auto::Newest if is_live => ServerVersion::from(Auto::ServerUnknown),
         auto => ServerVersion::from(auto),
     }
 }
 
 /// Asks the server once, where its version decides and is not known. A server that is not there is asked again later, by [`follow`].
-pub(super) async fn ask_once(server: &ApiServer, version: &ServerVersion) {
+pub(crate) async fn ask_once(server: &ApiServer, version: &ServerVersion) {
     if version.auto() != Auto::ServerUnknown {
         return;
     }
