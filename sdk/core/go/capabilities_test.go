@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	nodesift "github.com/nodesift/nodesift/sdk/core/go"
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
@@ -124,5 +129,47 @@ func TestTheSidecarOfThisVersionSupportsEveryCallOfItsProto(t *testing.T) {
 	}
 	if !slices.Contains(known.Policy.Predicates, "NodeResourcesFit") || known.Policy.Generation == 0 {
 		t.Errorf("its policy is %+v", known.Policy)
+	}
+}
+
+// firstCalls are those of a client from before Capabilities.
+var firstCalls = []string{
+	"Assume", "Attend", "Explain", "Filter", "FilterStream", "Forget", "Negotiate", "NodeIndex", "PreFilterPredicates",
+	"PreemptionPredicates", "Predicates", "Release", "Reprieve", "Select",
+}
+
+func TestAClientOfAnotherVersionIsAnsweredAsFarAsBothKnow(t *testing.T) {
+	needBinary(t)
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), scaled(time.Minute))
+	defer cancel()
+
+	// An older one reads what it knows of the answer, which may be nothing, and has every call that it needs.
+	var old emptypb.Empty
+	if err := conn.Invoke(ctx, nodesiftv1.Nodesift_Capabilities_FullMethodName, &nodesiftv1.CapabilitiesRequest{}, &old); err != nil || len(old.ProtoReflect().GetUnknown()) == 0 {
+		t.Errorf("an older client is told %v, %v", &old, err)
+	}
+	known := learned(t, target)
+	if err := known.Require(firstCalls...); err != nil {
+		t.Errorf("an older client: %v", err)
+	}
+
+	// A newer one is answered without what it asks for besides, and is told of calls that there are not, before it makes them and after.
+	var request nodesiftv1.CapabilitiesRequest
+	request.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, 1000, protowire.BytesType), "more"))
+	var answer nodesiftv1.CapabilitiesResponse
+	if err := conn.Invoke(ctx, nodesiftv1.Nodesift_Capabilities_FullMethodName, &request, &answer); err != nil || answer.GetVersion() != known.Version {
+		t.Errorf("a newer client is told %v, %v", &answer, err)
+	}
+	err = conn.Invoke(ctx, "/nodesift.v1.Nodesift/Divine", &emptypb.Empty{}, &emptypb.Empty{})
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("a call that there is not: %v", err)
+	}
+	if err := known.Require("Filter", "Divine"); !errors.Is(err, nodesift.ErrUnsupported) || !strings.Contains(err.Error(), "Divine") {
+		t.Errorf("a newer client is told that it lacks %v", err)
 	}
 }

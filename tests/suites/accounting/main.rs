@@ -7,6 +7,7 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 mod faults;
+mod headroom;
 mod histories;
 mod neon;
 mod reload;
