@@ -22,7 +22,8 @@ impl Programs {
     /// Why the text is no expression.
     pub(crate) fn get(&mut self, expression: &str, dialect: Dialect) -> Result<&Program, String> {
         let Dialect { lists, includes } = dialect;
-        let dialect = nodesift_cel::Dialect { lists, includes };
+        // Attributes are lists from the version on that has cel-go 0.29.
+        let dialect = nodesift_cel::Dialect { lists, includes, cel_go29: lists };
         let kept = &mut self.0;
         let program = match kept.iter().position(|(text, of, _)| text == expression && *of == dialect) {
             Some(at) => kept.remove(at),

@@ -67,17 +67,18 @@ impl Last {
             attributes.add(name, attribute.value(name)?, &driver, texts);
         }
         for (name, text) in &device.capacity {
-            capacity.add(name, Value::Quantity(quantity(name, text)?), &driver, texts);
+            capacity.add(name, Value::Quantity(quantity(name, text)?.into()), &driver, texts);
         }
         let (attributes, of_attributes) = attributes.into_value(texts);
         let (capacity, of_capacity) = capacity.into_value(texts);
         let mut text = |text| Value::String(texts.get(text));
-        let value = Value::map(vec![
+        let entries = vec![
             (text("driver"), Value::String(driver)),
             (text("allowMultipleAllocations"), Value::Bool(device.allow_multiple_allocations)),
             (text("attributes"), attributes),
             (text("capacity"), capacity),
-        ]);
+        ];
+        let value = Value::Map(Rc::new(Map { entries, default: None, is_of_device: true }));
         Ok(Self { device: device.clone(), value, attributes: of_attributes, capacity: of_capacity })
     }
 
@@ -101,7 +102,7 @@ impl Last {
         let capacity = self.device.capacity.iter_mut().zip(&device.capacity).zip(&self.capacity);
         for (((_, known), (name, text)), place) in capacity.filter(|((known, new), _)| known.1 != new.1) {
             let Some(value) = place_in(&mut self.value, CAPACITY, *place) else { return Ok(None) };
-            *value = Value::Quantity(quantity(name, text)?);
+            *value = Value::Quantity(quantity(name, text)?.into());
             known.clone_from(text);
         }
         Ok(Some(self))

@@ -3,12 +3,15 @@
 
 use crate::value::Value;
 
+/// The name of the device where a variable of a macro has its name.
+pub(crate) const GLOBAL_DEVICE: &str = ".device";
+
 /// Node of the tree of an expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Expr {
     /// A constant, such as `1` or `'a'`.
     Literal(Value),
-    /// A variable, or the name of a type.
+    /// A variable, or the name of a type. A dot before it is kept until it has been checked.
     Ident(String),
     /// `operand.field`, `operand.?field`, or with `test` `has(operand.field)`.
     Select { operand: Box<Expr>, field: String, optional: bool, test: bool },

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::ast::{Expr, Macro, MacroKind};
+use crate::ast::{Expr, GLOBAL_DEVICE, Macro, MacroKind};
+use crate::dialect::Dialect;
 use crate::fold::is_key;
 use crate::functions::call;
 use crate::lists;
@@ -11,9 +12,9 @@ use crate::outcome::{Outcome, UNCONVERTED, no_overload};
 use crate::steps::Steps;
 use crate::value::{Map, Value};
 
-/// Evaluates an expression about a device.
-pub(crate) fn evaluate(expr: &Expr, device: Value) -> Outcome {
-    Evaluator { device, variables: Vec::new(), steps: Steps::default() }.eval(expr)
+/// Evaluates an expression of a dialect about a device.
+pub(crate) fn evaluate(dialect: Dialect, expr: &Expr, device: Value) -> Outcome {
+    Evaluator { device, variables: Vec::new(), steps: Steps::new(dialect) }.eval(expr)
 }
 
 struct Evaluator<'a> {
@@ -56,6 +57,9 @@ impl<'a> Evaluator<'a> {
                 match self.eval(target)? {
                     Value::Optional(None) => args.first().map_or_else(no_overload, |other| self.eval(other)),
                     Value::Optional(Some(value)) if name == "orValue" => known(&value),
+                    Value::Optional(value) => Ok(Value::Optional(value)),
+                    // What is no optional passed in 0.26.
+                    _ if self.steps.dialect.cel_go29 => no_overload(),
                     other => Ok(other),
                 }
             }
@@ -82,8 +86,8 @@ impl<'a> Evaluator<'a> {
             Expr::Conditional(parts) => {
                 let [condition, then, otherwise] = &**parts;
                 match self.eval(condition)? {
-                    Value::Bool(true) => self.eval(then).and_then(unwrapped),
-                    Value::Bool(false) => self.eval(otherwise).and_then(unwrapped),
+                    Value::Bool(true) => self.eval(then).and_then(|value| self.unwrapped(value)),
+                    Value::Bool(false) => self.eval(otherwise).and_then(|value| self.unwrapped(value)),
                     _ => no_overload(),
                 }
             }
@@ -131,9 +135,9 @@ impl<'a> Evaluator<'a> {
 
     fn ident(&self, name: &str) -> Outcome {
         if let Some((_, outcome)) = self.variables.iter().rev().find(|(known, _)| *known == name) {
-            return outcome.clone().and_then(unwrapped);
+            return outcome.clone().and_then(|value| self.unwrapped(value));
         }
-        if name == "device" {
+        if name == "device" || name == GLOBAL_DEVICE {
             return Ok(self.device.clone());
         }
         Err(format!("no such attribute(s): {name}"))
@@ -187,7 +191,7 @@ impl<'a> Evaluator<'a> {
                 Value::Optional(None) => Ok(Value::Optional(None)),
                 Value::Optional(Some(value)) => {
                     let mapped = self.bound(parts, &[known(&value)], 0)?;
-                    unwrapped(if parts.kind == MacroKind::OptMap { Value::some(mapped) } else { mapped })
+                    self.unwrapped(if parts.kind == MacroKind::OptMap { Value::some(mapped) } else { mapped })
                 }
                 _ => no_overload(),
             },
@@ -274,13 +278,18 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// An optional that a variable or a condition gives: up to 0.26, cel-go changes it.
+    fn unwrapped(&self, value: Value) -> Outcome {
+        if self.steps.dialect.cel_go29 { Ok(value) } else { unwrapped(value) }
+    }
+
     /// A field or element; of an optional it is optional, and none where it is missing.
     fn member(&self, operand: &Value, key: &Value, optional: bool) -> Outcome {
         let inner;
         let (operand, optional) = match operand {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(_)) => {
-                inner = unwrapped(operand.clone())?;
+                inner = self.unwrapped(operand.clone())?;
                 match &inner {
                     Value::Optional(Some(value)) => (&**value, true),
                     operand => (operand, true),

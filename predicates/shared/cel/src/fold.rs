@@ -4,18 +4,20 @@
 use std::rc::Rc;
 
 use crate::ast::Expr;
+use crate::dialect::Dialect;
 use crate::functions::{CONVERSIONS, call};
 use crate::operators::{IN_LIST, IN_SET};
 use crate::patterns;
 use crate::steps::Steps;
+use crate::strings::CONSTANT_PATTERN;
 use crate::value::{Map, Value};
 
-/// Replaces constant parts of a checked expression by their values.
+/// Replaces constant parts of a checked expression by their values, as a dialect has them.
 ///
 /// # Errors
 /// One of them has none.
-pub(crate) fn fold(expr: &mut Expr) -> Result<(), String> {
-    fold_within(expr, &Steps::default())
+pub(crate) fn fold(dialect: Dialect, expr: &mut Expr) -> Result<(), String> {
+    fold_within(expr, &Steps::new(dialect))
 }
 
 fn fold_within(expr: &mut Expr, steps: &Steps) -> Result<(), String> {
@@ -68,7 +70,11 @@ fn fold_within(expr: &mut Expr, steps: &Steps) -> Result<(), String> {
             }
             args.iter_mut().try_for_each(each)?;
             if matches!(&**name, "matches" | "find" | "findAll") {
-                check_pattern(name, args.get(usize::from(target.is_none())))?;
+                let pattern = args.get(usize::from(target.is_none()));
+                check_pattern(name, pattern)?;
+                if pattern.and_then(constant).is_some() {
+                    name.push_str(CONSTANT_PATTERN);
+                }
             }
             if let Some(folded) = folded(name, args, steps)? {
                 *expr = Expr::Literal(folded);

@@ -11,6 +11,8 @@ pub(crate) struct Token {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TokenKind {
     Ident(String),
+    /// The name of a field in backquotes, which may have characters that other names do not have.
+    Field(String),
     Int(i128),
     Uint(u64),
     Double(f64),
@@ -81,6 +83,7 @@ impl Lexer<'_> {
             Some(first) if first.is_ascii_digit() => self.number()?,
             Some('.') if self.rest().as_bytes().get(1).is_some_and(u8::is_ascii_digit) => self.number()?,
             Some('"' | '\'') => TokenKind::String(self.string(false)?),
+            Some('`') => self.field()?,
             Some(_) => {
                 let Some(symbol) = SYMBOLS.into_iter().find(|symbol| self.rest().starts_with(symbol)) else {
                     return Err(self.error("a character that begins no token"));
@@ -109,6 +112,15 @@ impl Lexer<'_> {
         } else {
             self.string(raw).map(TokenKind::String)
         }
+    }
+
+    fn field(&mut self) -> Result<TokenKind, String> {
+        let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | ' ');
+        let name = self.rest().strip_prefix('`').and_then(|rest| rest.split_once('`')).map(|(name, _)| name);
+        let name = name.filter(|name| !name.is_empty() && name.chars().all(inside)).map(str::to_owned);
+        let name = name.ok_or_else(|| self.error("a broken name in backquotes"))?;
+        self.at += name.len() + 2;
+        Ok(TokenKind::Field(name))
     }
 
     fn number(&mut self) -> Result<TokenKind, String> {

@@ -132,6 +132,7 @@ pub enum Attribute {
 /// An expression that has been checked.
 #[derive(Debug, Clone)]
 pub struct Program {
+    dialect: Dialect,
     expr: Expr,
     activation: Activation,
 }
@@ -159,14 +160,15 @@ impl Program {
             return Err(format!("an expression of more than {} bytes", limits::TEXT_BYTES));
         }
         let failed = |error: String| format!("compilation failed: {error}");
-        let mut expr = parser::parse(text).map_err(failed)?;
+        let mut expr = parser::parse(dialect, text).map_err(failed)?;
         let found = checker::check(dialect, &mut expr).map_err(failed)?;
-        fold::fold(&mut expr).map_err(|error| match error.strip_prefix("program instantiation failed: ") {
+        fold::fold(dialect, &mut expr).map_err(|error| match error.strip_prefix("program instantiation failed: ") {
             Some(_) => error,
             None => failed(error),
         })?;
-        if found == BOOL || found == Type::attribute(dialect) {
-            return Ok(Self { expr, activation: Activation::default() });
+        let is_bool = if dialect.cel_go29 { found.is_equivalent(&BOOL) } else { found == BOOL };
+        if is_bool || found == Type::attribute(dialect) {
+            return Ok(Self { dialect, expr, activation: Activation::default() });
         }
         Err(format!("must evaluate to bool or the unknown type, not {found}"))
     }
@@ -177,7 +179,12 @@ impl Program {
     /// The device has a value that selectors cannot see, or the expression fails for it: the fault as a text of at most
     /// [`limits::ERROR_BYTES`].
     pub fn matches(&self, device: &Device) -> Result<bool, String> {
-        match self.activation.device_value(device).and_then(|value| eval::evaluate(&self.expr, value)).map_err(cut)? {
+        match self
+            .activation
+            .device_value(device)
+            .and_then(|value| eval::evaluate(self.dialect, &self.expr, value))
+            .map_err(cut)?
+        {
             Value::Bool(matches) => Ok(matches),
             other => Err(format!("CEL result of type {} could not be converted to bool", other.type_name())),
         }

@@ -11,7 +11,7 @@ use crate::value::Value;
 pub(crate) fn call(name: &str, args: &[Value]) -> Outcome {
     match args {
         [Value::String(text), rest @ ..] => call_on_text(name, text, rest),
-        [Value::Quantity(quantity) | Value::Computed(quantity), rest @ ..] => call_on_quantity(name, *quantity, rest),
+        [Value::Quantity(quantity) | Value::Computed(quantity), rest @ ..] => call_on_quantity(name, **quantity, rest),
         [Value::Semver(version), rest @ ..] => call_on_version(name, version, rest),
         [Value::Ip(address)] => call_on_ip(name, *address),
         [Value::Cidr(address, bits), rest @ ..] => call_on_network(name, (*address, *bits), rest),
@@ -36,7 +36,7 @@ fn call_on_text(name: &str, text: &str, rest: &[Value]) -> Outcome {
     let version = || if loosely { Semver::parse_loosely(text) } else { Semver::parse(text) };
     let invalid = |what: &str| format!("{what} parse error during conversion from string: \"{text}\"");
     match name {
-        "quantity" => Quantity::parse(text).map(Value::Quantity).ok_or_else(|| {
+        "quantity" => Quantity::parse(text).map(|quantity| Value::Quantity(quantity.into())).ok_or_else(|| {
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".to_owned()
         }),
         "isQuantity" => Ok(Value::Bool(Quantity::parse(text).is_some())),
@@ -64,23 +64,27 @@ fn call_on_quantity(name: &str, quantity: Quantity, rest: &[Value]) -> Outcome {
     match (name, rest) {
         ("sign", []) => Ok(Value::Int(quantity.sign())),
         ("isGreaterThan", [Value::Quantity(other) | Value::Computed(other)]) => {
-            Ok(Value::Bool(quantity.compare(*other).is_gt()))
+            Ok(Value::Bool(quantity.compare(**other).is_gt()))
         }
         ("isLessThan", [Value::Quantity(other) | Value::Computed(other)]) => {
-            Ok(Value::Bool(quantity.compare(*other).is_lt()))
+            Ok(Value::Bool(quantity.compare(**other).is_lt()))
         }
         ("compareTo", [Value::Quantity(other) | Value::Computed(other)]) => {
-            Ok(Value::Int(quantity.compare(*other) as i64))
+            Ok(Value::Int(quantity.compare(**other) as i64))
         }
         ("asApproximateFloat", []) => Ok(Value::Double(quantity.as_float())),
         ("asInteger", []) => {
             quantity.as_integer().map(Value::Int).ok_or_else(|| "cannot convert value to integer".to_owned())
         }
         ("isInteger", []) => Ok(Value::Bool(quantity.as_integer().is_some())),
-        ("add", [Value::Quantity(other) | Value::Computed(other)]) => Ok(Value::Computed(quantity.plus(*other))),
-        ("add", [Value::Int(other)]) => Ok(Value::Computed(quantity.plus(Quantity::from_int(*other)))),
-        ("sub", [Value::Quantity(other) | Value::Computed(other)]) => Ok(Value::Computed(quantity.minus(*other))),
-        ("sub", [Value::Int(other)]) => Ok(Value::Computed(quantity.minus(Quantity::from_int(*other)))),
+        ("add", [Value::Quantity(other) | Value::Computed(other)]) => {
+            Ok(Value::Computed(quantity.plus(**other).into()))
+        }
+        ("add", [Value::Int(other)]) => Ok(Value::Computed(quantity.plus(Quantity::from_int(*other)).into())),
+        ("sub", [Value::Quantity(other) | Value::Computed(other)]) => {
+            Ok(Value::Computed(quantity.minus(**other).into()))
+        }
+        ("sub", [Value::Int(other)]) => Ok(Value::Computed(quantity.minus(Quantity::from_int(*other)).into())),
         _ => no_overload(),
     }
 }

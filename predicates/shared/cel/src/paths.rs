@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Expr, Macro, MacroKind};
+use crate::ast::{Expr, GLOBAL_DEVICE, Macro, MacroKind};
 use crate::value::Value;
 
 /// Something of a device that an expression reads.
@@ -49,7 +49,8 @@ pub enum Path {
 
 /// All that an expression reads, sorted; `None` where it may read anything.
 pub(crate) fn paths(expr: &Expr) -> Option<Vec<Path>> {
-    let mut reader = Reader { variables: vec![("device", Seen::Device)], paths: BTreeSet::new() };
+    let mut reader =
+        Reader { variables: vec![(GLOBAL_DEVICE, Seen::Device), ("device", Seen::Device)], paths: BTreeSet::new() };
     reader.plain(expr)?;
     Some(reader.paths.into_iter().collect())
 }

@@ -28,9 +28,9 @@ pub(crate) enum Value {
     Optional(Option<Rc<Value>>),
     /// A type, by name.
     Type(&'static str),
-    Quantity(Quantity),
+    Quantity(Rc<Quantity>),
     /// A quantity that was computed. Kubernetes gives it another form, so that nothing is equal to it, while it is to others.
-    Computed(Quantity),
+    Computed(Rc<Quantity>),
     Semver(Rc<Semver>),
     Ip(IpAddr),
     /// An address and the length of its prefix in bits.

@@ -27,7 +27,9 @@ impl Selectors {
         driver: &str,
         device: &Value,
     ) -> Result<bool, String> {
-        let dialect = Dialect { lists: switches.has("ListAttributes"), includes: switches.has("SelectorIncludes") };
+        let lists = switches.has("ListAttributes");
+        // Attributes are lists from the version on that has cel-go 0.29.
+        let dialect = Dialect { lists, includes: switches.has("SelectorIncludes"), cel_go29: lists };
         for (number, selector) in selectors.iter().enumerate() {
             let expression = text(selector, "cel.expression");
             let mut programs = self.programs.borrow_mut();
