@@ -4,18 +4,22 @@
 //! It parses and checks what is typed; what depends on files or on the machine is checked by the commands. Public is what the
 //! commands of `nodesift-dev` take as well. Start at `Args`.
 
+mod listed;
 mod moved;
 mod party;
 mod policy;
 mod serve;
+mod top;
 mod value;
+mod why;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::exit;
+pub(crate) use listed::ListedArgs;
 pub(crate) use moved::moved;
 use nodesift_api::version::{CONTRACT, REVISION};
 use nodesift_policy::API_VERSION;
@@ -26,8 +30,10 @@ pub(crate) use policy::{
     PolicyStatusArgs, SidecarArgs,
 };
 pub(crate) use serve::{HealthArgs, ServeArgs};
+pub(crate) use top::{GroupBy, TopCommand, TopPendingArgs};
 pub use value::{Format, PhaseArg, PodKey};
 pub(crate) use value::{LogFormat, RecordPlace};
+pub(crate) use why::{SourceArgs, Until, WhyArgs, WhyFormat};
 
 /// Evaluates kube-scheduler's filter predicates: which nodes can run a pod, and why the others cannot
 #[derive(Debug, Parser)]
@@ -53,6 +59,7 @@ pub static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 const EXAMPLES: &str = "Examples:
   kubectl get nodes,pods,namespaces -A -o json > cluster.json
   nodesift explain --cluster cluster.json      explain every pending pod
+  nodesift why web-0 -n shop                   say why one is pending
   nodesift serve --sample                      serve a built-in sample cluster
   nodesift serve --kube                        serve your kubeconfig's cluster";
 
@@ -86,6 +93,11 @@ pub(crate) enum Command {
     /// Evaluate every predicate on its own, and print which nodes it rejects and why
     #[command(override_usage = usage("explain"))]
     Explain(AskArgs),
+    /// Print why pods are pending: where their nodes are lost, what is missing, and what would help
+    Why(Box<WhyArgs>),
+    /// Print pending pods in groups, the largest first
+    #[command(subcommand)]
+    Top(TopCommand),
     /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
     Health(HealthArgs),
     /// Check, compare or import policies, or show that of a running sidecar
@@ -93,11 +105,27 @@ pub(crate) enum Command {
     Policy(PolicyCommand),
     /// Attend as a party that answers as a script says, for tests and demonstrations
     Party(PartyArgs),
+    /// Print a program that completes command lines
+    Completion(CompletionArgs),
     /// Print which program this is: its version, what it speaks and what it was built with
     Version(VersionArgs),
     /// Compile the module on standard input within limits. The sidecar starts itself so for each module by path
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionArgs {
+    /// Shell, or program, that asks for completions
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Shells and programs whose command lines are completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// kubectl 1.26 and later, for `kubectl nodesift`: save it as kubectl_complete-nodesift in a folder of $PATH
+    Kubectl,
 }
 
 #[derive(Debug, clap::Args)]
@@ -122,9 +150,12 @@ pub struct CompileArgs {
     pub(crate) cache: Option<PathBuf>,
 }
 
-/// The two forms of `filter` and `explain`.
+/// The three forms of `filter` and `explain`.
 fn usage(command: &str) -> String {
-    format!("nodesift {command} [OPTIONS] --cluster <FILE>...\n       nodesift {command} [OPTIONS] --server <URL>")
+    format!(
+        "nodesift {command} [OPTIONS] --cluster <FILE>...\n       nodesift {command} [OPTIONS] --kube\n       nodesift \
+         {command} [OPTIONS] --server <URL>"
+    )
 }
 
 /// The option `--cluster`: files with the cluster's objects.
@@ -194,8 +225,10 @@ pub struct QuestionArgs {
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,
+    #[command(flatten)]
+    pub(crate) listed: ListedArgs,
     /// Send the request to a running sidecar: unix:PATH or http://HOST:PORT
-    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "policy", "predicates", "kubernetes"], help_heading = "Cluster")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "kube", "kubeconfig", "context", "skip", "policy", "predicates", "kubernetes"], help_heading = "Cluster")]
     pub(crate) server: Option<String>,
 }
 

@@ -1,13 +1,16 @@
-//! The command line: `nodesift serve`, `filter`, `explain`, `health`, `policy` and `party`; and what the command line of authors and
+//! The command line: `nodesift serve`, `filter`, `explain`, `why`, `health`, `policy` and `party`; and what the command line of authors and
 //! developers, `nodesift-dev`, has in common with it.
 //!
 //! ```text
 //! commands
 //!   serve     the sidecar, from its checks to the end of its drain
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
+//!   top       pending pods in groups
+//!   why       why pods are pending, by the same, or over one list of a live cluster
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
 //!   party     a party that answers as a script says
+//!   complete  candidates for the next word of a command line, for kubectl
 //!   version   which program this is
 //! shared by commands
 //!   cluster   cluster files and a policy → an engine
@@ -28,6 +31,7 @@ pub mod args;
 pub mod ask;
 mod client;
 pub mod cluster;
+mod complete;
 pub mod exit;
 mod health;
 pub mod limits;
@@ -38,22 +42,34 @@ pub mod progress;
 pub mod report;
 mod serve;
 pub mod terminal;
+mod top;
 mod version;
+mod why;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
-use args::{Args, Command, CompileArgs, PolicyCommand};
+use args::{Args, Command, CompileArgs, CompletionArgs, PolicyCommand, Shell};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args = match Args::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_plugin = arguments.first().is_some_and(|program| is_plugin(program));
+    if is_plugin {
+        terminal::speak_as(PLUGIN);
+    }
+    if let Some((_, words)) =
+        arguments.get(1..).and_then(<[_]>::split_first).filter(|(word, _)| **word == *complete::COMMAND)
+    {
+        return complete::run(words);
+    }
+    let args = match parse(arguments, is_plugin) {
         Ok(args) => args,
         Err(error) => {
             if let Some(text) = args::moved(&error) {
@@ -72,6 +88,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(serve) => serve::run(&serve),
         Command::Filter(filter) => ask::filter(&filter),
         Command::Explain(explain) => ask::explain(&explain),
+        Command::Why(why) => why::run(&why),
+        Command::Top(top) => top::run(&top),
+        Command::Completion(CompletionArgs { shell: Shell::Kubectl }) => {
+            let program = if is_plugin { "kubectl-nodesift" } else { "nodesift" };
+            terminal::print(&complete::kubectl_script(program))
+        }
         Command::Health(health) => health::run(&health),
         Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),
         Command::Policy(PolicyCommand::Status(status)) => policy::status(&status),
@@ -84,6 +106,22 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Version(version) => version::run(&version),
         Command::Compile(compile) => return compile_module(&compile),
     })
+}
+
+/// The name by which the plugin of kubectl speaks of itself.
+const PLUGIN: &str = "kubectl nodesift";
+
+/// Whether kubectl has started this program as its plugin: by the name of its file.
+fn is_plugin(program: &OsStr) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name == "kubectl-nodesift")
+}
+
+/// The arguments; help and errors speak of the program as it was called.
+fn parse(arguments: Vec<OsString>, is_plugin: bool) -> Result<Args, clap::Error> {
+    let command = Args::command();
+    let mut command = if is_plugin { command.bin_name(PLUGIN) } else { command };
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Prints why arguments do not parse, or the help or version that they ask for. Returns the exit code.
@@ -100,6 +138,7 @@ pub fn end(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) if exit::is_stdout_closed(&error) => ExitCode::from(exit::OK),
+        Err(error) if exit::ended(&error).is_some() => ExitCode::from(exit::code_of(&error)),
         Err(error) => {
             terminal::fail(&exit::text(&error));
             ExitCode::from(exit::code_of(&error))
