@@ -177,7 +177,7 @@ type PartyWord struct {
 
 // PartyWords follows what parties say of pods whose negotiations, by this client, ended without an agreement or an allocation: each word
 // names pods that can be negotiated about again at once. Words of before the call are lost, so that a core keeps a pause of its own. It ends
-// with an error.
+// with an error. Once this client has followed, it has to go on: 30 s after its last stream, what it has selected and not bound is given back.
 func (c *Client) PartyWords(ctx context.Context) iter.Seq2[PartyWord, error] {
 	return func(yield func(PartyWord, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

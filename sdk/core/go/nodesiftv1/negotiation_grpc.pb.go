@@ -58,7 +58,8 @@ type NegotiationClient interface {
 	// Tells when a party may say something else about pods whose negotiations, by the same client, ended exhausted, timed out or
 	// failed: it has taken back what it said, given back what it held, or attends by a new stream. Each pod is named once; a core
 	// negotiates again, and keeps a pause of its own, since words before the stream began are lost. The stream ends with the
-	// sidecar. RESOURCE_EXHAUSTED: its words were not read, or there are too many such streams.
+	// sidecar. RESOURCE_EXHAUSTED: its words were not read, or there are too many such streams. The streams of a client also say that
+	// it is there: what it has selected is given back, unless the pod is bound, 30 s after the last of them has ended.
 	Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PartyWord], error)
 }
 
@@ -162,7 +163,8 @@ type NegotiationServer interface {
 	// Tells when a party may say something else about pods whose negotiations, by the same client, ended exhausted, timed out or
 	// failed: it has taken back what it said, given back what it held, or attends by a new stream. Each pod is named once; a core
 	// negotiates again, and keeps a pause of its own, since words before the stream began are lost. The stream ends with the
-	// sidecar. RESOURCE_EXHAUSTED: its words were not read, or there are too many such streams.
+	// sidecar. RESOURCE_EXHAUSTED: its words were not read, or there are too many such streams. The streams of a client also say that
+	// it is there: what it has selected is given back, unless the pod is bound, 30 s after the last of them has ended.
 	Follow(*FollowRequest, grpc.ServerStreamingServer[PartyWord]) error
 	mustEmbedUnimplementedNegotiationServer()
 }
