@@ -1,8 +1,9 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
-//! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes,
+//! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes, [`why`] what operators are told about a pending pod,
 //! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`parties`] what external parties say, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
-//! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in.
+//! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in; [`switched`]
+//! replaces the version of Kubernetes in the middle of a history.
 //!
 //! [`mirror`] loads the reference's objects into the cache; [`comparison`] compares two answers. A run has
 //! `NODESIFT_DIFFERENTIAL_CLUSTERS` (32) clusters. Some of their [`seeds`] are the same in every run, the others are new;
@@ -28,7 +29,9 @@ mod same_verdicts;
 mod sample;
 mod seeds;
 mod situation;
+mod switched;
 mod victims;
+mod why;
 mod wide;
 
 use std::path::Path;
