@@ -14,11 +14,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use rustc_hash::FxHashSet;
 
 use super::Writer;
-use super::allocations::log_watermark;
 use super::events::{Event, WatermarkEvent, WeighingPod};
 use super::metrics::AboveWatermark;
 use crate::columns::{Generation, Row};
-use crate::limits::{EVENTS, WATERMARK_LINES, WEIGHING_PODS};
+use crate::limits::{EVENTS, WEIGHING_PODS};
 use crate::metadata::Watermark;
 use crate::metadata::requests::PODS;
 
@@ -58,6 +57,11 @@ impl Watermarks {
         if !self.marks.is_empty() {
             self.touched.insert(row);
         }
+    }
+
+    /// Whether rows have changed since the last look.
+    pub(super) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     /// Forgets a node that is no more. Returns the watermarks that it was above.
@@ -108,7 +112,8 @@ impl Writer {
 
     /// Looks at the rows that have changed, and records an event for each watermark that a node has crossed.
     pub(super) fn cross_watermarks(&mut self) {
-        if self.watermarks.touched.is_empty() {
+        // A part of the state at the start says nothing about what a node has.
+        if self.watermarks.touched.is_empty() || self.allocations.is_starting() {
             return;
         }
         let mut touched: Vec<Row> = std::mem::take(&mut self.watermarks.touched).into_iter().collect();
@@ -151,11 +156,6 @@ impl Writer {
         for event in &mut crossed {
             event.pods = self.weighing_pods(&event.node, &event.mark.sum);
         }
-        crossed.iter().take(WATERMARK_LINES).for_each(log_watermark);
-        let untold = (crossed.len().saturating_sub(WATERMARK_LINES) as u64).saturating_add(dropped);
-        if untold > 0 {
-            tracing::info!(crossings = untold, "more nodes have crossed watermarks at once");
-        }
         self.allocations.keep_all(dropped, crossed.into_iter().map(Event::Watermark));
     }
 
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::metadata::{Account, Accountant, Accounted, AccountedNode, NodeFacts, PodFacts, PodRecord, Sums};
     use crate::write::model::{random_node, random_pod, text};
-    use crate::{Identity, new};
+    use crate::{Following, Identity, new};
 
     /// Gives each pod what its facts use as sums.
     #[derive(Debug)]
@@ -236,6 +236,34 @@ mod tests {
             watermarks.gauges.get_or_create(&label).get()
         };
         assert_eq!((count("50"), count("90")), (1, 0));
+    }
+
+    #[test]
+    fn a_node_that_is_above_at_the_start_crosses_once_after_the_state_is_whole() {
+        let (sum, mut random) = (text("sum.cpu"), fastrand::Rng::with_seed(3));
+        let mark = Watermark { sum: Arc::clone(&sum), whole: text("cpu"), above: 50, below: 40 };
+        let (mut writer, _) = new();
+        writer.set_accountant(Some(Arc::new(Summing { sums: vec![sum], marks: vec![mark] })));
+        writer.begin_start();
+        let cpu = vec![(text("cpu"), 100)];
+        writer.apply(NodeFacts { allocatable: cpu, ..random_node(&mut random, "n") });
+        for name in ["a", "b", "c"] {
+            let pod = random_pod(&mut random, name, Some(text("n")));
+            let facts = PodFacts { usage: vec![(text("cpu"), 30)], usages: None, ..(*pod.facts).clone() };
+            writer.apply(PodRecord { uid: text(name), facts: Arc::new(facts), account: None, ..pod });
+            writer.publish();
+        }
+        assert_eq!(writer.history_on("n").len(), 0, "not for a part of the state");
+        let state = writer.generation;
+        writer.complete_start();
+        let Following { start, mut events, .. } = writer.follow_allocations(Some(Generation(0)));
+        assert_eq!(start, state);
+        let told = events.read().unwrap();
+        let crossings = told.iter().map(|event| match &**event {
+            Event::Watermark(event) => Some((event.generation > state, event.is_above, event.sum)),
+            Event::Allocation(_) => None,
+        });
+        assert_eq!(crossings.collect::<Vec<_>>(), [Some((true, true, 90))]);
     }
 
     #[test]
