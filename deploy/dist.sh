@@ -7,6 +7,8 @@
 #   nodesift-VERSION-ARCH-linux-gnu.debug.gz symbols of nodesift: `nodesift.debug` beside it gives names to backtraces and profiles
 #   nodesift-VERSION-ARCH-linux-gnu.cdx.json its SBOM in CycloneDX: every crate that is linked into it
 #   nodesift-dev-VERSION-ARCH-linux-gnu.*    the same two files of nodesift-dev
+#   nodesift-predicate-VERSION.{wit,wasm}    the contract as a WIT package, in text and binary; the version is that of the contract
+#   nodesift.yaml                            the manifest of the plugin of kubectl for krew, for this processor
 #   nodesift-VERSION.tgz                     the Helm chart
 #   nodesift-VERSION-deploy.tar.gz           deploy/: image, manifests, CRD, schema, dashboards and alerts
 #   SHA256SUMS                               their checksums
@@ -68,8 +70,10 @@ git archive HEAD | tar -x -C "$scratch/tree"
     done
 )
 
-rm -f "$folder"/nodesift-* "$folder/SHA256SUMS"
+rm -f "$folder"/nodesift-* "$folder/nodesift.yaml" "$folder/SHA256SUMS"
 pack -C "$scratch" "$platform" >"$folder/$platform.tar.gz"
+"$target/shipped/nodesift-dev" module wit "$folder"
+deploy/krew/manifest.sh "$version" "$(uname -m)" "$folder/$platform.tar.gz" >"$folder/nodesift.yaml"
 for program in "${programs[@]}"; do
     # It writes the SBOM of each program beside the Cargo.toml of its crate, and names it by the package.
     sbom=$(find "$scratch/tree/host" -name "$program.cdx.json")
@@ -85,5 +89,5 @@ pack -h -C deploy/helm nodesift >"$folder/$name.tgz"
 git archive --prefix="$name/" HEAD deploy | tar -x -C "$scratch"
 pack -C "$scratch" "$name" >"$folder/$name-deploy.tar.gz"
 cd "$folder"
-sha256sum nodesift-* >SHA256SUMS
-ls -l nodesift-* SHA256SUMS
+sha256sum nodesift-* nodesift.yaml >SHA256SUMS
+ls -l nodesift-* nodesift.yaml SHA256SUMS

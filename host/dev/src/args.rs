@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use module::{
-    BESIDE, BesideArgs, ModuleBenchArgs, ModuleBuildArgs, ModuleCheckArgs, ModuleCommand, ModuleCompileArgs,
-    ModuleDevArgs, ModuleInspectArgs, ModuleNewArgs, ModuleTestArgs,
+    BESIDE, BesideArgs, ModuleBenchArgs, ModuleBuildArgs, ModuleCasesArgs, ModuleCheckArgs, ModuleCommand,
+    ModuleCompileArgs, ModuleDevArgs, ModuleInspectArgs, ModuleNewArgs, ModuleTestArgs, ModuleWitArgs,
 };
 use nodesift::args::{COMPILE, CompileArgs, LONG_VERSION, LogArgs};
 pub(crate) use nodesift::args::{ClusterArgs, Format, PolicyArgs, QuestionArgs};

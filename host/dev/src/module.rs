@@ -4,13 +4,14 @@
 //! project   new and build: projects of predicates, by `nodesift-module`
 //! dev       all of it after every save
 //! registry  push and pull, and inspection of what is in a registry
-//! test      the cases of a module, run by the built module
+//! test      the cases of a module, run by the built module; and for unit tests of an SDK
 //!   cases     their files
 //! check     whether a module does what a sidecar needs of it
 //! bench     what a call of a module costs
 //!   subject   the module that these two are about, and their questions
 //!   growth    the cluster of a case, grown to the size of a real one
 //! compile   machine code, ahead
+//! wit       the contract as a package for other tools
 //! call      a module over a cluster, without an engine
 //! accounting  the same commands for modules that are no predicates, but say what pods take
 //! ```
@@ -29,6 +30,7 @@ mod project;
 mod registry;
 mod subject;
 mod test;
+mod wit;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -52,7 +54,8 @@ use nodesift_sandbox::limits::GUEST_MEMORY_BYTES;
 use nodesift_sandbox::{Inspection, Interface, PACKAGE};
 pub(crate) use project::{build, new};
 pub(crate) use registry::{pull, push};
-pub(crate) use test::{first_difference, test};
+pub(crate) use test::{cases as print_cases, first_difference, test};
+pub(crate) use wit::wit;
 
 /// `nodesift-dev module inspect`. Of the module, nothing runs but `describe`.
 ///

@@ -29,3 +29,21 @@ fn an_inspection_names_the_contract_that_a_module_was_built_for() {
         assert!(text.contains(&format!("contract   nodesift:predicate {version}")), "{text}");
     }
 }
+
+/// The files are what a release has, and what generators of bindings read without an SDK.
+#[test]
+fn the_contract_is_written_as_a_package_for_other_tools() {
+    let workshop = new_workshop();
+    let version = nodesift_sandbox::VERSION;
+    let text = workshop.answer(&["module", "wit"]);
+    assert!(text.contains(&format!("nodesift:predicate@{version}\n")), "{text}");
+    let written = std::fs::read_to_string(workshop.path(&format!("nodesift-predicate-{version}.wit"))).unwrap();
+    let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/predicate/wit/predicate.wit");
+    assert_eq!(written, std::fs::read_to_string(contract).unwrap());
+    let package = std::fs::read(workshop.path(&format!("nodesift-predicate-{version}.wasm"))).unwrap();
+    // The preamble of a component; what is in it is compared where it is made.
+    assert_eq!(package.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]));
+    let failed = workshop.run(&["module", "wit", "nowhere"]);
+    assert_eq!(failed.code, Some(66), "{}", failed.stderr);
+    assert!(failed.stderr.contains("nowhere"), "{}", failed.stderr);
+}

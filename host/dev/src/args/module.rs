@@ -18,6 +18,8 @@ pub(crate) enum ModuleCommand {
     Dev(ModuleDevArgs),
     /// Run the cases of a module: pods and nodes, and what it is to say of them
     Test(ModuleTestArgs),
+    /// Print the cases of a module as JSON, for the unit tests of an SDK, or compare what these have found
+    Cases(ModuleCasesArgs),
     /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
     Check(ModuleCheckArgs),
     /// Measure what a call of a module costs: fresh, spare and used instances, a node, memory
@@ -26,6 +28,8 @@ pub(crate) enum ModuleCommand {
     Compile(ModuleCompileArgs),
     /// Print what a module is: name, version, what it can read, size, digest, memory and features
     Inspect(ModuleInspectArgs),
+    /// Write the contract that modules are built for, as a WIT package for other tools
+    Wit(ModuleWitArgs),
     /// Push a module to a registry, and sign it
     Push(ModulePushArgs),
     /// Pull a module from a registry, and verify its signature
@@ -115,6 +119,17 @@ pub(crate) struct ModuleTestArgs {
     pub(crate) output: Format,
 }
 
+/// Options of `module cases`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleCasesArgs {
+    /// Folder of a project, or file of cases
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// File with the findings of unit tests, as JSON, to compare with what the cases expect; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+}
+
 /// Options of `module check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleCheckArgs {
@@ -164,6 +179,14 @@ pub(crate) struct ModuleCompileArgs {
     /// Files of WebAssembly components
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `module wit`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModuleWitArgs {
+    /// Folder in which nodesift-predicate-VERSION.wit and nodesift-predicate-VERSION.wasm are written; the version is that of the contract
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Options of `module inspect`.

@@ -76,10 +76,45 @@ pub fn whole() -> Result<(Resolve, WorldId), ComponentError> {
     parse().map_err(ComponentError::World)
 }
 
+/// The contract as a WIT package in its binary form, a component that `wkg` and generators of bindings read in place of the text.
+///
+/// # Errors
+///
+/// Never for the contract that this crate carries.
+pub fn package() -> Result<Vec<u8>, ComponentError> {
+    let mut resolve = Resolve::default();
+    let package = resolve.push_str("predicate.wit", WIT).map_err(ComponentError::World)?;
+    wit_component::encode(&resolve, package).map_err(ComponentError::Encode)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn the_binary_package_says_what_the_text_says() {
+        let decoded = wit_component::decode(&package().unwrap()).unwrap();
+        let decoded_package = &decoded.resolve().packages[decoded.package()];
+        assert_eq!(decoded_package.name.to_string(), format!("{PACKAGE}@{}", version()));
+        let mut resolve = Resolve::default();
+        let id = resolve.push_str("predicate.wit", WIT).unwrap();
+        let package = &resolve.packages[id];
+        assert_eq!(names(decoded_package.worlds.keys()), names(package.worlds.keys()));
+        assert_eq!(names(decoded_package.interfaces.keys()), names(package.interfaces.keys()));
+        for (name, interface) in &package.interfaces {
+            let read = &decoded.resolve().interfaces[decoded_package.interfaces[name]];
+            let written = &resolve.interfaces[*interface];
+            assert_eq!(names(read.functions.keys()), names(written.functions.keys()), "{name}");
+            assert!(read.docs.contents.is_some(), "{name} has lost its documentation");
+        }
+    }
+
+    fn names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeSet<&'a String> {
+        names.collect()
+    }
 
     #[test]
     fn a_narrow_world_has_the_interfaces_that_are_named() {

@@ -12,6 +12,8 @@
 //! {{source}}    the file that holds the predicate           src/lib.rs
 //! {{tests}}     the commands that run the unit tests, one a line
 //! {{tests_indented}}, {{toolchain}}  these commands, and those that install the toolchain, as a block of a workflow
+//! {{tests_in_image}}, {{toolchain_in_image}}  the same as a block of a job of GitLab, which runs as root
+//! {{image}}     the image of that job
 //! {{module}}    the name of the built module's file, without its ending
 //! {{version}}   the version of this program
 //! {{contract}}  the version of the contract
@@ -103,6 +105,9 @@ pub fn new(folder: &Path, kind: Kind, language: Language, sdk: &Sdk) -> Result<C
         ("{{tests}}", support.test_commands().join("\n")),
         ("{{tests_indented}}", workflow_block(support.test_commands())),
         ("{{toolchain}}", workflow_block(support.toolchain_commands())),
+        ("{{tests_in_image}}", job_block(support.test_commands())),
+        ("{{toolchain_in_image}}", job_block(support.toolchain_commands())),
+        ("{{image}}", support.image().to_owned()),
         ("{{version}}", version.to_owned()),
         ("{{contract}}", contract::version().to_owned()),
         // Last: values above may contain them.
@@ -145,6 +150,12 @@ fn write_all(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), NewE
 /// Commands as the text of a `run: |` in a workflow.
 fn workflow_block(commands: &[&str]) -> String {
     commands.iter().map(|command| format!("        {command}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Commands as the text of a `- |` in the script of a job of GitLab, whose images have no `sudo`.
+fn job_block(commands: &[&str]) -> String {
+    let of_root = |command: &&str| format!("    {}", command.trim_start_matches("sudo "));
+    commands.iter().map(of_root).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether every language and file system takes it as a name.
@@ -225,7 +236,8 @@ mod tests {
             assert_eq!(Language::detect(&folder).unwrap(), language);
             assert!(folder.join(language.support().source()).is_file(), "{language}");
             assert!(folder.join("sdk").join(language.support().sdk().1).is_dir(), "{language}");
-            for file in [".gitignore", ".editorconfig", ".vscode/settings.json", ".github/workflows/predicate.yaml"] {
+            let (workflow, job) = (".github/workflows/predicate.yaml", ".gitlab-ci.yml");
+            for file in [".gitignore", ".editorconfig", ".vscode/settings.json", workflow, job] {
                 assert!(
                     created.files.iter().any(|name| name == file),
                     "{language}: {file} is not in {:?}",
@@ -235,12 +247,14 @@ mod tests {
             let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
             let lines = read("README.md").lines().count();
             assert!(lines <= README_LINES, "{language}: {lines} lines");
-            let workflow = read(".github/workflows/predicate.yaml");
             let steps =
                 ["module build", "module test", "module check predicate.wasm", "module push predicate.wasm", "--sign"];
-            for step in steps.iter().chain(language.test_commands()) {
-                assert!(workflow.contains(step), "{language}: {step:?} is not in {workflow}");
+            for text in [read(workflow), read(job)] {
+                for step in steps.iter().chain(language.test_commands()) {
+                    assert!(text.contains(step), "{language}: {step:?} is not in {text}");
+                }
             }
+            assert!(!read(job).contains("sudo"), "{language}: {}", read(job));
             for file in &created.files {
                 let text = std::fs::read_to_string(folder.join(file)).unwrap();
                 let mut braces = text.match_indices("{{");

@@ -32,6 +32,9 @@ pub(crate) trait Support: Sync {
     /// Commands that install the toolchain on Debian or Ubuntu, for the workflow of a new project.
     fn toolchain_commands(&self) -> &'static [&'static str];
 
+    /// An image with apt-get in which these commands do as root, without `sudo`, for the jobs of GitLab of a new project.
+    fn image(&self) -> &'static str;
+
     /// Commands that run the unit tests of a new project, for its README and for what is printed.
     fn test_commands(&self) -> &'static [&'static str];
 

@@ -57,6 +57,10 @@ impl Support for C {
         &["sudo apt-get install -y clang lld make"]
     }
 
+    fn image(&self) -> &'static str {
+        "gcc:14-bookworm"
+    }
+
     fn test_commands(&self) -> &'static [&'static str] {
         &["make test"]
     }

@@ -57,6 +57,10 @@ impl Support for Go {
         &["go version"]
     }
 
+    fn image(&self) -> &'static str {
+        "golang:1.26-bookworm"
+    }
+
     fn test_commands(&self) -> &'static [&'static str] {
         &["go test ./..."]
     }

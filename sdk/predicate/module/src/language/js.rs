@@ -55,6 +55,10 @@ impl Support for Js {
         &["node --version"]
     }
 
+    fn image(&self) -> &'static str {
+        "node:22-bookworm"
+    }
+
     fn test_commands(&self) -> &'static [&'static str] {
         &["npm install", "npm test"]
     }

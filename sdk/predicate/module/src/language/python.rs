@@ -52,6 +52,10 @@ impl Support for Python {
         &["python3 --version"]
     }
 
+    fn image(&self) -> &'static str {
+        "python:3.12-bookworm"
+    }
+
     fn test_commands(&self) -> &'static [&'static str] {
         &["python3 -m venv .venv", ".venv/bin/pip install -r requirements.txt", ".venv/bin/python -m pytest"]
     }

@@ -46,6 +46,10 @@ impl Support for Rust {
         &["rustup target add wasm32-unknown-unknown"]
     }
 
+    fn image(&self) -> &'static str {
+        "rust:1.95-bookworm"
+    }
+
     fn test_commands(&self) -> &'static [&'static str] {
         &["cargo test"]
     }
