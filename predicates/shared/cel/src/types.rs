@@ -289,7 +289,7 @@ impl Bindings {
             return (true, true);
         }
         if let Some(known) = self.known.get(&number).cloned() {
-            if *other == known {
+            if other.is_equivalent(&known) {
                 return (true, true);
             }
             if !self.assign(other, &known) {

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use nodesift_cel::{Attribute, Device, Program};
+use nodesift_cel::{Attribute, Device, Dialect, Program};
 use serde_json::Value;
 
 /// Differences that a failure shows; each takes a line.
@@ -37,8 +37,8 @@ fn lines(file: &str) -> Vec<Value> {
 }
 
 /// The outcome, and the text of an error.
-fn outcome(device: &Device, expression: &str) -> (&'static str, String) {
-    match Program::compile(expression).map(|program| program.matches(device)) {
+fn outcome(dialect: Dialect, device: &Device, expression: &str) -> (&'static str, String) {
+    match Program::compile_in(dialect, expression).map(|program| program.matches(device)) {
         Err(error) => ("compile", error),
         Ok(Err(error)) => ("runtime", error),
         Ok(Ok(true)) => ("true", String::new()),
@@ -46,17 +46,17 @@ fn outcome(device: &Device, expression: &str) -> (&'static str, String) {
     }
 }
 
-/// Compares all outcomes in a file of so many.
-fn compare(file: &str, count: usize) {
+/// Compares all outcomes in a file of so many; the field of a line has that of a dialect.
+fn compare(file: &str, count: usize, field: &str, dialect: Dialect) {
     let device = device();
     let lines = lines(file);
     assert_eq!(lines.len(), count);
     let mut others = Vec::new();
     for line in lines {
         let text = |field: &str| line.get(field).and_then(Value::as_str).unwrap_or_default();
-        let (found, error) = outcome(&device, text("expr"));
-        if found != text("want") {
-            others.push(format!("{}: {} there, {found} here ({error})", text("expr"), text("want")));
+        let (found, error) = outcome(dialect, &device, text("expr"));
+        if found != text(field) {
+            others.push(format!("{}: {} there, {found} here ({error})", text("expr"), text(field)));
         }
     }
     assert!(others.is_empty(), "{} differ:\n{}", others.len(), others[..others.len().min(SHOWN)].join("\n"));
@@ -64,10 +64,19 @@ fn compare(file: &str, count: usize) {
 
 #[test]
 fn outcomes_of_each_group_of_functions_are_those_of_kubernetes() {
-    compare("1.36.jsonl.gz", 3_000);
+    compare("1.36.jsonl.gz", 3_000, "want", Dialect::default());
 }
 
 #[test]
 fn outcomes_of_deep_expressions_are_those_of_kubernetes() {
-    compare("random.jsonl.gz", 6_000);
+    compare("random.jsonl.gz", 6_000, "want", Dialect::default());
+}
+
+#[test]
+fn outcomes_of_each_version_are_those_of_its_own_compiler() {
+    let of_1_34 = Dialect { lists: false, includes: false, cel_go29: false };
+    let of_1_37 = Dialect { lists: true, includes: true, cel_go29: true };
+    for (version, dialect) in [("1.34", of_1_34), ("1.36", Dialect::default()), ("1.37", of_1_37)] {
+        compare("versions.jsonl.gz", 3_360, version, dialect);
+    }
 }
