@@ -1,8 +1,8 @@
 //! Conversions and general functions; calls of all others are handed on to the operators and the libraries.
 
-use crate::operators::contains;
 use crate::outcome::{NO_OVERLOAD, Outcome, UNCONVERTED, no_overload, overflow};
 use crate::steps::Steps;
+use crate::strings::CONSTANT_PATTERN;
 use crate::time::{Timestamp, parse_duration, part_of_duration};
 use crate::types::{DURATION, EMPTY, TIMESTAMP};
 use crate::value::Value;
@@ -10,6 +10,9 @@ use crate::{libraries, lists, operators, strings, text};
 
 /// The functions that convert a value to the type of their name.
 pub(crate) const CONVERSIONS: [&str; 8] = ["bool", "int", "uint", "double", "string", "bytes", "duration", "timestamp"];
+
+/// Elements that `includes` looks at in Kubernetes 1.36.
+const MOST_INCLUDED: usize = 48;
 
 /// Calls a function; for members the target is the first argument.
 pub(crate) fn call(name: &str, args: &[Value], steps: &Steps) -> Outcome {
@@ -31,10 +34,14 @@ pub(crate) fn call(name: &str, args: &[Value], steps: &Steps) -> Outcome {
         ("optional.ofNonZeroValue", [value]) => {
             Ok(if is_zero(value) { Value::Optional(None) } else { Value::some(value.clone()) })
         }
+        // With a constant pattern cel-go takes what is a text in Go, as the name of a type is.
+        (_, [Value::Type(text), rest @ ..]) if name.ends_with(CONSTANT_PATTERN) => {
+            strings::call(name, text, rest, steps)
+        }
         (_, [Value::Optional(value), rest @ ..]) => optional(name, value.as_deref(), rest),
         (_, [Value::String(text), rest @ ..]) if strings::is_known(name) => strings::call(name, text, rest, steps),
         (_, [Value::List(list), rest @ ..]) if lists::is_known(name) => lists::call(name, list, rest, steps),
-        ("lists.range", [Value::Int(count)]) => lists::range(*count),
+        ("lists.range", [Value::Int(count)]) => lists::range(*count, steps),
         ("includes", [target, value]) => includes(target, value, steps),
         ("optional.unwrap" | "unwrapOpt", [Value::List(list)]) => unwrapped(list),
         (_, [Value::Duration(nanos)]) => {
@@ -42,7 +49,7 @@ pub(crate) fn call(name: &str, args: &[Value], steps: &Steps) -> Outcome {
         }
         (_, [Value::Timestamp(at)]) => part_of_timestamp(name, *at, "UTC"),
         (_, [Value::Timestamp(at), Value::String(zone)]) => part_of_timestamp(name, *at, zone),
-        _ => libraries::call(name, args),
+        _ => libraries::call(strings::plain(name), args),
     }
 }
 
@@ -87,11 +94,18 @@ fn unwrapped(list: &[Value]) -> Outcome {
     Ok(Value::list(values))
 }
 
+/// Whether a list has a value, or a value is equal to another. It is the element whose equality is asked, while `in` asks that of the value.
 fn includes(target: &Value, value: &Value, steps: &Steps) -> Outcome {
-    match target {
-        Value::List(_) => contains(value, target, steps),
-        target => target.equals(value, steps).map(Value::Bool),
+    let Value::List(list) = target else { return target.equals(value, steps).map(Value::Bool) };
+    for (at, element) in list.iter().enumerate() {
+        if at >= MOST_INCLUDED && !steps.dialect.cel_go29 {
+            return Err(format!("'includes' function cannot be applied to lists longer than {MOST_INCLUDED} values"));
+        }
+        if element.equals(value, steps)? {
+            return Ok(Value::Bool(true));
+        }
     }
+    Ok(Value::Bool(false))
 }
 
 fn size(value: &Value) -> Outcome {
