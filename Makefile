@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples go-test go-race proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation scheduler-test mutants guards fuzz fuzz-smoke random soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -86,11 +86,27 @@ scripts: build ## Test the SDKs for Go, C, JavaScript, TypeScript and Python as 
 examples: build ## Test and build every predicate of predicates/examples, and check sizes; needs npm and PyPI for scripts
 	@tests/examples.sh $(ARGS)
 
+cells: build ## Print what becomes of what the sandbox lacks: 14 rows in 5 languages, from real modules; ARGS=go for one
+	@tests/cells.py $(ARGS)
+
+author-times: build ## Measure from a save to a rule that is live, in six languages, medians of five rounds; ARGS=go for one
+	@tests/author_times.py $(ARGS)
+
+mistakes: toolchain ## Print how ten mistakes of authors are found, each by the command that is run first; needs Go
+	@$(CARGO) test --quiet $(LOCKED) -p nodesift-dev --test authors -- --nocapture the_first_command_of_an_author
+
+bare-tools: build ## Build a predicate with jco, componentize-py and wit-bindgen alone, and serve it; ARGS='c go' for some languages
+	@tests/bare.sh $(ARGS)
+
 go-test: build ## Run the tests of the Go client and of what is built on it, against the sidecar
 	@sdk/core/go/run.sh test
 
 go-race: build ## The same with the race detector, which needs a C compiler
 	@sdk/core/go/run.sh race
+
+migrations: ## Test the controller that moves machines off nodes above a watermark; ARGS='-kubeconfig FILE SOCKET' runs it
+	@cd deploy/migrations && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && go vet -trimpath . && go test -trimpath -vet off -count 1 . \
+	    && { [ -z '$(ARGS)' ] || exec go run -trimpath . $(ARGS); }
 
 contract: toolchain ## Write what repeats the contract: bindings, tables of the host, docs; after predicate.wit has changed
 	@$(CARGO) run --quiet $(LOCKED) -p nodesift-contract -- write
@@ -101,11 +117,15 @@ proto: ## Make the messages and stubs of the Go client from the proto; needs Go,
 proto-check:
 	@sdk/core/go/run.sh proto-check
 
-# Part of neither `make test` nor CI: the servers take minutes to build, and need Go.
-e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver
-	@tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
-	@tests/manifests/dry_run.py "$${CARGO_TARGET_DIR:-target}/e2e"
-	@exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
+# Part of neither `make test` nor CI: the servers take minutes to build, and need Go. KUBERNETES names the version of kube-scheduler and of
+# the servers; a kube-scheduler of 1.35 runs beside those of 1.36, as the rules of Kubernetes for versions beside each other allow.
+SERVERS = $(filter 1.37,$(KUBERNETES))
+E2E = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/e2e$(addprefix -,$(SERVERS))
+e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver; KUBERNETES=1.37 for one of that version
+	@NODESIFT_KUBERNETES=$(SERVERS) tests/e2e/programs.sh "$(E2E)"
+	@tests/manifests/dry_run.py "$(E2E)"
+	@export TEST_ASSET_ETCD="$${TEST_ASSET_ETCD:-$(E2E)/etcd}" TEST_ASSET_KUBE_APISERVER="$${TEST_ASSET_KUBE_APISERVER:-$(E2E)/kube-apiserver}" && \
+	    exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 
 # A part of `make e2e`.
 e2e-claims: build ## The part of make e2e about pods with claims on devices, placed by a small core
@@ -114,22 +134,28 @@ e2e-claims: build ## The part of make e2e about pods with claims on devices, pla
 
 # Part of neither `make test` nor CI, for the same reason. In the release profile: a sidecar of the dev profile would often answer too
 # late, and kube-scheduler would decide in its place.
+e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock one, beside a real API server; ARGS=1000,5000 measures
+	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@[ -n "$${NODESIFT_E2E:-}" ] || NODESIFT_KUBERNETES=$(SERVERS) tests/e2e/programs.sh "$(E2E)"
+	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
+	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml)
+	@NODESIFT_KUBERNETES=$(KUBERNETES) NODESIFT_E2E="$${NODESIFT_E2E:-$(E2E)}" deploy/kube-scheduler/e2e/run.sh $(ARGS)
+
 # Part of neither `make test` nor CI: it compiles Kubernetes three times.
 scheduler-test: ## Vet and test the plugin of kube-scheduler with each version that it builds with; ARGS=1.37 for one
 	@deploy/kube-scheduler/test.sh $(ARGS)
-
-e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock one, beside a real API server; ARGS=1000,5000 measures
-	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
-	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
-	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
-	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml)
-	@deploy/kube-scheduler/e2e/run.sh $(ARGS)
 
 # Part of neither, for the same reason.
 e2e-negotiation: toolchain ## Place 500 pods with external parties, beside a real API server, while each program is killed
 	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
 	@deploy/kube-scheduler/e2e/run.sh negotiation
+
+# Part of neither, for the same reason.
+e2e-accounting: toolchain ## Have 500 machines grow, shrink and move by their annotations beside a real API server and kube-scheduler
+	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@[ -n "$${NODESIFT_E2E:-}" ] || tests/e2e/programs.sh "$${CARGO_TARGET_DIR:-target}/e2e"
+	@deploy/kube-scheduler/e2e/run.sh accounting
 
 fuzz: build ## Run the fuzz targets, each for TIME=60 seconds; TARGET=name runs one
 	@exec $(CARGO) run --quiet --bin nodesift-fuzz -- $(addprefix --time ,$(TIME)) $(addprefix --target ,$(TARGET)) $(ARGS)
@@ -151,6 +177,15 @@ random: export NODESIFT_RANDOM_TIMES = $(or $(TIMES),25)
 random: toolchain ## Compare engine and cache with their references in TIMES=25 times as many random cases as `make test`; FILTER=name runs some
 	@$(CARGO) test --workspace $(LOCKED) --test differential -- --nocapture $(FILTER)
 	@$(CARGO) test --package nodesift-cache $(LOCKED) --lib -- --nocapture $(or $(FILTER),model:: random)
+
+# `make test` runs a few. They are optimised, with the checks of the dev profile. One of the second kind has 200 negotiations.
+histories: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = true
+histories: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = true
+histories: export CARGO_TARGET_DIR = target/histories
+histories: HISTORIES = $(CARGO) test --package nodesift-negotiation $(LOCKED) --release --lib -- --nocapture
+histories: toolchain ## Run CASES=100000 random histories of two sidecars, and a tenth of one with all rules; from NODESIFT_SEED, or any
+	@NODESIFT_NEGOTIATION_CASES=$(or $(CASES),100000) $(HISTORIES) of_two_processes
+	@NODESIFT_NEGOTIATION_CASES=$$(($(or $(CASES),100000) / 10)) $(HISTORIES) every_outcome
 
 # `make test` runs the same for some seconds.
 flap: build ## Replace the policy ten times a second under load for TIME=60 seconds, and time single reloads
