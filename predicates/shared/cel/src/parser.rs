@@ -4,6 +4,7 @@
 //! brackets and for long chains alike.
 
 use crate::ast::Expr;
+use crate::dialect::Dialect;
 use crate::lexer::{Token, TokenKind, tokens};
 use crate::limits::{NESTED_BRACKETS, TREE_LEVELS};
 use crate::macros;
@@ -34,9 +35,9 @@ const RESERVED: [&str; 18] = [
     "in",
 ];
 
-/// Parses the text of an expression into its tree.
-pub(crate) fn parse(text: &str) -> Result<Expr, String> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, nested: 0 };
+/// Parses the text of an expression of a dialect into its tree.
+pub(crate) fn parse(dialect: Dialect, text: &str) -> Result<Expr, String> {
+    let mut parser = Parser { dialect, tokens: tokens(text)?, at: 0, nested: 0 };
     let (expr, _) = parser.expression()?;
     match parser.token().kind {
         TokenKind::End => Ok(expr),
@@ -45,6 +46,7 @@ pub(crate) fn parse(text: &str) -> Result<Expr, String> {
 }
 
 struct Parser {
+    dialect: Dialect,
     tokens: Vec<Token>,
     at: usize,
     nested: usize,
@@ -95,6 +97,18 @@ impl Parser {
                 Ok(name)
             }
             _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The name of a field, which may be in backquotes.
+    fn field(&mut self) -> Result<String, String> {
+        match &self.token().kind {
+            TokenKind::Field(name) if self.dialect.cel_go29 => {
+                let name = name.clone();
+                self.at += 1;
+                Ok(name)
+            }
+            _ => self.ident(),
         }
     }
 
@@ -224,8 +238,9 @@ impl Parser {
         loop {
             if self.symbol(".") {
                 let optional = self.symbol("?");
-                let field = self.ident()?;
-                if !optional && self.symbol("(") {
+                let is_quoted = matches!(self.token().kind, TokenKind::Field(_));
+                let field = self.field()?;
+                if !optional && !is_quoted && self.symbol("(") {
                     let args = self.arguments(")")?;
                     tree = self.method(tree, field, args)?;
                 } else {
@@ -281,11 +296,11 @@ impl Parser {
             TokenKind::Bytes(value) => literal(Value::Bytes(value.into())),
             TokenKind::Ident(word) if word == "true" || word == "false" => literal(Value::Bool(word == "true")),
             TokenKind::Ident(word) if word == "null" => literal(Value::Null),
-            TokenKind::Ident(word) if !RESERVED.contains(&word.as_str()) => self.name(word),
+            TokenKind::Ident(word) if !RESERVED.contains(&word.as_str()) => self.name(word, false),
             TokenKind::Symbol(".") => {
-                // A name from the root of all names, which is where all of ours are.
+                // A name from the root of all names, which is where all of ours but variables of macros are.
                 let word = self.ident()?;
-                self.name(word)
+                self.name(word, true)
             }
             TokenKind::Symbol("(") => {
                 let tree = self.expression()?;
@@ -301,15 +316,16 @@ impl Parser {
         }
     }
 
-    fn name(&mut self, word: String) -> Result<Tree, String> {
+    /// Parses an expression that begins with a name; a dot before it looks the name up among all names. No macro has a dot.
+    fn name(&mut self, word: String, dot: bool) -> Result<Tree, String> {
         if let Some(name) = self.name_of_message(&word) {
             return self.message(name);
         }
         if !self.symbol("(") {
-            return Ok((Expr::Ident(word), 1));
+            return Ok((Expr::Ident(if dot { format!(".{word}") } else { word }), 1));
         }
         let mut args = self.arguments(")")?;
-        if word == "has" && args.len() == 1 {
+        if word == "has" && !dot && args.len() == 1 {
             let Some((Expr::Select { operand, field, optional: false, .. }, levels)) = args.pop() else {
                 return Err("has: its argument must select a field".to_owned());
             };
@@ -338,7 +354,7 @@ impl Parser {
         let (mut fields, mut levels) = (Vec::new(), 0);
         while !self.closes("}", fields.is_empty())? {
             let optional = self.symbol("?");
-            let field = self.ident()?;
+            let field = self.field()?;
             self.expect(":")?;
             let (value, value_levels) = self.expression()?;
             levels = levels.max(value_levels);

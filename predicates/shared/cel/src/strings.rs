@@ -7,10 +7,13 @@ use crate::steps::{Steps, fits};
 use crate::text::quoted;
 use crate::value::Value;
 
+/// Suffix of the name of a function whose pattern is constant, which is compiled once.
+pub(crate) const CONSTANT_PATTERN: &str = " constant";
+
 /// Whether a function with a text as its first argument is in here.
 pub(crate) fn is_known(name: &str) -> bool {
     matches!(
-        name,
+        plain(name),
         "startsWith"
             | "endsWith"
             | "contains"
@@ -34,7 +37,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// Calls a function of a text by its name.
 pub(crate) fn call(name: &str, text: &str, args: &[Value], steps: &Steps) -> Outcome {
     let string = |text: &str| Ok(Value::text(text));
-    match (name, args) {
+    match (plain(name), args) {
         ("startsWith", [Value::String(part)]) => Ok(Value::Bool(text.starts_with(&**part))),
         ("endsWith", [Value::String(part)]) => Ok(Value::Bool(text.ends_with(&**part))),
         ("contains", [Value::String(part)]) => Ok(Value::Bool(text.contains(&**part))),
@@ -46,6 +49,9 @@ pub(crate) fn call(name: &str, text: &str, args: &[Value], steps: &Steps) -> Out
         ("findAll", [Value::String(pattern), Value::Int(most)]) => find_all(text, pattern, *most),
         ("charAt", [Value::Int(at)]) => char_at(text, *at),
         ("indexOf", [Value::String(part)]) => index_of(text, part, 0),
+        ("indexOf" | "lastIndexOf", [Value::String(part), Value::Int(from)]) if part.is_empty() => {
+            index_of_nothing(text, *from, steps)
+        }
         ("indexOf", [Value::String(part), Value::Int(from)]) => index_of(text, part, *from),
         ("lastIndexOf", [Value::String(part)]) => last_index_of(text, part, None),
         ("lastIndexOf", [Value::String(part), Value::Int(from)]) => last_index_of(text, part, Some(*from)),
@@ -62,6 +68,11 @@ pub(crate) fn call(name: &str, text: &str, args: &[Value], steps: &Steps) -> Out
         ("format", [Value::List(values)]) => formatting::format(text, values, steps).map(|text| Value::text(&text)),
         _ => no_overload(),
     }
+}
+
+/// The name of a function without what stands behind it.
+pub(crate) fn plain(name: &str) -> &str {
+    name.strip_suffix(CONSTANT_PATTERN).unwrap_or(name)
 }
 
 fn find_all(text: &str, pattern: &str, most: i64) -> Outcome {
@@ -87,17 +98,26 @@ fn char_at(text: &str, at: i64) -> Outcome {
 /// Where a part is, from a position on; beyond the end it is nowhere.
 fn index_of(text: &str, part: &str, from: i64) -> Outcome {
     if part.is_empty() {
-        return Ok(Value::Int(from));
+        return Ok(Value::Int(0));
     }
     let start = usize::try_from(from).map_err(|_| out_of_range(from))?;
     let found = split_at(text, start).and_then(|(_, rest)| rest.split_once(part));
     Ok(found.map_or(Value::Int(-1), |(before, _)| Value::count(start + before.chars().count())))
 }
 
+/// Nothing is everywhere; up to 0.26 cel-go finds it at any number.
+fn index_of_nothing(text: &str, from: i64, steps: &Steps) -> Outcome {
+    if !steps.dialect.cel_go29 {
+        return Ok(Value::Int(from));
+    }
+    let from = usize::try_from(from).map_err(|_| out_of_range(from))?;
+    Ok(Value::count(from.min(text.chars().count())))
+}
+
 fn last_index_of(text: &str, part: &str, from: Option<i64>) -> Outcome {
     let length = text.chars().count();
     if part.is_empty() {
-        return Ok(from.map_or_else(|| Value::count(length), Value::Int));
+        return Ok(Value::count(length));
     }
     let start = from.map_or(Ok(length), |from| usize::try_from(from).map_err(|_| out_of_range(from)))?;
     if start >= length && from.is_some() {
