@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Writer;
+use crate::limits::PENDING_OBJECTS_BYTES;
 use crate::metadata::{
     self, ClaimRecord, ClassRecord, Labels, NodeFacts, PodRecord, Pool, Selection, SliceRecord, StorageRecord,
     TaintRuleRecord,
@@ -123,7 +124,7 @@ impl Writer {
     pub fn apply(&mut self, record: impl Into<Record>) {
         match record.into() {
             Record::Node(node) => self.apply_node(&node),
-            Record::Pod(pod) => self.apply_pod(pod),
+            Record::Pod(pod) => self.apply_pod(self.within_object_bytes(pod)),
             // A list shows very many pods that ended long ago and were never held: there is nothing to remember of them.
             Record::EndedPod(uid) if self.pods.by_uid(&uid).is_none() => {}
             Record::EndedPod(uid) => self.remove_pod(&uid),
@@ -139,6 +140,18 @@ impl Writer {
             // It exists, so what is held of it stays.
             Record::Unreadable => {}
         }
+    }
+
+    /// The pod, without its object where those of others take all the room.
+    fn within_object_bytes(&self, pod: Arc<PodRecord>) -> Arc<PodRecord> {
+        let bytes = pod.object_bytes();
+        // The object that this one replaces makes room.
+        let of_others = || {
+            let own = self.pods.by_uid(&pod.uid).map_or(0, |known| known.object_bytes());
+            self.pods.object_bytes().saturating_sub(own)
+        };
+        let is_over = bytes > 0 && of_others().saturating_add(bytes) > PENDING_OBJECTS_BYTES;
+        if is_over { Arc::new(pod.without_object()) } else { pod }
     }
 
     /// Removes an object: a pod by its UID, any other by its key. One that is not held is ignored.
@@ -183,5 +196,35 @@ impl Writer {
         if changed == Changed::Storage {
             self.nodes.storage_changed();
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::limits::PENDING_OBJECT_BYTES;
+
+    #[test]
+    fn an_update_of_a_pod_keeps_its_object_where_there_is_room_for_no_other() {
+        let mut large: nodesift_object::Pod = serde_json::from_str(r#"{"metadata":{"name":"p"}}"#).unwrap();
+        large.spec.scheduler_name = "s".repeat(PENDING_OBJECT_BYTES - 1024);
+        let large = Pool::default().pod_record(&large, &[], &Selection::default());
+        let pod = |number: usize| {
+            let name: Arc<str> = format!("p{number}").into();
+            PodRecord { uid: Arc::clone(&name), name, ..large.clone() }
+        };
+        let (mut writer, _) = crate::new();
+        let fit = PENDING_OBJECTS_BYTES / large.object_bytes();
+        (0..=fit).for_each(|number| writer.apply(pod(number)));
+        let has_object = |writer: &Writer, number| writer.pods.by_uid(&pod(number).uid).unwrap().object().is_some();
+        assert!(has_object(&writer, 0) && has_object(&writer, fit - 1) && !has_object(&writer, fit));
+        writer.apply(PodRecord { priority: 7, ..pod(0) });
+        assert_eq!(writer.pods.by_uid("p0").unwrap().priority, 7);
+        assert!(has_object(&writer, 0));
+        // Its room is that of another once it is gone.
+        writer.remove(&Identity::pod("p0"));
+        writer.apply(pod(fit));
+        assert!(has_object(&writer, fit));
     }
 }
