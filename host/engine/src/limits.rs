@@ -76,6 +76,9 @@ pub const UNSUPPORTED_NAMES: usize = 8;
 /// them, so they need a bound.
 pub const UNNAMED_FACTS: usize = 16;
 
+/// DeviceClasses that are named since nobody allocates their claims: who has more has forgotten one party, and not many.
+pub const UNTAKEN_CLASSES: usize = 16;
+
 /// Bytes of the name of such a fact: the longest key of an annotation (a prefix of 253 bytes, a slash, 63 bytes), which is as long as the
 /// longest `namespace/name` of a ConfigMap.
 pub const UNNAMED_NAME_BYTES: usize = 253 + 1 + 63;
@@ -285,3 +288,85 @@ pub const SELECTOR_TEXT_BYTES: usize = 10 << 10;
 
 /// Nested parts of an expression of a device selector that are read for its driver; what is deeper counts as unknown.
 pub const SELECTOR_DEPTH: usize = 32;
+
+/// Subjects of a cause: more than a pod has gates, or a policy predicates that reject it, and few enough for a line.
+pub const CAUSE_SUBJECTS: usize = 16;
+
+/// Bytes of one subject of a cause: names have 253 at most, reasons of guests may be longer and are cut.
+pub const CAUSE_SUBJECT_BYTES: usize = 256;
+
+/// For how long no core has asked about a pod that fits before that is its cause. kube-scheduler tries a pod again at the latest after
+/// 5 minutes, and at once where something has changed that may help it, which a pod that fits has seen.
+pub const NOT_ASKED_AFTER: Duration = Duration::from_secs(60);
+
+/// Sets of entries about pods that cores have asked about; with [`ASKED_WAYS`] each, 64 Ki pods. 10,000 pending pods leave about one of
+/// them without a place.
+pub const ASKED_SETS: usize = 8 << 10;
+
+/// Entries in a set: as many as fit into one line of a processor's cache.
+pub const ASKED_WAYS: usize = 8;
+
+/// Names of those who ask that are kept: cores have one or two each. Beyond that they are one, "others".
+pub const ASKERS: u8 = 63;
+
+/// Bytes of the sentence of a cause: some names, and no list of all that [`CAUSE_SUBJECTS`] long ones have.
+pub const HEADLINE_BYTES: usize = 512;
+
+/// Pods in the list of pending pods, 1 kB each with their history, since pods of one template share cause and message; 8 kB at most where
+/// each has another message and 16 long subjects. Beyond that they are counted.
+pub const LISTED_PODS: usize = 32 << 10;
+
+/// Bytes of kube-scheduler's message that are kept of a pending pod. A message with ten reasons has 500; reasons of guests may be longer.
+pub const LISTED_MESSAGE_BYTES: usize = 2 << 10;
+
+/// Causes that a pod had, one after the other, and that are kept of it.
+pub const CAUSES_KEPT: usize = 20;
+
+/// Pods that have left the list of pending pods whose history is kept: those of some minutes in most clusters.
+pub const LISTED_GONE: usize = 1 << 10;
+
+/// Time for the evaluation of one pod for the list of pending pods: that of a request.
+pub const LISTED_POD_TIME: Duration = Duration::from_secs(2);
+
+/// Interval at which pods of the list are evaluated again although nothing has changed: predicates may read the time.
+pub const LISTED_AGAIN: Duration = Duration::from_secs(30);
+
+/// Processor time after which whoever makes the list of pending pods rests: a core has no thread of its own, and what waits for it waits
+/// for so long.
+pub const LISTED_WORK: Duration = Duration::from_millis(1);
+
+/// The part of a core that the list of pending pods takes: one in so many.
+pub const LISTED_SHARE: u32 = 10;
+
+/// Nodes with one obstacle that an explanation names: as many as fit a screen.
+pub const WHY_NEAREST: usize = 20;
+
+/// Groups of nodes by a label that an explanation has; further ones are summed. More than a cluster has zones or pools.
+pub const WHY_GROUPS: usize = 200;
+
+/// Facts of one kind and interface in an explanation. A pod may have thousands of terms, and nodes as many taints.
+pub const WHY_FACTS: usize = 64;
+
+/// Reasons of one predicate that an explanation counts, the most frequent ones.
+pub const WHY_REASONS: usize = 16;
+
+/// Bytes of one text that guests or tenants have written, in an explanation: the longest key of a label with its value.
+pub const WHY_TEXT_BYTES: usize = 512;
+
+/// Taints of one of the nearest nodes that an explanation names.
+pub const WHY_NODE_TAINTS: usize = 8;
+
+/// Edits of a pod that are evaluated to see which would help: each takes about as long as the evaluation itself.
+pub const WHY_EDITS: usize = 32;
+
+/// Cell of a node that fits, in the cells of an explanation. A policy has at most 128 predicates.
+pub const CELL_FITS: u8 = 255;
+
+/// Cell of a node that was not evaluated, in the cells of an explanation.
+pub const CELL_NOT_EVALUATED: u8 = 254;
+
+/// Reloads of the policy that are remembered: those of a day of work on one.
+pub const RELOADS_KEPT: usize = 50;
+
+/// Failures that are remembered of a reload, of some kilobytes each: the last refusal has more.
+pub const RELOAD_FAILURES_KEPT: usize = 4;
