@@ -1,4 +1,4 @@
-//! Answers from an engine in this process, over cluster files. Start at [`Local::open`].
+//! Answers from an engine in this process, over cluster files or one list of a live cluster. Start at [`Local::open`].
 
 use nodesift_proto::v1;
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::pods;
+use super::{listed, pods};
 use crate::args::{PodKey, QuestionArgs};
 use crate::cluster::{self, Origin};
 use crate::exit::Failure;
@@ -16,6 +16,7 @@ use nodesift_api::{Age, response};
 use nodesift_cache::Writer;
 use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query};
 use nodesift_source::files;
+use nodesift_source::kube::connection;
 
 /// Pods per call of the engine: few enough to show progress, enough that the number of calls does not matter.
 const BATCH: usize = 64;
@@ -46,9 +47,11 @@ impl Evaluate for v1::PodExplanation {
     }
 }
 
-/// An engine in this process, over the cluster of files, with the policy of the command line.
+/// An engine in this process, over the cluster of files or of one list, with the policy of the command line.
 pub struct Local {
     engine: Engine,
+    /// Predicates of the policy that are not evaluated.
+    skip: Vec<String>,
 }
 
 impl Local {
@@ -63,12 +66,31 @@ impl Local {
         if !args.in_flight.is_empty() {
             hold(&args.in_flight, &mut opened.writer.lock())?;
         }
-        Ok(Self { engine: opened.engine })
+        Ok(Self { engine: opened.engine, skip: Vec::new() })
+    }
+
+    /// Lists a live cluster once, and compiles the question's policy.
+    ///
+    /// # Errors
+    ///
+    /// As [`listed::open`].
+    pub(crate) fn list(origin: &connection::Origin, args: &QuestionArgs, skip: &[String]) -> anyhow::Result<Self> {
+        Ok(Self { engine: listed::open(origin, &args.policy, skip, listed::Say::What)?.engine, skip: Vec::new() })
+    }
+
+    /// Leaves out predicates of the policy, by name.
+    pub(crate) fn without(self, skip: &[String]) -> Self {
+        Self { skip: skip.to_vec(), ..self }
+    }
+
+    /// The predicates of the policy that are left out.
+    pub(super) fn skip(&self) -> &[String] {
+        &self.skip
     }
 
     /// Fixes the engine's clock at one moment, in seconds since 1970, however long it takes to answer.
     pub fn at(self, now: i64) -> Self {
-        Self { engine: self.engine.with_clock(Clock::new(move || now)) }
+        Self { engine: self.engine.with_clock(Clock::new(move || now)), ..self }
     }
 
     /// The engine that answers.
@@ -93,6 +115,7 @@ impl Local {
     pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &QuestionArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
         let question = Query::new(pods).with_nodes(nodes).with_phase(args.phase.into()).with_depth(A::DEPTH);
+        let question = question.with_skip(self.skip.clone());
         let answer = self.engine.answer(&question, Options::default()).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }

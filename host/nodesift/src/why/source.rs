@@ -1,0 +1,427 @@
+//! Where answers about pending pods come from: a sidecar, or the engine in this process over cluster files or one list.
+//!
+//! A cluster that is named wins; without one a sidecar is asked, and where none listens the kubeconfig's cluster is listed with the
+//! user's own rights. stderr says which it was. Start at [`Source::open`].
+
+use anyhow::{Context as _, anyhow};
+use nodesift_proto::v1;
+use nodesift_proto::v1::operators_client::OperatorsClient;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use super::groups::{self, Grouped};
+use super::objects::{FileObjects, KubeObjects, Objects, SidecarObjects};
+use super::question::by_name;
+use super::subject::Selector;
+use crate::args::{GroupBy, PodKey, PolicyArgs, SourceArgs};
+use crate::ask::listed::{self, ListedCluster};
+use crate::client::{self, Endpoint};
+use crate::cluster::{self, Origin};
+use crate::exit::Failure;
+use crate::{limits, serve, terminal};
+use nodesift_api::local;
+use nodesift_engine::Engine;
+use nodesift_source::kube::connection;
+
+/// Names that a message about an unknown pod proposes.
+const PROPOSED: usize = 3;
+
+/// Edits from one name to another that make it near: a slip of the finger or two.
+const NEAR: usize = 3;
+
+/// Answers about pending pods, and whole objects.
+pub(crate) struct Source {
+    answering: Answering,
+    objects: Box<dyn Objects>,
+}
+
+enum Answering {
+    /// In this process, which holds the policy and the cluster.
+    Engine(Box<Engine>),
+    Sidecar(Box<Sidecar>),
+}
+
+/// A sidecar that answers.
+struct Sidecar {
+    runtime: Runtime,
+    client: OperatorsClient<Channel>,
+    endpoint: Endpoint,
+    url: String,
+}
+
+/// The namespace of pods that are named without one: that of the kubeconfig's context, unless the cluster is in files.
+pub(super) fn namespace(args: &SourceArgs) -> Option<String> {
+    if !args.cluster.is_empty() {
+        return None;
+    }
+    connection::context_namespace(&args.listed.default_origin())
+}
+
+impl Source {
+    /// Opens the source that arguments and machine name, and says on stderr which that is.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unavailable`] if there is none that answers; [`Failure::Data`], [`Failure::Policy`] and [`Failure::Usage`] as for the
+    /// other commands.
+    pub(crate) fn open(args: &SourceArgs) -> anyhow::Result<Self> {
+        Self::opened(args, listed::Say::What)
+    }
+
+    /// Opens the source again, as [`Self::open`] does: which it is has been said.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub(crate) fn reopen(args: &SourceArgs) -> anyhow::Result<Self> {
+        Self::opened(args, listed::Say::Nothing)
+    }
+
+    fn opened(args: &SourceArgs, say: listed::Say) -> anyhow::Result<Self> {
+        if !args.cluster.is_empty() {
+            return Self::files(args);
+        }
+        if let Some(origin) = args.listed.origin() {
+            return Self::list(&origin, args, say);
+        }
+        if let Some(url) = &args.server {
+            check_remote(args)?;
+            return Self::sidecar(url);
+        }
+        // A policy of one's own is none that a sidecar answers by.
+        let socket =
+            serve::socket_path(args.socket.as_ref()).ok().filter(|socket| socket.exists() && !has_policy(args));
+        if let Some(socket) = socket {
+            match Self::sidecar(&format!("unix:{}", socket.display())) {
+                // Its file outlives a process that was killed.
+                Err(error) if args.socket.is_none() => {
+                    say.note(&format!("{error:#}: the cluster is listed instead"));
+                }
+                opened => return opened,
+            }
+        }
+        Self::list(&args.listed.default_origin(), args, say)
+    }
+
+    fn files(args: &SourceArgs) -> anyhow::Result<Self> {
+        let opened = cluster::open(&Origin::Files(&args.cluster), &args.policy)?;
+        cluster::note_summary(&opened.summary);
+        let objects = Box::new(FileObjects(args.cluster.clone()));
+        Ok(Self { answering: Answering::Engine(Box::new(opened.engine)), objects })
+    }
+
+    fn list(origin: &connection::Origin, args: &SourceArgs, say: listed::Say) -> anyhow::Result<Self> {
+        let ListedCluster { engine, runtime, connection } = listed::open(origin, &args.policy, &args.listed.skip, say)?;
+        let objects = Box::new(KubeObjects::new(runtime, connection));
+        Ok(Self { answering: Answering::Engine(Box::new(engine)), objects })
+    }
+
+    fn sidecar(url: &str) -> anyhow::Result<Self> {
+        let endpoint = Endpoint::from_server(url)?;
+        let channel = client::channel(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
+        let channel = runtime.block_on(channel.connect()).map_err(|error| {
+            Failure::Unavailable(anyhow!(error).context(format!("cannot reach a sidecar at {url}")))
+        })?;
+        let client = OperatorsClient::new(channel).max_decoding_message_size(limits::CLIENT_ANSWER_BYTES);
+        terminal::note(&format!("from the sidecar at {url}"));
+        let objects = Box::new(SidecarObjects(endpoint.clone()));
+        let sidecar = Sidecar { runtime, client, endpoint, url: url.to_owned() };
+        Ok(Self { answering: Answering::Sidecar(Box::new(sidecar)), objects })
+    }
+
+    /// Whether it shows changes without being opened again.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.answering, Answering::Sidecar(_))
+    }
+
+    /// Whole objects, for what-ifs.
+    pub(super) fn objects(&mut self) -> &mut dyn Objects {
+        &mut *self.objects
+    }
+
+    /// Asks why a pod is pending.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Data`] if the pod, or every node, is not there, the pod has a node, or a field is wrong; [`Failure::Unavailable`] if there
+    /// is no answer.
+    pub(crate) fn why(&mut self, request: v1::WhyRequest) -> anyhow::Result<v1::WhyResponse> {
+        self.ask(request).map_err(Refused::failure)
+    }
+
+    /// Asks why a pod is pending, for callers who tell refusals apart.
+    ///
+    /// # Errors
+    ///
+    /// The code of gRPC, and the message.
+    pub(super) fn ask(&mut self, request: v1::WhyRequest) -> Result<v1::WhyResponse, Refused> {
+        match &mut self.answering {
+            Answering::Engine(engine) => local::why(engine, request, limits::CLIENT_ANSWER)
+                .map_err(|error| Refused { code: error.status().0, error: anyhow!("{}", error.text()) }),
+            Answering::Sidecar(sidecar) => {
+                let Sidecar { runtime, client, url, .. } = &mut **sidecar;
+                let answer = runtime.block_on(client.why(request));
+                answer.map(tonic::Response::into_inner).map_err(|status| refused(&status, url))
+            }
+        }
+    }
+
+    /// Asks about a pod by name; where it is not there, proposes names that are near.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::why`].
+    pub(crate) fn why_named(&mut self, key: &PodKey, request: v1::WhyRequest) -> anyhow::Result<v1::WhyResponse> {
+        let refused = match self.ask(request) {
+            Err(refused) if refused.code == Code::NotFound => refused,
+            answer => return answer.map_err(Refused::failure),
+        };
+        let error = refused.failure();
+        // What is not there may be a node instead.
+        match self.pending(None, None) {
+            Ok(pods) if !pods.contains(key) => match proposals(key, &pods) {
+                near if near.is_empty() => Err(error),
+                near => {
+                    let text = format!("{error:#}; pending pods with a name like it: {}", near.join(", "));
+                    Err(Failure::Data(anyhow!(text)).into())
+                }
+            },
+            _ => Err(error),
+        }
+    }
+
+    /// When a core last asked about a pod, in words; empty where there is no sidecar, or it does not tell.
+    pub(super) fn asked(&self, key: &PodKey) -> String {
+        let Answering::Sidecar(sidecar) = &self.answering else { return String::new() };
+        let (namespace, name) = (super::objects::encoded(&key.namespace), super::objects::encoded(&key.name));
+        let path = format!("/v1/pods/{namespace}/{name}/history");
+        // Whoever may ask why need not be allowed to see who asked, and the list of pending pods need not be kept.
+        match client::document(&sidecar.endpoint, &path, limits::CLIENT_OBJECT_BYTES) {
+            Ok(history) => last_asked(&history["asked"]),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// The pending pods by namespace and name: those of a namespace, with these labels.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unavailable`] if a sidecar does not answer, [`Failure::Usage`] if it is to select by labels, which it does not list.
+    pub(crate) fn pending(
+        &mut self,
+        namespace: Option<&str>,
+        selector: Option<&Selector>,
+    ) -> anyhow::Result<Vec<PodKey>> {
+        match &mut self.answering {
+            Answering::Engine(engine) => {
+                let pods = engine.pending_pods();
+                let pods = pods.iter().filter(|pod| {
+                    let label = |key: &str| pod.facts.label(key).map(|value| &**value);
+                    namespace.is_none_or(|namespace| *pod.namespace == *namespace)
+                        && selector.is_none_or(|selector| selector.matches(label))
+                });
+                Ok(pods.map(|pod| key_of(pod)).collect())
+            }
+            Answering::Sidecar(_) if selector.is_some() => {
+                let text = "a sidecar does not list the labels of pods: name pods, or use -l with --kube";
+                Err(Failure::Usage(text.to_owned()).into())
+            }
+            Answering::Sidecar(sidecar) => sidecar.pending(namespace),
+        }
+    }
+}
+
+impl Source {
+    /// The pending pods in groups, those with the most pods first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::pending`], and those of an evaluation; [`Failure::Usage`] if a sidecar is to leave predicates out, which its list does not.
+    pub(crate) fn groups(&mut self, by: GroupBy, namespace: Option<&str>, skip: &[String]) -> anyhow::Result<Grouped> {
+        if let Answering::Sidecar(sidecar) = &self.answering {
+            if !skip.is_empty() {
+                let text = "a sidecar counts by its whole policy: leave --skip out, or use --kube";
+                return Err(Failure::Usage(text.to_owned()).into());
+            }
+            let mut path = format!("/v1/pending?limit=0&by={}", by.name());
+            if let Some(namespace) = namespace {
+                path.push_str(&format!("&namespace={}", super::objects::encoded(namespace)));
+            }
+            return Ok(groups::listed(&client::document(&sidecar.endpoint, &path, limits::CLIENT_PENDING_BYTES)?));
+        }
+        let keys = self.pending(namespace, None)?;
+        if keys.len() > limits::WHY_PODS {
+            terminal::note(&format!("warning: {} pods are pending; the first {} count", keys.len(), limits::WHY_PODS));
+        }
+        let mut answers = Vec::new();
+        for key in keys.iter().take(limits::WHY_PODS) {
+            let request = v1::WhyRequest {
+                pod: Some(by_name(key)),
+                skip: skip.to_vec(),
+                nearest: Some(0),
+                ..v1::WhyRequest::default()
+            };
+            answers.push(self.why(request)?);
+        }
+        Ok(groups::grouped(&answers, by))
+    }
+}
+
+/// The last question of a core, as a sidecar tells it.
+fn last_asked(asked: &Value) -> String {
+    let number = |field: &str| asked[field].as_u64().unwrap_or(0);
+    let text = |field: &str| asked[field].as_str().unwrap_or_default();
+    if !asked.is_object() {
+        return "by no core that this sidecar knows of".to_owned();
+    }
+    let times = terminal::counted(usize::try_from(number("count")).unwrap_or(usize::MAX), "time");
+    format!("{} s ago by {}, {times}; the answer was {}", number("secondsAgo"), text("by"), text("result"))
+}
+
+fn key_of(pod: &nodesift_cache::metadata::PodRecord) -> PodKey {
+    PodKey { namespace: pod.namespace.to_string(), name: pod.name.to_string() }
+}
+
+impl Sidecar {
+    /// All pages of the list that it keeps.
+    fn pending(&self, namespace: Option<&str>) -> anyhow::Result<Vec<PodKey>> {
+        let (mut keys, mut after) = (Vec::new(), None::<String>);
+        // A list that changes while it is read may have no end.
+        while keys.len() <= limits::WHY_PODS {
+            let mut path = "/v1/pending?limit=1000".to_owned();
+            for (name, value) in [("namespace", namespace), ("after", after.as_deref())] {
+                if let Some(value) = value {
+                    path.push_str(&format!("&{name}={}", super::objects::encoded(value)));
+                }
+            }
+            let page = client::document(&self.endpoint, &path, limits::CLIENT_PENDING_BYTES)?;
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let pods = page["pods"].as_array().into_iter().flatten();
+            keys.extend(pods.map(|pod| PodKey { namespace: text(&pod["namespace"]), name: text(&pod["name"]) }));
+            match page["next"].as_str().filter(|next| !next.is_empty()) {
+                Some(next) if after.as_deref() != Some(next) => after = Some(next.to_owned()),
+                _ => break,
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Checks that nothing is asked for which only an engine in this process does.
+fn check_remote(args: &SourceArgs) -> Result<(), Failure> {
+    if has_policy(args) {
+        let text =
+            "a sidecar answers by its own policy: leave --policy, --predicates and --kubernetes out, or name a cluster";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    Ok(())
+}
+
+fn has_policy(args: &SourceArgs) -> bool {
+    let PolicyArgs { policy, predicates, kubernetes } = &args.policy;
+    policy.is_some() || !predicates.is_empty() || kubernetes.is_some()
+}
+
+/// A question that was not answered.
+pub(super) struct Refused {
+    pub(super) code: Code,
+    error: anyhow::Error,
+}
+
+impl Refused {
+    #[cfg(test)]
+    pub(super) fn new(code: Code, text: &'static str) -> Self {
+        Self { code, error: anyhow!(text) }
+    }
+
+    /// The failure that it is for the command.
+    pub(super) fn failure(self) -> anyhow::Error {
+        match self.code {
+            Code::InvalidArgument | Code::NotFound | Code::FailedPrecondition => Failure::Data(self.error).into(),
+            Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unimplemented => {
+                Failure::Unavailable(self.error).into()
+            }
+            _ => self.error,
+        }
+    }
+}
+
+fn refused(status: &Status, url: &str) -> Refused {
+    let message = match status.code() {
+        Code::Unimplemented => anyhow!("it does not know this question: it is of an earlier version"),
+        _ => anyhow!("{}", status.message()),
+    };
+    Refused { code: status.code(), error: message.context(format!("the sidecar at {url}")) }
+}
+
+/// Keys with a name that is near, the nearest first.
+fn proposals(key: &PodKey, pods: &[PodKey]) -> Vec<String> {
+    let mut near: Vec<(usize, String)> = pods
+        .iter()
+        .map(|pod| {
+            let elsewhere = usize::from(pod.namespace != key.namespace);
+            (distance(&key.name, &pod.name) + elsewhere, pod.to_string())
+        })
+        // Two short names differ in few letters, whatever they are.
+        .filter(|(distance, _)| *distance <= NEAR && distance * 2 <= key.name.len() + 1)
+        .collect();
+    near.sort();
+    near.into_iter().take(PROPOSED).map(|(_, key)| key).collect()
+}
+
+/// The number of characters to insert, delete or replace between two texts; for those of very different length, more than [`NEAR`].
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    if one.chars().count().abs_diff(other.len()) > NEAR {
+        return NEAR + 1;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, c) in one.chars().enumerate() {
+        let mut diagonal = at;
+        let mut left = at + 1;
+        let mut next = vec![left];
+        for (above, of_other) in row.iter().skip(1).zip(&other) {
+            left = (left + 1).min(above + 1).min(diagonal + usize::from(c != *of_other));
+            diagonal = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> PodKey {
+        text.parse().unwrap_or_else(|error| unreachable!("{text}: {error}"))
+    }
+
+    #[test]
+    fn who_asked_last_is_told_in_words() {
+        let asked = serde_json::json!({"secondsAgo": 3, "by": "unix uid:0", "result": "fits", "count": 2});
+        assert_eq!(last_asked(&asked), "3 s ago by unix uid:0, 2 times; the answer was fits");
+        assert_eq!(last_asked(&Value::Null), "by no core that this sidecar knows of");
+    }
+
+    #[test]
+    fn a_name_that_was_mistyped_proposes_those_that_are_near() {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("web-0", "web-1", 1),
+            ("kitten", "sitting", 3),
+            ("abc", "cab", 2),
+            ("ab", "abcdefgh", 4),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+        }
+        let pods = ["shop/web-0", "shop/wbe-0", "other/web-0", "shop/database"].map(key);
+        assert_eq!(proposals(&key("shop/web-9"), &pods), ["shop/web-0", "other/web-0", "shop/wbe-0"]);
+        assert!(proposals(&key("shop/nothing-like-it"), &pods).is_empty());
+    }
+}
