@@ -17,6 +17,7 @@ use super::Writer;
 use super::metrics::{Ended, Metrics, Reason};
 use crate::limits::{ASSUMED_BYTES, ASSUMED_PODS, OVERDUE_NAMED};
 use crate::metadata::PodRecord;
+use crate::pods::PodIndex;
 
 pub(super) use super::metrics::Reason as End;
 
@@ -138,8 +139,10 @@ impl fmt::Display for Overdue {
 }
 
 /// All assumptions, by UID and by deadline.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Assumed {
+    /// Tells readers which pods are assumed.
+    pods: Arc<PodIndex>,
     by_uid: FxHashMap<Arc<str>, Assumption>,
     by_deadline: BTreeSet<(Instant, Arc<str>)>,
     /// Sum of the bytes that all assumptions count for.
@@ -148,6 +151,11 @@ pub(super) struct Assumed {
 }
 
 impl Assumed {
+    /// No assumptions about pods of this index.
+    pub(super) fn new(pods: Arc<PodIndex>) -> Self {
+        Self { pods, by_uid: FxHashMap::default(), by_deadline: BTreeSet::new(), bytes: 0, metrics: Metrics::default() }
+    }
+
     /// Whether a pod is assumed.
     pub(super) fn contains(&self, uid: &str) -> bool {
         !self.by_uid.is_empty() && self.by_uid.contains_key(uid)
@@ -159,6 +167,7 @@ impl Assumed {
     }
 
     fn insert(&mut self, uid: &Arc<str>, assumption: Assumption) {
+        self.pods.set_assumed(uid, true);
         self.by_deadline.insert((assumption.until, Arc::clone(uid)));
         self.bytes += assumption.bytes;
         if let Some(old) = self.by_uid.insert(Arc::clone(uid), assumption) {
@@ -177,6 +186,7 @@ impl Assumed {
         }
         let (uid, assumption) = self.by_uid.remove_entry(uid)?;
         self.bytes = self.bytes.saturating_sub(assumption.bytes);
+        self.pods.set_assumed(&uid, false);
         self.by_deadline.remove(&(assumption.until, uid));
         self.metrics.assumptions_ended.get_or_create(&Ended { reason }).inc();
         self.gauge();

@@ -131,6 +131,7 @@ impl Writer {
     fn empty() -> Self {
         let epoch = Epoch::random();
         let first = Publication::empty(epoch);
+        let pods: Arc<PodIndex> = Arc::default();
         let mut writer = Self {
             epoch,
             generation: Generation(0),
@@ -143,9 +144,9 @@ impl Writer {
             devices: DeviceTable::default(),
             claims: ClaimTable::default(),
             parties: PartyTable::default(),
-            pods: Arc::default(),
+            pods: Arc::clone(&pods),
             placement: Placement::default(),
-            assumed: Assumed::default(),
+            assumed: Assumed::new(pods),
             gone: Gone::default(),
             ownership: OwnSchedulers::default(),
             allocations: Allocations::default(),

@@ -117,6 +117,8 @@ impl Model {
         }
         self.recount();
         assert_eq!(writer.assumed_pods(), self.decisions.len());
+        let assumed: BTreeSet<String> = writer.pods().assumed().iter().map(ToString::to_string).collect();
+        assert!(assumed.iter().eq(self.decisions.keys()), "{assumed:?}");
         for (uid, decision) in &self.decisions {
             let found = writer.assumption(uid).unwrap();
             assert_eq!((&*found.node, found.until), (decision.node.as_str(), decision.until), "{uid}");
