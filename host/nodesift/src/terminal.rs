@@ -64,10 +64,22 @@ pub fn fail(text: &str) {
     }
 }
 
-/// Text from outside, safe for a terminal: control and bidirectional characters are escaped. Line breaks stay.
+/// Text from outside, safe for a terminal: control and bidirectional characters are escaped, and those that break a line or are not seen, by
+/// which two names would look the same. Line breaks `\n` stay.
 pub fn escaped(text: &str) -> String {
-    let unsafe_char =
-        |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_unseen = |c: char| {
+        matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+    };
+    let unsafe_char = |c: char| c.is_control() && c != '\n' || is_unseen(c);
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if unsafe_char(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
@@ -83,6 +95,28 @@ pub fn counted(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_breaks_a_line_or_is_not_seen_is_escaped() {
+        for c in [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{feff}',
+            '\u{e0001}',
+            '\u{e0041}',
+            '\u{e007f}',
+        ] {
+            assert_eq!(escaped(&format!("a{c}b")), format!("a{}b", c.escape_unicode()));
+        }
+        assert_eq!(escaped("é漢 −·→…\u{2027}\u{202f}"), "é漢 −·→…\u{2027}\u{202f}");
+    }
 
     #[test]
     fn control_characters_are_escaped() {
