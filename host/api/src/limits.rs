@@ -29,6 +29,23 @@ pub const VERSION_DIGITS: usize = 40;
 /// on average, so that objects of the largest body still fit.
 pub const JSON_ITEM_BYTES: usize = 32;
 
+/// Bytes of a manifest, and of all values in it, those that its aliases repeat among them. The largest pod templates have some ten
+/// kilobytes; what is much larger is a list of objects, or written to expand.
+pub const MANIFEST_BYTES: usize = 512 << 10;
+
+/// Values and containers in a manifest, those that its aliases repeat among them: a template with a hundred containers of a hundred
+/// variables each has thirty thousand.
+pub const MANIFEST_NODES: usize = 50_000;
+
+/// Events of a manifest's YAML that its aliases repeat: people repeat a block of some hundred a few times.
+pub const MANIFEST_REPEATED: usize = 10_000;
+
+/// Bytes of memory for each byte of a manifest while it is read: its text, the tree of its values, and the text of its pod.
+pub const MANIFEST_COPIES: usize = 8;
+
+/// Names of nodes that fit in an answer to why a pod is pending: such an answer is about those that do not.
+pub const WHY_FEASIBLE: usize = 20;
+
 // Admission: slots, queues, waits.
 
 /// Requests that wait for an evaluation slot at once; more are refused. Small ones have a slot and as many places of their own. At 500 µs
@@ -252,3 +269,21 @@ pub const REFLECTION_QUESTION_BYTES: usize = 16 << 10;
 
 /// Time after which a stream without events sends a bookmark; also finds readers that are gone.
 pub const STREAM_IDLE: Duration = Duration::from_secs(20);
+
+/// Pods on a page of `GET /v1/pending`, where the request does not say.
+pub const PENDING_PAGE: usize = 100;
+
+/// Pods on a page of `GET /v1/pending`, at most: 3 MB where each has another message.
+pub const PENDING_PAGE_MOST: usize = 1_000;
+
+/// Groups in an answer of `GET /v1/pending`: more than anybody reads. The others are counted.
+pub const PENDING_GROUPS: usize = 200;
+
+/// Names of pods that a group has.
+pub const PENDING_GROUP_PODS: usize = 3;
+
+/// Columns in an answer of `GET /v1/nodes`: more than a table has that people read.
+pub const NODE_COLUMNS: usize = 32;
+
+/// Rows in an answer of `GET /v1/nodes`: with as many columns as there may be, 3 MB.
+pub const NODE_ROWS: usize = 10_000;

@@ -30,9 +30,16 @@ use crate::admission::staleness::Staleness;
 use crate::{Error, Service, limits};
 use nodesift_cache::Generation;
 use nodesift_engine::Engine;
+use nodesift_engine::pending::Asker;
 
 /// A call that is answered from a snapshot.
 pub(crate) trait Call: 'static {
+    /// Whether it is a core that asks, in order to place the pods: [`Self::asked_by`] is told who.
+    const IS_OF_CORE: bool = false;
+
+    /// Whether [`Self::parse`] may run on the I/O thread for a request that is too large for any room, to say which field is.
+    const PARSE_IS_CHEAP: bool = true;
+
     /// Request as decoded from the wire.
     type Request: Send + 'static;
     /// The request, checked and compiled once for all tries.
@@ -75,6 +82,9 @@ pub(crate) trait Call: 'static {
 
     /// Keeps what became of the changes for the response.
     fn changed(_: &mut Self::Parsed, _: Outcomes) {}
+
+    /// Keeps who asks, so that the answer is counted and noted.
+    fn asked_by(_: &mut Self::Parsed, _: Asker) {}
 
     /// Whether a small request evaluates anything.
     fn needs_slot(_: &Self::Parsed) -> bool {
@@ -151,6 +161,7 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
             scope.hold(request::json_bytes(body))?;
         }
     }
+    let asker = C::IS_OF_CORE.then(|| service.asker(scope.caller()));
     let (mut size, mut settles_until) = (Size::Large, None);
     loop {
         if let Stage::Decoded(request) = stage {
@@ -164,7 +175,7 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
                 scope.pend()?;
             }
             if is_small {
-                stage = match stage.answer_cached(service)? {
+                stage = match stage.answer_cached(service, asker)? {
                     ControlFlow::Break(response) => return encode(response),
                     ControlFlow::Continue(parsed) => Stage::Parsed(parsed),
                 };
@@ -173,7 +184,7 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
         scope.pend()?;
         let staleness = service.staleness().clone();
         let deadline = scope.deadline;
-        let work = move |engine: &Engine| stage.in_slot(engine, &staleness, deadline, encode);
+        let work = move |engine: &Engine| stage.in_slot(engine, &staleness, deadline, asker, encode);
         stage = match service.evaluate(&scope, size, work).await? {
             Outcome::Done(response) => return Ok(response),
             Outcome::Behind(request) => Stage::Decoded(request),
@@ -205,7 +216,8 @@ pub(crate) async fn admit<C: Call>(
     scope.deadline.check()?;
     if let Err(error) = scope.hold(C::held_bytes(&request)) {
         // More than any request may have is said so.
-        let said = matches!(error, Error::TooMuch { .. }).then(|| C::parse(request).err()).flatten();
+        let is_said = C::PARSE_IS_CHEAP && matches!(error, Error::TooMuch { .. });
+        let said = is_said.then(|| C::parse(request).err()).flatten();
         return Err(said.unwrap_or(error));
     }
     let minimum = MinimumVersions::parse(C::consistency(&request))?;
@@ -222,17 +234,26 @@ pub(crate) async fn admit<C: Call>(
 
 impl<C: Call> Stage<C> {
     /// Checks every field, as far as that has not been done.
-    fn parsed(self) -> Result<C::Parsed, Error> {
-        match self {
-            Self::Encoded(body, decode) => C::parse(decode(&body)?),
-            Self::Decoded(request) | Self::Admitted(request, _) => C::parse(request),
-            Self::Changed(parsed, _) | Self::Parsed(parsed) => Ok(parsed),
+    fn parsed(self, asker: Option<Asker>) -> Result<C::Parsed, Error> {
+        let mut parsed = match self {
+            Self::Encoded(body, decode) => C::parse(decode(&body)?)?,
+            Self::Decoded(request) | Self::Admitted(request, _) => C::parse(request)?,
+            Self::Changed(parsed, _) => parsed,
+            Self::Parsed(parsed) => return Ok(parsed),
+        };
+        if let Some(asker) = asker {
+            C::asked_by(&mut parsed, asker);
         }
+        Ok(parsed)
     }
 
     /// Breaks with the cached answer of a small request, or continues with what a slot has to evaluate.
-    fn answer_cached(self, service: &Service) -> Result<ControlFlow<C::Response, C::Parsed>, Error> {
-        let mut parsed = self.parsed()?;
+    fn answer_cached(
+        self,
+        service: &Service,
+        asker: Option<Asker>,
+    ) -> Result<ControlFlow<C::Response, C::Parsed>, Error> {
+        let mut parsed = self.parsed(asker)?;
         let needs_slot = C::needs_slot(&parsed);
         let cached = |engine: &Engine| C::answer_cached(engine, service.staleness(), &mut parsed);
         let cached = if needs_slot { service.try_at_once(cached) } else { service.at_once(cached) };
@@ -245,6 +266,7 @@ impl<C: Call> Stage<C> {
         engine: &Engine,
         staleness: &Staleness,
         deadline: Deadline,
+        asker: Option<Asker>,
         encode: fn(C::Response) -> Result<E, Error>,
     ) -> Result<Outcome<C, E>, Error> {
         if let Self::Encoded(body, decode) = &self {
@@ -255,7 +277,7 @@ impl<C: Call> Stage<C> {
             }
             self = Self::Decoded(request);
         }
-        let mut parsed = self.parsed()?;
+        let mut parsed = self.parsed(asker)?;
         // Taken before the answer: a publication meanwhile ends the wait for the next one at once.
         let seen = engine.snapshot().generation();
         match C::answer(engine, staleness, deadline, &mut parsed) {
