@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nodesift_api::limits::{PARTY_MESSAGE_BYTES, PARTY_STREAMS};
+use nodesift_api::limits::{ASSUME_SILENCE, PARTY_MESSAGE_BYTES, PARTY_STREAMS};
 use nodesift_negotiation::limits::{ANSWER_BYTES, CANDIDATES_MOST, PARTIES};
 
 // The largest answer fits into a message, and each party of a policy may attend while the stream before it ends.
@@ -45,6 +45,18 @@ pub(crate) const STANCES_TIME: Duration = Duration::from_millis(500);
 
 /// Streams of what parties say of pods that wait: a few for each scheduler, of which clusters have some.
 pub(crate) const FOLLOWERS: usize = 64;
+
+/// Orders that are remembered until those are looked for which nobody negotiates about any more: with each further request, and with each look
+/// of the broker.
+pub(crate) const ORDERS_UNPRUNED: usize = 64;
+
+/// Time for which a core that follows may be away until what it has selected and not bound is given back: one that restarts, or whose
+/// connection breaks, follows again within seconds, and its pods keep what is allocated for them.
+pub(crate) const FOLLOWER_GRACE: Duration = Duration::from_secs(30);
+
+/// Silence about pods from which on no core that follows is lost: what it has bound is not seen. After it, each has its grace once more,
+/// which is longer than the events of the outage take to arrive.
+pub(crate) const FOLLOWER_SILENCE: Duration = ASSUME_SILENCE;
 
 /// Time for one write to the record of decisions: an API server that is there answers in some milliseconds, and a pod waits meanwhile.
 pub const RECORD_TIME: Duration = Duration::from_secs(5);

@@ -12,6 +12,8 @@ use crate::limits;
 pub struct Staleness {
     /// Time since the source's last sign of life; none for a source of files.
     silence: Arc<dyn Fn() -> Option<Duration> + Send + Sync>,
+    /// Time since its last sign of life about pods.
+    of_pods: Arc<dyn Fn() -> Option<Duration> + Send + Sync>,
     bound: Duration,
     refuses: bool,
 }
@@ -29,7 +31,19 @@ impl Staleness {
     /// `silence` returns the time since the source's last sign of life. Beyond `bound`, responses are marked stale, or refused
     /// where `refuses` is set.
     pub fn new(silence: impl Fn() -> Option<Duration> + Send + Sync + 'static, bound: Duration, refuses: bool) -> Self {
-        Self { silence: Arc::new(silence), bound, refuses }
+        let silence: Arc<dyn Fn() -> Option<Duration> + Send + Sync> = Arc::new(silence);
+        Self { of_pods: Arc::clone(&silence), silence, bound, refuses }
+    }
+
+    /// Has pods be silent for another time than the kind of objects that is silent for longest, which the source may not be allowed to read.
+    #[must_use]
+    pub fn with_pods(self, silence: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
+        Self { of_pods: Arc::new(silence), ..self }
+    }
+
+    /// Time for which nothing has been heard of pods: what others have bound meanwhile is not seen. None for a source of files.
+    pub fn silence_of_pods(&self) -> Option<Duration> {
+        (self.of_pods)()
     }
 
     /// The age of a response made now.
@@ -89,6 +103,14 @@ mod tests {
         assert!(!at(None).stale);
         assert!(!at(Some(BOUND)).stale);
         assert!(at(Some(BOUND + Duration::from_millis(1))).stale);
+    }
+
+    #[test]
+    fn pods_are_silent_for_a_time_of_their_own() {
+        let staleness = Staleness::new(|| Some(BOUND), BOUND, false);
+        assert_eq!(staleness.silence_of_pods(), Some(BOUND));
+        let staleness = staleness.with_pods(|| None);
+        assert_eq!((staleness.silence_of_pods(), staleness.age().silence), (None, Some(BOUND)));
     }
 
     #[test]

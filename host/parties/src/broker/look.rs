@@ -9,7 +9,7 @@ use nodesift_negotiation::{Event, NegotiationId, Party, Refusal};
 use nodesift_proto::v1;
 
 use super::{Broker, Follower};
-use crate::limits::RECORD_LOOK;
+use crate::limits::{FOLLOWER_SILENCE, RECORD_LOOK};
 use crate::record::Decision;
 use crate::refusal::refused;
 use crate::view::{self, Counts, NegotiationState, Overview, PartyState};
@@ -55,11 +55,18 @@ impl Broker {
 
     /// Looks at what has changed without being told.
     pub(super) fn look(&mut self) {
+        self.look_for_changes();
+        // Last: pods that are bound are told before.
+        self.give_up_lost();
+    }
+
+    fn look_for_changes(&mut self) {
         let pods = self.service.reader().clone();
         let snapshot = pods.snapshot();
         for (pod, shared) in self.ends.find(pods.pods(), &snapshot) {
             self.step(Event::Ended { pod, shared });
         }
+        self.orders.prune();
         if self.looked_for_left.elapsed() >= RECORD_LOOK && !self.looks_for_left {
             self.looked_for_left = Instant::now();
             self.looks_for_left = true;
@@ -97,6 +104,26 @@ impl Broker {
         }
         if !assumed.is_empty() {
             self.works.look(move |service| Done::Watched(watch::fates_of_assumed(service, &assumed)));
+        }
+    }
+
+    /// Gives back what cores have selected that followed and are lost. What they have bound has to be seen before: nobody is lost while pods
+    /// are not heard of, and their grace begins once they are.
+    fn give_up_lost(&mut self) {
+        if !self.listeners.misses_any() {
+            return;
+        }
+        let now = Instant::now();
+        let silence = self.service.staleness().silence_of_pods();
+        if self.service.check().is_err() || silence.is_some_and(|silence| silence >= FOLLOWER_SILENCE) {
+            return self.listeners.wait_anew(now);
+        }
+        for owner in self.listeners.take_lost(now) {
+            tracing::info!(
+                client = &*owner.identity,
+                "a core that followed is gone: what it has selected is given back"
+            );
+            self.step(Event::Lost(owner));
         }
     }
 

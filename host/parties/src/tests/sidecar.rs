@@ -11,7 +11,7 @@ use nodesift_api::exposition::Exposition;
 use nodesift_api::listen::{self, SocketFile};
 use nodesift_api::router::router;
 use nodesift_api::server::Server;
-use nodesift_api::{BodyLimit, Readiness, Service, Settings, limits};
+use nodesift_api::{BodyLimit, Readiness, Service, Settings, Staleness, limits};
 use nodesift_cache::metadata::{self, Labels, PodSelector};
 use nodesift_cache::{self as cache, SharedWriter};
 use nodesift_engine::{ActivePolicy, Engine, OnError, OnUnknown, PolicyParty, PolicySettings};
@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 
+use crate::limits::FOLLOWER_GRACE;
 use crate::record::{NoRecord, Record};
 use crate::{BrokeredParties, Metrics};
 
@@ -95,7 +96,18 @@ impl Sidecar {
         record: Arc<dyn Record>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self::start_in(folder, nodes, pods, parties, record).await
+        Self::start_in(folder, nodes, pods, parties, record, (FOLLOWER_GRACE, Staleness::default())).await
+    }
+
+    /// One that takes a core for lost as soon as it follows no more, where its source is not silent.
+    pub(super) async fn start_without_grace(
+        nodes: usize,
+        pods: usize,
+        parties: Vec<PolicyParty>,
+        staleness: Staleness,
+    ) -> Self {
+        let (folder, record) = (tempfile::tempdir().unwrap(), Arc::new(NoRecord::default()));
+        Self::start_in(folder, nodes, pods, parties, record, (Duration::ZERO, staleness)).await
     }
 
     async fn start_in(
@@ -104,6 +116,7 @@ impl Sidecar {
         pods: usize,
         parties: Vec<PolicyParty>,
         record: Arc<dyn Record>,
+        (grace, staleness): (Duration, Staleness),
     ) -> Self {
         let (mut writer, reader) = cache::new();
         for number in 0..nodes {
@@ -124,9 +137,9 @@ impl Sidecar {
         });
         let engine = Arc::new(Engine::new(reader, active, runtime));
         let writer = SharedWriter::new(writer.into());
-        let service = Service::new(engine, writer, Readiness::default(), Settings::default());
+        let service = Service::new(engine, writer, Readiness::default(), Settings { staleness, ..Settings::default() });
         let metrics = Metrics::default();
-        let parties = BrokeredParties::with_record(service.clone(), metrics.clone(), record);
+        let parties = BrokeredParties::with_grace(service.clone(), metrics.clone(), record, grace);
         let service = service.with_parties(Arc::new(parties.clone()));
         let exposition = Exposition::new(Registry::default());
         let router = router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
@@ -144,7 +157,8 @@ impl Sidecar {
         let Self { service, parties: brokered, metrics: _, _server: server, tcp: _, _file: file, folder } = self;
         server.drain(|| service.readiness().drain()).await;
         drop((service, brokered, file));
-        Self::start_in(folder, nodes, pods, parties, Arc::new(NoRecord::default())).await
+        let told = (FOLLOWER_GRACE, Staleness::default());
+        Self::start_in(folder, nodes, pods, parties, Arc::new(NoRecord::default()), told).await
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -252,6 +266,11 @@ impl Core {
 
     pub(super) async fn release(&mut self, id: u64) -> Result<(), Status> {
         self.0.release(v1::ReleaseRequest { id }).await.map(drop)
+    }
+
+    /// Follows what parties say, for as long as what is returned is there.
+    pub(super) async fn follow(&mut self) -> Streaming<v1::PartyWord> {
+        self.0.follow(v1::FollowRequest {}).await.unwrap().into_inner()
     }
 
     /// Negotiates to the agreement, and returns the id and the nodes.
