@@ -120,7 +120,6 @@ pub(crate) struct Negotiation {
     pub(crate) pod: Pod,
     pub(crate) selected_by: Vec<Arc<str>>,
     pub(crate) order: Arc<[Node]>,
-    pub(crate) is_order_shared: bool,
     /// Most candidates of a round.
     pub(crate) most: usize,
     /// Time of a round.
@@ -149,6 +148,8 @@ pub(crate) struct Negotiation {
     pub(crate) planned: Vec<CallId>,
     /// Whether the pod is assumed, or about to be.
     pub(crate) is_assumed: bool,
+    /// Whether its pod was seen bound before all parties had allocated.
+    pub(crate) was_seen_bound: bool,
     /// When it has to be looked at.
     pub(crate) wake: Option<Instant>,
 }
@@ -186,7 +187,6 @@ impl Negotiation {
             pod: request.pod,
             selected_by: request.selected_by,
             order: request.order,
-            is_order_shared: request.is_order_shared,
             round_time: or(request.round, ROUND),
             deadline: now + or(request.deadline, DEADLINE),
             round: 0,
@@ -202,12 +202,14 @@ impl Negotiation {
             selection: None,
             planned: Vec::new(),
             is_assumed: false,
+            was_seen_bound: false,
             wake: None,
         }
     }
 
-    /// Bytes that it counts for, those of [`Seat::said`] left out. Candidates count before they come: those of the first round from the
-    /// beginning, those of the others while they are evaluated. What is asked, agreed on and selected of them counts with them.
+    /// Bytes that it counts for, those of its order and of [`Seat::said`] left out. Candidates count before they come: those of the first
+    /// round from the beginning, those of the others while they are evaluated. What is asked, agreed on and selected of them counts with
+    /// them.
     pub(crate) fn held_bytes(&self) -> usize {
         let coming = if matches!(self.phase, Phase::Evaluating { .. }) { self.coming } else { 0 };
         let candidates = (self.candidates.len() + coming).max(self.most.min(self.order.len()));
@@ -217,8 +219,7 @@ impl Negotiation {
         let rechecked = self.seats.iter().flat_map(|seat| &seat.asks).map(|ask| ask.recheck.len());
         // A selection may name nodes that are no candidates yet.
         let selected = self.selection.as_ref().map_or(0, |selection| selection.nodes.len()).saturating_sub(candidates);
-        let order = if self.is_order_shared { 0 } else { self.order.len() };
-        let names = order + places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len() + selected;
+        let names = places.max(called.sum()) + rechecked.sum::<usize>() + self.named.len() + selected;
         // A seat has those of its claims once more.
         let claims = self.pod.claims.len() * (CLAIM_BYTES + self.seats.len() * NAME_BYTES);
         let fixed = NEGOTIATION_BYTES + self.seats.len() * SEAT_BYTES + claims;
@@ -317,6 +318,17 @@ impl Negotiation {
     /// Whether it is selected: parties may allocate.
     pub(crate) fn is_selected(&self) -> bool {
         matches!(self.phase, Phase::Assuming { .. } | Phase::Allocating { .. } | Phase::Allocated { .. })
+    }
+
+    /// Whether its core has selected nodes, and has not bound the pod.
+    pub(crate) fn is_to_be_bound(&self) -> bool {
+        let is_selected = match self.phase {
+            Phase::Allocated { is_bound, .. } => !is_bound,
+            Phase::Assuming { .. } | Phase::Allocating { .. } => true,
+            // It waits for a claim.
+            _ => self.selection.is_some(),
+        };
+        is_selected && !self.was_seen_bound
     }
 
     /// Allocations that its parties hold for the pod, or may hold; `None` before they are told to allocate, and once the pod is bound.

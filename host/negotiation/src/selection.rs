@@ -262,6 +262,7 @@ impl Turn<'_> {
     /// Drops what rounds and selections need: the pod may stay unbound for long.
     fn forget_rounds(&mut self) {
         self.it.candidates = Candidates::default();
+        self.desk.ledger.remove_order(&self.it.owner, &self.it.order);
         self.it.order = Arc::from([]);
         for seat in &mut self.it.seats {
             self.desk.forget_words(seat);
@@ -278,7 +279,7 @@ impl Turn<'_> {
                 self.complete();
             }
             // A change of the node never reallocates: the parties go on.
-            Phase::Assuming { .. } | Phase::Allocating { .. } => {}
+            Phase::Assuming { .. } | Phase::Allocating { .. } => self.it.was_seen_bound = true,
             _ => self.end(crate::effect::End::Gone),
         }
     }

@@ -1,6 +1,8 @@
 //! Allocations beyond their negotiations: decisions that are gone on from, pods that end while a party is away, and how much a
 //! party, and a pod, may have of it.
 
+use std::collections::BTreeSet;
+
 use super::super::*;
 use super::world::*;
 use OnSilence::Wait;
@@ -121,6 +123,58 @@ fn of_two_negotiations_of_a_pod_one_is_selected() {
     world.act(effects);
     let selected = world.core.select(other, &local("other"), world.now);
     assert!(selected.is_ok(), "{selected:?}");
+}
+
+#[test]
+fn what_a_lost_core_has_selected_and_not_bound_is_given_back_and_nothing_else() {
+    let mut world = World::new(vec![party("a", Wait)]);
+    let negotiated = |world: &mut World, pod: &str, owner: &Owner| {
+        let asked = request(pod, vec![claim(&format!("of-{pod}"), "a")], 0..1);
+        let id = world.negotiate(Request { owner: owner.clone(), ..asked });
+        let ask = world.ask("a");
+        world.answer(&ask, "a", []);
+        id
+    };
+    let allocate = |world: &mut World, pod: &str, owner: &Owner| {
+        let negotiation = negotiated(world, pod, owner);
+        let select = Select { negotiation, nodes: nodes(0..1), optimistic: false, deadline: ms(0) };
+        let effects = world.core.select(select, owner, world.now).unwrap();
+        world.act(effects);
+        (negotiation, world.allocate("a"))
+    };
+    let (lost, other) = (local("uid:1"), local("uid:2"));
+    let (bound, call) = allocate(&mut world, "bound", &lost);
+    world.allocated("a", &call);
+    world.step(Event::Bound(text("bound")));
+    world.calls("a");
+    let (allocated, call) = allocate(&mut world, "allocated", &lost);
+    world.allocated("a", &call);
+    let (allocating, late) = allocate(&mut world, "allocating", &lost);
+    let (early, call_of_early) = allocate(&mut world, "early", &lost);
+    world.step(Event::Bound(text("early")));
+    let (others, _) = allocate(&mut world, "others", &other);
+    let agreed = negotiated(&mut world, "agreed", &lost);
+    world.calls("a");
+    world.told(allocating);
+    world.step(Event::Lost(lost));
+    let calls = world.calls("a").into_iter();
+    let given_back = calls.filter_map(|call| if let Call::Deallocate(back) = call { Some(back.id) } else { None });
+    let given_back: BTreeSet<CallId> = given_back.collect();
+    assert_eq!(given_back, BTreeSet::from([call.id, late.id]));
+    assert_eq!(world.end(allocating), Some(End::Gone), "whoever still watches is told");
+    assert!(!world.core.is_live(allocated) && !world.core.is_live(allocating));
+    assert!([bound, early, others, agreed].into_iter().all(|id| world.core.is_live(id)));
+    assert_eq!(world.core.usage().held, 1, "what is bound is held");
+    // Whose pod is bound before its party has allocated goes on, and is held then.
+    world.allocated("a", &call_of_early);
+    world.step(Event::Bound(text("early")));
+    assert_eq!(world.core.usage().held, 2);
+    world.calls("a");
+    // Another client may have the pod once all is given back.
+    for call in given_back {
+        world.step(Event::Deallocated(text("a"), call));
+    }
+    allocate(&mut world, "allocated", &other);
 }
 
 #[test]
