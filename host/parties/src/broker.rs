@@ -1,37 +1,35 @@
 //! The broker: one task that owns the state machine, tells it what happens, and has its effects carried out.
 //!
-//! It waits for nothing but its channels and its clock. Effects are carried out in their order, and what they lead to is told
+//! It waits for nothing but its channels and its clock. Effects are carried out in their order, by `effects`, and what they lead to is told
 //! after all of them. What it sees without being told is in `look`, and what it tells cores in `told`. Start at [`Broker::run`].
 
+mod effects;
 mod look;
 mod told;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::poll_fn;
-use std::ops::Bound;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use nodesift_api::access::Caller;
 use nodesift_api::parties::Outbox;
 use nodesift_api::{Error, RequestScope, Service};
-use nodesift_negotiation::{
-    Defect, Effect, Evaluate, Event, NegotiationId, Negotiations, Owner, Progress, Refusal, RefusedNodes, Select,
-};
+use nodesift_negotiation::{Event, NegotiationId, Negotiations, Owner, Progress, Refusal, RefusedNodes, Select};
 use nodesift_proto::v1;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tonic::Status;
 
+use super::attending::{Attending, next_heard};
 use super::decisions::{Decided, Decisions};
 use super::ends::Ends;
-use super::pace::{Called, Pace, Paces};
+use super::listeners::Listeners;
+use super::orders::Orders;
+use super::pace::{Pace, Paces};
 use super::rules::ClaimName;
 use super::watch::Watch;
 use super::works::{Done, Subject, Works};
-use super::{Command, Departure, Look, Opening, message};
+use super::{Command, Departure, Look, Opening};
 use crate::limits;
 use crate::metrics::Metrics;
 use crate::refusal::{owner, refused};
@@ -60,9 +58,9 @@ pub(super) struct Broker {
     heard: Option<Arc<str>>,
     /// Events and releases that follow from effects.
     followers: VecDeque<Follower>,
-    /// Streams of cores that follow what parties say of pods that wait, by number.
-    listeners: BTreeMap<u64, (Owner, Outbox)>,
-    last_listener: u64,
+    /// Streams of cores that follow what parties say of pods that wait.
+    listeners: Listeners,
+    orders: Arc<Orders>,
 }
 
 /// A negotiation that has not ended.
@@ -83,42 +81,12 @@ struct Live {
     allocation: Duration,
 }
 
-/// An open stream of a party (`Attend`).
-pub(super) struct Attending {
-    pub(super) session: u64,
-    /// Connection at the other end of the stream.
-    pub(super) peer: Caller,
-    pub(super) calls: Outbox,
-    pub(super) called: Called,
-    /// Messages of the party that wait for the broker.
-    pub(super) heard: mpsc::Receiver<Event>,
-}
-
 /// Consequence of an effect, which is handled once all effects are carried out.
 enum Follower {
     Event(Event),
     Release(NegotiationId),
     /// All parties have allocated for a pod.
     Allocated(Arc<str>),
-}
-
-/// Next message of a party, of those with messages in turn. Streams that have ended are not waited for.
-fn next_heard<'a>(
-    attending: &'a mut BTreeMap<Arc<str>, Attending>,
-    last: &'a mut Option<Arc<str>>,
-) -> impl Future<Output = Event> + use<'a> {
-    poll_fn(move |context| {
-        let after = last.clone().map_or(Bound::Unbounded, Bound::Excluded);
-        for range in [(after, Bound::Unbounded), (Bound::Unbounded, Bound::Unbounded)] {
-            for (party, attending) in attending.range_mut::<Arc<str>, _>(range) {
-                if let Poll::Ready(Some(event)) = attending.heard.poll_recv(context) {
-                    *last = Some(Arc::clone(party));
-                    return Poll::Ready(event);
-                }
-            }
-        }
-        Poll::Pending
-    })
 }
 
 /// Refuses a command while the decisions to go on from cannot be read.
@@ -140,6 +108,7 @@ impl Broker {
         service: Service,
         metrics: Metrics,
         decisions: Decisions,
+        (listeners, orders): (Listeners, Arc<Orders>),
         reports: mpsc::WeakSender<Command>,
     ) -> Self {
         // Ids of two starts differ.
@@ -161,8 +130,8 @@ impl Broker {
             paces: Paces::default(),
             heard: None,
             followers: VecDeque::new(),
-            listeners: BTreeMap::new(),
-            last_listener: 0,
+            listeners,
+            orders,
         }
     }
 
@@ -194,7 +163,7 @@ impl Broker {
                     Some(command) => refuse(command, reason.unwrap_or_default()),
                     None => return,
                 },
-                Some(look) = looks.recv() => self.answer(look),
+                Some(asked) = looks.recv() => self.answer(asked),
                 () = &mut drained => return,
             }
         };
@@ -236,7 +205,7 @@ impl Broker {
         for attending in self.attending.values() {
             attending.calls.end(status());
         }
-        for (_, events) in self.listeners.values() {
+        for events in self.listeners.streams() {
             events.end(status());
         }
     }
@@ -261,10 +230,10 @@ impl Broker {
                     self.depart(Departure::Party { party, session });
                 }
             }
-            Command::Follow(owner, events, reply) => {
-                let followed = self.follow(owner, events);
-                if let Err(Ok(number)) = reply.send(followed) {
-                    self.listeners.remove(&number);
+            Command::Follow(number, owner, events, reply) => {
+                // Where nobody waits for the reply, the stream has ended. It may have said so before this.
+                if reply.send(self.follow(number, owner, events)).is_err() {
+                    self.depart(Departure::Follower(number));
                 }
             }
             Command::Done(done) => self.done(done),
@@ -352,7 +321,7 @@ impl Broker {
     /// A stream has ended.
     fn depart(&mut self, departure: Departure) {
         match departure {
-            Departure::Follower(number) => drop(self.listeners.remove(&number)),
+            Departure::Follower(number) => self.listeners.remove(number, Instant::now()),
             Departure::Core(id) => {
                 // Otherwise it has ended as it should, or the pod is selected.
                 if self.live.get(&id).is_some_and(|live| live.negotiate.is_some() && live.select.is_none()) {
@@ -432,148 +401,5 @@ impl Broker {
     fn step(&mut self, event: Event) {
         let effects = self.core.step(event, Instant::now());
         self.carry_out(effects);
-    }
-
-    /// Carries out effects, and what follows from them.
-    fn carry_out(&mut self, effects: Vec<Effect>) {
-        let mut waiting = VecDeque::from(effects);
-        loop {
-            while let Some(effect) = waiting.pop_front() {
-                self.act(effect);
-            }
-            let Some(follower) = self.followers.pop_front() else { break };
-            waiting.extend(match follower {
-                Follower::Event(event) => self.core.step(event, Instant::now()),
-                // One that has ended meanwhile need not be released.
-                Follower::Release(id) => {
-                    let owner = self.live.get(&id).map(|live| live.owner.clone()).unwrap_or_default();
-                    self.core.release(id, &owner, Instant::now()).unwrap_or_default()
-                }
-                Follower::Allocated(pod) => {
-                    self.tell_allocated(&pod);
-                    Vec::new()
-                }
-            });
-        }
-        let usage = self.core.usage();
-        self.metrics.show(&usage, self.attending.len());
-    }
-
-    fn act(&mut self, effect: Effect) {
-        match effect {
-            Effect::Call(party, call) => {
-                let of = match &call {
-                    nodesift_negotiation::Call::Ask(ask) => Some(ask.negotiation),
-                    nodesift_negotiation::Call::Allocate(allocate) => Some(allocate.negotiation),
-                    _ => None,
-                };
-                let live = of.and_then(|id| self.live.get(&id));
-                let claims = live.map(|live| live.claims.as_slice()).unwrap_or_default();
-                let record = match &call {
-                    nodesift_negotiation::Call::Bound(bound) => self.service.reader().pods().by_uid(&bound.pod),
-                    _ => live.map(|live| Arc::clone(&live.subject.record)),
-                };
-                let call = message::call(call, record.as_deref(), claims);
-                let Some(attending) = self.attending.get(&party) else { return };
-                self.metrics.called(&party, &call);
-                attending.called.note();
-                if !attending.calls.push(&call) {
-                    let session = attending.session;
-                    tracing::warn!(party = &*party, session, "party does not read its calls: its stream is cut off");
-                    self.attending.remove(&party);
-                    self.followers.push_back(Follower::Event(Event::Left { party, session }));
-                }
-            }
-            Effect::Tell { negotiation, round, progress: progress @ Progress::Allocated(_) } => {
-                if let Some(live) = self.live.get(&negotiation) {
-                    let pod = &live.subject.record.uid;
-                    self.allocated.insert(Arc::clone(pod), (negotiation, round, progress));
-                    // After the effects that follow: it may be that there is nothing to record.
-                    self.followers.push_back(Follower::Allocated(Arc::clone(pod)));
-                }
-            }
-            Effect::Tell { negotiation, round, progress } => self.tell(negotiation, round, progress),
-            Effect::Evaluate(asked) => self.evaluate(asked),
-            Effect::Rows { party, subject, changes } => self.works.set_rows(party, subject, changes),
-            Effect::Assume { negotiation, node, claims, decision, .. } => {
-                if let Some(live) = self.live.get(&negotiation) {
-                    let decision = self.decided.assume(&live.subject.record, &node, decision);
-                    self.works.assume(negotiation, &live.subject, (node, claims), decision, &live.scope);
-                }
-            }
-            Effect::Decide(decision) => {
-                self.ends.note(&decision);
-                if let Some(recorded) = self.decided.decide(&decision) {
-                    self.works.decide(decision.pod, recorded);
-                }
-            }
-            Effect::Forget { pod } => self.works.forget(pod),
-            Effect::Woken { party, owner, pods } => self.wake(&party, &owner, &pods),
-            Effect::Refuse(id, refusal) => self.refuse(id, &refusal),
-            Effect::Over(id) => self.forget(id),
-            Effect::Defect(party, defect) => self.note_defect(&party, &defect),
-        }
-    }
-
-    fn evaluate(&mut self, asked: Evaluate) {
-        let Some(live) = self.live.get_mut(&asked.negotiation) else { return };
-        let evaluating = self.works.evaluate(live.subject.clone(), asked, &live.scope);
-        if let Some(before) = live.evaluating.replace(evaluating) {
-            before.abort();
-        }
-    }
-
-    /// A negotiation has ended.
-    fn forget(&mut self, id: NegotiationId) {
-        let Some(live) = self.live.remove(&id) else { return };
-        let pod = &live.subject.record.uid;
-        if self.allocated.get(pod).is_some_and(|(of, ..)| *of == id) {
-            self.allocated.remove(pod);
-        }
-        if let Some(evaluating) = live.evaluating {
-            evaluating.abort();
-        }
-        for stream in live.negotiate.iter().chain(&live.select) {
-            stream.end(Status::ok(""));
-        }
-    }
-
-    fn note_defect(&self, party: &Arc<str>, defect: &Defect) {
-        self.metrics.note_defect(party, defect);
-        match defect {
-            Defect::Malformed(error) => tracing::warn!(party = &**party, %error, "party said what counts for nothing"),
-            Defect::Silent => tracing::debug!(party = &**party, "party is silent"),
-            Defect::Quarantined => {
-                tracing::warn!(party = &**party, "party is silent too often: it is not asked for a while")
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::panic, reason = "tests")]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn parties_with_messages_take_turns() {
-        let mut attending = BTreeMap::new();
-        for name in ["a", "b", "c"] {
-            let (say, heard) = mpsc::channel(3);
-            for session in 0..3 {
-                assert!(say.try_send(Event::Left { party: Arc::from(name), session }).is_ok());
-            }
-            let calls = Outbox::closed();
-            let of = Attending { session: 0, peer: Caller::ANONYMOUS, calls, called: Called::default(), heard };
-            attending.insert(Arc::from(name), of);
-        }
-        let (mut last, mut order) = (None, String::new());
-        for _ in 0..9 {
-            match next_heard(&mut attending, &mut last).await {
-                Event::Left { party, .. } => order.push_str(&party),
-                other => panic!("{other:?}"),
-            }
-        }
-        assert_eq!(order, "abcabcabc");
     }
 }

@@ -16,7 +16,7 @@ use nodesift_negotiation::{Class, Event, NegotiationId, Node, Refusal, Request, 
 use nodesift_proto::v1::{self, party_message};
 use tokio::sync::mpsc;
 
-use crate::broker::Attending;
+use crate::attending::Attending;
 use crate::pace::{Called, Pace};
 use crate::refusal::{owner, refused};
 use crate::works::Subject;
@@ -69,9 +69,11 @@ impl Parties for BrokeredParties {
     fn follow<'a>(&'a self, caller: &'a Caller, events: Outbox) -> BoxFuture<'a, Result<Listening, Error>> {
         let followed = async move {
             self.service().check()?;
-            let (broker, owner) = (self.broker(), owner(caller));
-            let number = broker.ask(|reply| Command::Follow(owner, events, reply)).await?;
-            let listening: Listening = Box::new(Leaving { broker, departure: Some(Departure::Follower(number)) });
+            let (broker, owner, number) = (self.broker(), owner(caller), self.new_session());
+            // Before it follows: its client may leave before this goes on.
+            let leaving = Leaving { broker: broker.clone(), departure: Some(Departure::Follower(number)) };
+            broker.ask(|reply| Command::Follow(number, owner, events, reply)).await?;
+            let listening: Listening = Box::new(leaving);
             Ok(listening)
         };
         followed.boxed()
@@ -142,15 +144,14 @@ impl BrokeredParties {
             return Err(refused(Refusal::NotInCache));
         }
         let version = response::version(&snapshot, policy.generation, service.staleness().age());
-        let (order, is_order_shared) = match order.is_empty() {
+        let order = match order.is_empty() {
             true => self.order(&snapshot),
-            false => (self::order(&snapshot, order), false),
+            false => self.0.orders.intern(self::order(&snapshot, order)),
         };
         let request = Request {
             pod,
             selected_by,
             order,
-            is_order_shared,
             candidates: usize::try_from(candidates).unwrap_or(CANDIDATES_MOST + 1),
             deadline: Duration::from_millis(deadline_ms.into()),
             round: Duration::from_millis(round_ms.into()),

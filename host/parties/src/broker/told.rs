@@ -2,7 +2,7 @@
 //! [`Broker::tell`].
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nodesift_api::Error;
 use nodesift_api::parties::Outbox;
@@ -10,8 +10,8 @@ use nodesift_negotiation::{Event, Failure, NegotiationId, Owner, Progress, Refus
 use tonic::Status;
 
 use super::{Broker, Follower};
+use crate::message;
 use crate::refusal::refused;
-use crate::{limits, message};
 
 impl Broker {
     /// Tells the streams of a negotiation what has happened, and ends those for which that is the last.
@@ -94,16 +94,14 @@ impl Broker {
     /// Tells whoever follows what parties say of pods that a party may say something else about them.
     pub(super) fn wake(&mut self, party: &Arc<str>, owner: &Owner, pods: &[Arc<str>]) {
         let word = message::word(party, pods);
-        self.listeners.retain(|_, (of, events)| *of != *owner || events.push(&word));
+        self.listeners.tell(owner, &word, Instant::now());
     }
 
     /// Follows what parties say of pods that wait for them.
-    pub(super) fn follow(&mut self, owner: Owner, events: Outbox) -> Result<u64, Error> {
-        if self.listeners.len() >= limits::FOLLOWERS {
+    pub(super) fn follow(&mut self, number: u64, owner: Owner, events: Outbox) -> Result<(), Error> {
+        if !self.listeners.add(number, owner, events) {
             return Err(refused(Refusal::Full("the number of streams of what parties say")));
         }
-        self.last_listener += 1;
-        self.listeners.insert(self.last_listener, (owner, events));
-        Ok(self.last_listener)
+        Ok(())
     }
 }

@@ -1,13 +1,18 @@
 //! Memory that negotiations hold, and their owners, over a socket and over TCP.
 
+use futures_util::FutureExt as _;
+use nodesift_api::access::Caller;
+use nodesift_api::parties::{Outbox, Parties as _};
 use nodesift_negotiation::OnSilence;
-use nodesift_negotiation::limits::REMOTE_HELD_BYTES;
+use nodesift_negotiation::limits::{NAME_BYTES, REMOTE_HELD_BYTES};
 use nodesift_proto::v1::negotiation_event::Event;
 use nodesift_proto::v1::{self, End, pod};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tonic::Code;
 
-use super::sidecar::{Sidecar, names, party, pod_object, request};
+use super::sidecar::{Sidecar, TIME, names, party, pod_object, request};
+use crate::limits::FOLLOWERS;
 
 /// A request about a whole pod, which the cache does not know.
 fn whole(pod: &Value) -> v1::NegotiateRequest {
@@ -76,6 +81,29 @@ async fn names_of_an_order_that_no_node_has_are_not_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_many_requests_name_is_held_and_counted_once() {
+    const NODES: usize = 500;
+    let sidecar = Sidecar::start(NODES, 3, vec![party("a", OnSilence::Wait)]).await;
+    let mut core = sidecar.core().await;
+    let mut negotiated = Vec::new();
+    let mut counted = vec![0];
+    for pod in ["p0", "p1", "p2"] {
+        // By name, from the last: not as by row.
+        let order = names((0..NODES).rev());
+        // No round ends meanwhile.
+        let asked = v1::NegotiateRequest { order, round_ms: 60_000, deadline_ms: 120_000, ..request(pod) };
+        let mut events = core.negotiate(asked).await.unwrap();
+        assert!(matches!(events.next().await, Event::Asked(_)));
+        negotiated.push(events);
+        counted.push(held(&sidecar, "local").await);
+    }
+    let added: Vec<usize> = counted.windows(2).map(|two| two[1] - two[0]).collect();
+    assert_eq!((added[0] - added[1], added[1]), (NODES * NAME_BYTES, added[2]));
+    drop(negotiated);
+    sidecar.until(|overview| overview["usage"]["localBytes"] == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn to_another_client_a_negotiation_is_not_there() {
     let sidecar = Sidecar::start(2, 1, Vec::new()).await;
     let (mut core, mut stranger) = (sidecar.core().await, sidecar.core_over_tcp().await);
@@ -116,4 +144,30 @@ async fn a_pod_with_the_uid_of_another_keeps_no_core_from_it() {
     assert_eq!(ask.pod.as_ref().unwrap().name, "p0");
     a.refuse(&ask, &[], 0);
     assert_eq!(own.end().await.end(), End::Viable);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_core_that_leaves_before_it_hears_that_it_follows_takes_no_place() {
+    let sidecar = Sidecar::start(1, 1, Vec::new()).await;
+    let core = Caller::ANONYMOUS;
+    let follow = || sidecar.parties.follow(&core, Outbox::closed());
+    let (mut waiting, mut heard) = (Vec::new(), Vec::new());
+    for _ in 0..FOLLOWERS {
+        let mut followed = follow();
+        match followed.as_mut().now_or_never() {
+            // The broker was quick.
+            Some(listening) => heard.push(listening.unwrap()),
+            None => waiting.push(followed),
+        }
+        tokio::task::yield_now().await;
+    }
+    // The broker has answered all of them, in their order, and has no place left.
+    assert!(follow().await.is_err());
+    drop((waiting, heard));
+    let follows_again = async {
+        while follow().await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(timeout(TIME, follows_again).await.is_ok());
 }
