@@ -1,10 +1,15 @@
-//! Warnings about a policy that is valid, and whose predicates miss facts. Start at [`ActivePolicy::warnings`].
+//! Warnings about a policy that is valid, and whose predicates miss facts, or whose parties miss claims. Start at
+//! [`ActivePolicy::warnings`].
 
+use std::sync::Arc;
+
+use nodesift_cache::Snapshot;
+use nodesift_cache::metadata::Watermark;
 use nodesift_sandbox::Interface;
 
 use super::{ActivePolicy, ActivePredicate};
+use crate::facts::untaken_classes;
 use crate::unnamed::PolicyFact;
-use nodesift_cache::metadata::Watermark;
 
 /// Whether a node can advertise a resource of this name: one of Kubernetes, or an extended one, which has a domain.
 fn is_resource(name: &str) -> bool {
@@ -24,6 +29,18 @@ impl ActivePolicy {
         });
         let version = self.settings.kubernetes.warning();
         version.into_iter().chain(self.watermark_warnings()).chain(self.import_warnings()).chain(read).collect()
+    }
+
+    /// Objects of a cluster that its parties miss, which no verdict shows, a sentence each: DeviceClasses whose claims no party allocates,
+    /// and of which no device is known. None where no predicate imports devices: their ResourceSlices are not watched then.
+    pub fn cluster_warnings(&self, snapshot: &Snapshot) -> Vec<String> {
+        if !self.predicates.iter().any(|predicate| predicate.module.imports().contains(&Interface::NodeDevices)) {
+            return Vec::new();
+        }
+        let warning = |class: Arc<str>| {
+            format!("no party takes claims of DeviceClass {class}, and no device of it is known: nobody allocates them")
+        };
+        untaken_classes(snapshot, &self.settings.parties).into_iter().map(warning).collect()
     }
 
     /// Watermarks of shares of something that is neither a sum of the accounting component nor, by its name, a resource of a node.

@@ -82,7 +82,8 @@ pub(super) fn follow(
     });
     let server = files.version.clone();
     let of_files = Mutex::new(engine.policy().selection());
-    let host = ServeHost { live, writer: Arc::clone(writer), files: files.cluster, of_files };
+    let readiness = readiness.clone();
+    let host = ServeHost { live, writer: Arc::clone(writer), files: files.cluster, of_files, readiness };
     let pulled = cluster::pulled_folder(files.state);
     let state_folder = files.state.map(|path| StateFolder::new(path, &pulled));
     let engine = Arc::clone(engine);
@@ -166,11 +167,16 @@ struct ServeHost {
     files: Option<ClusterFiles>,
     /// Selection with which the objects in them are compiled: other facts are not in the cache.
     of_files: Mutex<Selection>,
+    readiness: Readiness,
 }
 
 impl Host for ServeHost {
     /// Lease on the kinds that a policy reads; none for files.
     type Held = Option<Lease>;
+
+    fn sees_cluster(&self) -> bool {
+        self.readiness.check().is_ok()
+    }
 
     fn prepare(
         &self,

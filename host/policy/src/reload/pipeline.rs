@@ -39,6 +39,9 @@ pub trait Host: Send + 'static {
     /// is called where the two differ in that.
     fn recount(&self, before: &ActivePolicy, next: &ActivePolicy);
 
+    /// Whether all of the cluster is read that the active policy needs: what is missing before may only not be listed yet.
+    fn sees_cluster(&self) -> bool;
+
     /// A reload has made the policy active that these resources are held for.
     fn commit(&self, held: &Self::Held);
 }

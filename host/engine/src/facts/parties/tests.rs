@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use nodesift_cache::metadata::{self, Labels, PodSelector, Selection};
+use nodesift_cache::metadata::{self, Labels, PodSelector, Selection, SliceRecord};
 use nodesift_cache::{self as cache, Reader, Writer};
 use nodesift_negotiation::{OnSilence, Party, Subject};
 use nodesift_object::{Kind, Object, decode};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::facts::Batch;
 use crate::party::OnUnknown;
-use crate::policy::PolicySettings;
+use crate::policy::{ActivePolicy, PolicySettings};
 
 fn party(name: &str, concern: Concern, scope: Scope) -> PolicyParty {
     let every = PodSelector { namespace_requirements: Some(Vec::new()), ..PodSelector::default() };
@@ -122,6 +122,41 @@ fn drivers_classes_and_pod_selectors_decide_which_parties_a_pod_has() {
     world.writer.hold_in_flight("nic", &[]).unwrap();
     world.apply(&claim("gpu", "k", &json!({"allocation": {"devices": {"results": []}}})));
     assert_eq!(world.seats("p", &["gpu", "nic"]), [of_pods()]);
+}
+
+#[test]
+fn a_class_is_named_that_no_party_takes_and_of_which_no_device_is_known() {
+    let by_class = |class: &str| party(class, Concern::DeviceClass(class.into()), Scope::Pod);
+    let named = |parties: Vec<PolicyParty>, slice: Option<&str>| -> Vec<String> {
+        let mut world = World::new(parties);
+        if let Some(driver) = slice {
+            let slice = json!({"metadata": {"name": "s"}, "spec": {"driver": driver, "nodeName": "n0", "devices": [{"name": "d"}],
+                "pool": {"name": "n0", "generation": 1, "resourceSliceCount": 1}}});
+            world.writer.apply(SliceRecord::compile(&serde_json::from_value(slice).unwrap()));
+        }
+        world.writer.publish();
+        let classes = untaken::untaken_classes(&world.reader.snapshot(), &world.parties);
+        classes.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(named(vec![by_class("k")], None), ["n"]);
+    assert_eq!(named(vec![by_class("K")], None), ["k", "n"], "names are told apart by case");
+    assert_eq!(named(vec![by_class("k")], Some("nic.io")), Vec::<String>::new(), "devices of the cluster are of it");
+    assert_eq!(named(vec![by_class("k")], Some("gpu.io")), ["n"]);
+    let by_driver = party("nic", Concern::Driver("nic.io".into()), Scope::Pod);
+    assert_eq!(named(vec![by_driver, by_class("k")], None), Vec::<String>::new());
+    // Nobody who is about claims is missing.
+    assert_eq!(named(vec![party("pods", Concern::Pods, Scope::Pod)], None), Vec::<String>::new());
+}
+
+#[test]
+fn no_class_is_named_where_no_predicate_has_resource_slices_watched() {
+    let mut world = World::new(vec![party("k", Concern::DeviceClass("k".into()), Scope::Pod)]);
+    world.writer.publish();
+    let snapshot = world.reader.snapshot();
+    assert_eq!(untaken::untaken_classes(&snapshot, &world.parties).len(), 1);
+    let mut policy = ActivePolicy::new(Vec::new(), Vec::new());
+    policy.settings = Arc::new(PolicySettings { parties: world.parties.clone().into(), ..PolicySettings::default() });
+    assert_eq!(policy.cluster_warnings(&snapshot), Vec::<String>::new());
 }
 
 #[test]
