@@ -1,5 +1,7 @@
 //! Lookups in a [`Map`]. Keys are compared as in a map of Go: exactly, and not all values can be one. Start at [`Map::entry`].
 
+use std::rc::Rc;
+
 use crate::steps::Steps;
 use crate::value::{Map, Value};
 
@@ -135,21 +137,18 @@ pub(crate) fn check_key(key: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether two keys are the same: of one type, and not lists, maps or others that Go compares by where they are.
+/// Whether two keys are the same: of one type and equal, or one where Go compares by where they are: lists, maps, and others.
 pub(crate) fn is_same_key(known: &Value, key: &Value, steps: &Steps) -> Result<bool, String> {
     match (known, key) {
         (Value::Double(a), Value::Double(b)) => Ok(a == b),
         (Value::Optional(None), Value::Optional(None)) => Ok(true),
-        (
-            Value::List(_)
-            | Value::Map(_)
-            | Value::Quantity(_)
-            | Value::Computed(_)
-            | Value::Url(_)
-            | Value::Optional(_)
-            | Value::Empty,
-            _,
-        ) => Ok(false),
+        (Value::List(a), Value::List(b)) => Ok(Rc::ptr_eq(a, b)),
+        // The maps of one domain, and that of all, are made anew each time.
+        (Value::Map(a), Value::Map(b)) => Ok(Rc::ptr_eq(a, b) && (a.default.is_some() || !a.is_of_device)),
+        (Value::Quantity(a), Value::Quantity(b)) | (Value::Computed(a), Value::Computed(b)) => Ok(Rc::ptr_eq(a, b)),
+        (Value::Url(a), Value::Url(b)) => Ok(Rc::ptr_eq(a, b)),
+        // Of a quantity and a computed one too, which have one type: Go has them in different forms.
+        (Value::Quantity(_) | Value::Computed(_) | Value::Optional(_) | Value::Empty, _) => Ok(false),
         (known, key) if known.type_name() == key.type_name() => known.equals(key, steps),
         _ => Ok(false),
     }
