@@ -9,7 +9,7 @@ use prost::Message as _;
 /// The directory that import paths start from.
 const ROOT: &str = "../proto";
 /// The files of the API, below [`ROOT`].
-const FILES: [&str; 2] = ["nodesift/v1/nodesift.proto", "nodesift/v1/negotiation.proto"];
+const FILES: [&str; 3] = ["nodesift/v1/nodesift.proto", "nodesift/v1/negotiation.proto", "nodesift/v1/why.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={ROOT}");
@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The well-known types come with their JSON mapping.
         .compile_well_known_types(true)
         .extern_path(".google.protobuf", "::pbjson_types")
+        .extern_path(".google.protobuf.Timestamp", "crate::wkt::Timestamp")
         // Whole objects stay JSON text, as they arrive over HTTP.
         .extern_path(".google.protobuf.Struct", "crate::Object")
         .compile_fds(descriptors)?;

@@ -325,7 +325,7 @@ mod tests {
             v1::PodExplanation { pod: "a/b".into(), parties: vec![refused, silent], ..Default::default() };
         let expected = concat!(
             r#""parties":[{"party":"licences","said":"Refused","reason":"no free licence","nodes":3,"#,
-            r#""since":"2026-09-21T14:13:20.250+00:00"},{"party":"licences","said":"NotAsked","nodes":3}]}"#,
+            r#""since":"2026-09-21T14:13:20.250Z"},{"party":"licences","said":"NotAsked","nodes":3}]}"#,
         );
         assert!(text(|out| explanation.write_lines(out)).trim_end().ends_with(expected));
         assert!(serde_json::to_string(&explanation.document()).unwrap().ends_with(expected));

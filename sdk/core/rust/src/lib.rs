@@ -23,12 +23,17 @@
 
 mod object;
 mod rows;
+mod timestamp;
 
 pub use object::Object;
 pub use rows::RowNames;
 
 /// The types of package `google.protobuf` in the messages, with their JSON mapping.
-pub use pbjson_types as wkt;
+pub mod wkt {
+    pub use pbjson_types::*;
+
+    pub use crate::timestamp::Timestamp;
+}
 
 /// The proto files and what they import, with comments, as an encoded `google.protobuf.FileDescriptorSet`: for server
 /// reflection, and for clients that call by name.
