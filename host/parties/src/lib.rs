@@ -3,18 +3,22 @@
 //!
 //! ```text
 //! calls        Negotiate, Select, Release, Attend
-//! broker       the task that owns the state machine, and carries out its effects
+//! attending    streams of parties
+//! broker       the task that owns the state machine
+//!   effects    how its effects are carried out
 //!   look       what it sees without being told
 //!   told       what it tells cores
 //! works        what is done beside the broker: evaluations, assumptions, the column of answers
 //! watch        pods and claims that change while they are negotiated
 //! decisions    decisions on their way into the record
 //! ends         bound pods that end
+//! listeners    cores that follow what parties say, and are lost
 //! candidates   the nodes of a round, from an answer of the engine
 //! view         what operators see
 //! record       decisions that outlive the process
 //! message      messages ↔ what the state machine says and hears
 //! refusal      its refusals as errors of calls; callers as it knows them
+//! orders       orders of nodes, each once in memory
 //! pace         how often a party may speak
 //! selector     label selectors as text
 //! rules        what negotiation knows of a pod and its claims beyond what the engine says
@@ -26,14 +30,17 @@
 //! machine in hand, and `Filter` never waits for any of it: what parties have said is a column of the cache. Start at
 //! [`BrokeredParties`].
 
+mod attending;
 mod broker;
 mod calls;
 mod candidates;
 mod decisions;
 mod ends;
 pub mod limits;
+mod listeners;
 mod message;
 mod metrics;
+mod orders;
 mod pace;
 pub mod record;
 mod refusal;
@@ -49,6 +56,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use nodesift_api::parties::Outbox;
 use nodesift_api::{Error, RequestScope, Service};
@@ -61,12 +69,14 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use listeners::Listeners;
 pub use metrics::Metrics;
+use orders::Orders;
 use record::{NoRecord, Record};
 use rules::ClaimName;
 use view::Overview;
 
-/// Negotiation by a broker, which starts with the first call. Clones share it.
+/// Negotiation by a broker, which starts with [`Self::start`] or the first call. Clones share it.
 #[derive(Clone)]
 pub struct BrokeredParties(Arc<Shared>);
 
@@ -76,11 +86,15 @@ struct Shared {
     /// The service whose cache is negotiated about. It cannot reach the broker: one that held the way to itself would never end.
     service: Service,
     metrics: Metrics,
+    /// For how long a core that follows may be away.
+    grace: Duration,
     broker: Mutex<Option<Handle>>,
-    /// Numbers of streams of parties.
+    /// Numbers of streams of parties, and of cores that follow.
     sessions: AtomicU64,
     /// The order of the last request without one.
     by_row: Mutex<Arc<[Node]>>,
+    /// Orders of requests that have named one.
+    orders: Arc<Orders>,
 }
 
 /// Both channels to the broker.
@@ -101,11 +115,11 @@ enum Command {
     Negotiate(Box<Opening>, Reply<NegotiationId>),
     Select(Select, Owner, Outbox, Reply<()>),
     Release(NegotiationId, Owner, Reply<()>),
-    /// Follow what parties say of pods that wait for them; the reply has the number of the stream.
-    Follow(Owner, Outbox, Reply<u64>),
+    /// Follow what parties say of pods that wait for them, on the stream of this number.
+    Follow(u64, Owner, Outbox, Reply<()>),
     Attend {
         party: Arc<str>,
-        attending: broker::Attending,
+        attending: attending::Attending,
         reply: Reply<pace::Pace>,
     },
     /// A piece of work has been done beside the broker.
@@ -151,18 +165,28 @@ impl BrokeredParties {
 
     /// Negotiates as [`Self::new`] does, and has decisions about pods outlive the process in a record.
     pub fn with_record(service: Service, metrics: Metrics, record: Arc<dyn Record>) -> Self {
-        let (broker, sessions, by_row) = Default::default();
+        Self::with_grace(service, metrics, record, limits::FOLLOWER_GRACE)
+    }
+
+    /// Negotiates as [`Self::with_record`] does, and takes a core that follows for lost after another time.
+    fn with_grace(service: Service, metrics: Metrics, record: Arc<dyn Record>, grace: Duration) -> Self {
+        let (broker, sessions, by_row, orders) = Default::default();
         let decisions = decisions::Decisions::new(record);
-        Self(Arc::new(Shared { decisions, service, metrics, broker, sessions, by_row }))
+        Self(Arc::new(Shared { decisions, service, metrics, grace, broker, sessions, by_row, orders }))
+    }
+
+    /// Starts the broker, which otherwise begins with the first call. It reads the record once the cache is complete, and gives back what it
+    /// finds there to be given back, also where no core ever asks for anything.
+    pub fn start(&self) {
+        drop(self.broker());
     }
 
     fn service(&self) -> &Service {
         &self.0.service
     }
 
-    /// The nodes of a snapshot by row, as many as an order may have, and whether an earlier request had the same order: most have, and
-    /// 5,000 nodes take 80 kB.
-    fn order(&self, snapshot: &Snapshot) -> (Arc<[Node]>, bool) {
+    /// The nodes of a snapshot by row, as many as an order may have. Most requests have the same, and 5,000 nodes take 80 kB.
+    fn order(&self, snapshot: &Snapshot) -> Arc<[Node]> {
         let rows = u32::try_from(snapshot.node_count().min(ORDER_NODES)).unwrap_or(u32::MAX);
         let names = || (0..rows).filter_map(|row| snapshot.names().get(Row(row)));
         let mut last = self.0.by_row.lock();
@@ -171,7 +195,7 @@ impl BrokeredParties {
         if !is_same {
             *last = names().map(Arc::clone).collect();
         }
-        (Arc::clone(&last), is_same)
+        Arc::clone(&last)
     }
 
     /// The broker, started where it does not run. It ends with the last clone of the service.
@@ -186,7 +210,9 @@ impl BrokeredParties {
         let handle = Handle { commands, looks, departures };
         let service = self.service();
         let (metrics, decisions) = (self.0.metrics.clone(), self.0.decisions.clone());
-        let broker_task = broker::Broker::new(service.clone(), metrics, decisions, handle.commands.downgrade());
+        let (listeners, orders) = (Listeners::new(self.0.grace), Arc::clone(&self.0.orders));
+        let reports = handle.commands.downgrade();
+        let broker_task = broker::Broker::new(service.clone(), metrics, decisions, (listeners, orders), reports);
         drop(service.background().spawn(broker_task.run(received, looked, departed)));
         *broker = Some(handle.clone());
         handle
