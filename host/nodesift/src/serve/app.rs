@@ -9,9 +9,9 @@ use prometheus_client::registry::Registry;
 
 use super::banner::{Banner, ClusterSource};
 use super::pod_negotiation;
-use super::policy_object::Followed;
+use super::policy_object::{Followed, replica_name};
 use super::watchdog::Watchdog;
-use super::{Listeners, live, policy_source, reload, self_check, server_version, warm_up};
+use super::{Listeners, crossings, live, pending, policy_source, reload, self_check, server_version, warm_up};
 use crate::args::ServeArgs;
 use crate::cluster::{ClusterFiles, Opened};
 use crate::exit::Failure;
@@ -180,8 +180,10 @@ impl<'a> App<'a> {
         engine::predicate_metrics::register(engine, registry);
         engine::accounting::metrics::register(engine, registry);
         engine::shadow::metrics::register(engine, registry);
+        engine::pending::metrics::register(engine, registry);
         writer.lock().set_metrics(cache::Metrics::register(registry));
         cache::MemoryStats::register(writer, registry);
+        tokio::spawn(crossings::follow(writer, engine));
         let feed =
             Feed::start(Arc::clone(writer), feed::Metrics::register(registry)).context("cannot start threads")?;
         feed.register(registry);
@@ -212,6 +214,9 @@ impl<'a> App<'a> {
         let audit = Audit::new(Arc::clone(writer), feed, kinds, list, counted).after(health.over());
         tokio::spawn(self_check(audit)?);
         let pods = self.freshness.clone();
+        if !self.args.no_pending_list {
+            pending::start(engine, &self.readiness).context("cannot start threads")?;
+        }
         tokio::spawn(assume::expire(Arc::downgrade(writer), move || pods.staleness_of(Kind::Pod)));
         Ok(Governed { is_live, _reloading: reloading, _watchdog: watchdog })
     }
@@ -221,8 +226,15 @@ impl<'a> App<'a> {
         let Listening { listeners: Listeners { unix, socket_file, tcp, probes }, tls, banner, source } = listening;
         let args = self.args;
         let freshness = self.freshness;
-        let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale);
-        let settings = Settings { assume_ttl: args.assume_ttl, staleness, request_time: args.request_timeout };
+        let pods = freshness.clone();
+        let staleness = Staleness::new(move || freshness.staleness(), args.stale_after, args.refuse_stale)
+            .with_pods(move || pods.staleness_of(Kind::Pod));
+        let settings = Settings {
+            assume_ttl: args.assume_ttl,
+            staleness,
+            request_time: args.request_timeout,
+            replica: replica_name(args.replica_name.as_deref()),
+        };
         let counting = api::Metrics::register(&mut self.registry);
         let negotiated = nodesift_parties::Metrics::register(&mut self.registry, &counting);
         banner.log(&self.engine, &source, args);
@@ -236,6 +248,10 @@ impl<'a> App<'a> {
             service = service.noting_policy(followed.trouble());
         }
         let parties = BrokeredParties::with_record(service.clone(), negotiated, self.record);
+        if !service.engine().policy().settings.parties.is_empty() {
+            // What an earlier process has left to this one is nobody else's while this one is there.
+            parties.start();
+        }
         let service = service.with_parties(Arc::new(parties));
         let exposition = Exposition::new(self.registry);
         let probes_router = router::probes(service.clone(), exposition.clone());
