@@ -18,7 +18,9 @@
 //! reuse       cached verdicts, and the facts that they depend on
 //! allocation  what a pod's claims get on a node, as it is written
 //! selectors   which devices the CEL of selectors matches, and what is kept of it
+//! pending     why pods are pending: the list that is kept, with causes, and when cores last asked
 //! shadow      policies that are evaluated beside the active one and decide nothing
+//! why         why one pod is pending: funnel, only obstacles, facts by interface, nearest nodes, edits that help
 //! scenarios   nominated pods, limits on nodes, overlays, preemption, the trial of a policy, the first evaluation
 //! ```
 //!
@@ -38,6 +40,7 @@ pub mod limits;
 mod metrics;
 mod options;
 mod party;
+pub mod pending;
 mod policy;
 pub mod predicate_metrics;
 mod query;
@@ -49,6 +52,7 @@ pub mod shadow;
 mod subject;
 mod throttle;
 mod unnamed;
+pub mod why;
 
 use std::sync::Arc;
 
@@ -76,8 +80,8 @@ pub use nodesift_sandbox::Code;
 pub use options::Options;
 pub use party::{OnUnknown, PartySeat, PolicyParty};
 pub use policy::{
-    ActivePolicy, ActivePredicate, KubernetesVersion, LastReload, Mode, OnError, Origin, Phase, Phases, PolicySettings,
-    Refusal, ReloadOutcome, Retired, StaticPods, StepFailure, VersionOrigin,
+    ActivePolicy, ActivePredicate, KubernetesVersion, LastReload, Mode, OnError, Origin, PastReload, Phase, Phases,
+    PolicySettings, Refusal, ReloadOutcome, Retired, StaticPods, StepFailure, VersionOrigin,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::headroom::{Headroom, ResourceHeadroom};
@@ -96,6 +100,8 @@ pub use throttle::{Throttle, Throttled};
 pub use unnamed::PolicyFact;
 
 use limits::REUSE_BYTES;
+use pending::{AskedPods, PendingList};
+use policy::Reloads;
 use policy::replace::Handover;
 use policy::running::Running;
 
@@ -121,8 +127,13 @@ pub struct Engine {
     /// Policies that are not active, while snapshots belong to them.
     handover: Handover,
     refusal: ArcSwapOption<Refusal>,
+    /// Warnings about the cluster that were found last, with the generation of the policy that they are about.
+    of_cluster: ArcSwapOption<(u64, Vec<String>)>,
     last_reload: ArcSwapOption<LastReload>,
+    reloads: Reloads,
     shadow: ArcSwapOption<Shadow>,
+    pending: PendingList,
+    asked: AskedPods,
     reuse: Reuse,
     store_bytes: usize,
     metrics: Metrics,
@@ -137,6 +148,7 @@ impl Engine {
         policy.origin.since = policy::replace::now();
         let metrics = Metrics::default();
         let ownership = cache.snapshot().ownership();
+        let reloads = Reloads::new(&policy);
         let running = Running::new(Arc::new(policy), REUSE_BYTES, metrics.clone(), ownership);
         Self {
             cache,
@@ -144,8 +156,12 @@ impl Engine {
             replacing: Mutex::default(),
             handover: Handover::default(),
             refusal: ArcSwapOption::empty(),
+            of_cluster: ArcSwapOption::empty(),
             last_reload: ArcSwapOption::empty(),
+            reloads,
             shadow: ArcSwapOption::empty(),
+            pending: PendingList::default(),
+            asked: AskedPods::default(),
             reuse: Reuse::default(),
             store_bytes: REUSE_BYTES,
             metrics,
@@ -216,6 +232,16 @@ impl Engine {
     /// Pods of the cache that are bound to no node, by namespace and name.
     pub fn pending_pods(&self) -> Vec<Arc<PodRecord>> {
         self.cache.pods().pending()
+    }
+
+    /// The list of pending pods as it was last made.
+    pub fn pending(&self) -> &PendingList {
+        &self.pending
+    }
+
+    /// When cores last asked about pods.
+    pub fn asked(&self) -> &AskedPods {
+        &self.asked
     }
 
     /// Answers a query, as the options say: by default from the newest snapshot, by the active policy.

@@ -33,7 +33,8 @@ pub(crate) async fn policy(
     let policy = service.engine().policy();
     let refusal = service.engine().refusal(&policy);
     let last_reload = service.engine().last_reload();
-    let status = Status::new(&policy, refusal.as_deref(), last_reload.as_deref());
+    let of_cluster = service.engine().cluster_warnings(&policy);
+    let status = Status::new(&policy, of_cluster, refusal.as_deref(), last_reload.as_deref());
     let status = Status { status_trouble: service.policy_note(), ..status };
     Encoded::from_text(codec::encode(&status)?).respond(scope.unsent.as_ref())
 }
@@ -55,7 +56,8 @@ struct Status<'a> {
     scheduler_names: &'a [String],
     annotation_keys: &'a [String],
     config_maps: &'a [String],
-    /// Facts that its predicates import and the policy names none of, and facts that they have read and it does not name: a sentence each.
+    /// Facts that its predicates import and the policy names none of, facts that they have read and it does not name, and what of the cluster
+    /// its parties miss: a sentence each.
     warnings: Vec<String>,
     predicates: Vec<Predicate<'a>>,
     /// Absent where pods take what the API says.
@@ -180,7 +182,13 @@ struct Step<'a> {
 }
 
 impl<'a> Status<'a> {
-    fn new(policy: &'a ActivePolicy, refusal: Option<&'a Refusal>, last_reload: Option<&'a LastReload>) -> Self {
+    /// `of_cluster`: the warnings about the objects of the cluster.
+    fn new(
+        policy: &'a ActivePolicy,
+        of_cluster: Vec<String>,
+        refusal: Option<&'a Refusal>,
+        last_reload: Option<&'a LastReload>,
+    ) -> Self {
         Self {
             generation: policy.generation.to_string(),
             since: rfc3339(policy.origin.since),
@@ -192,7 +200,7 @@ impl<'a> Status<'a> {
             scheduler_names: &policy.scheduler_names,
             annotation_keys: &policy.settings.annotation_keys,
             config_maps: &policy.settings.config_maps,
-            warnings: policy.warnings(),
+            warnings: [policy.warnings(), of_cluster].concat(),
             predicates: policy.predicates.iter().map(|predicate| Predicate::new(policy, predicate)).collect(),
             accounting: policy.accounting.as_deref().map(AccountingStatus::new),
             document: &policy.origin.document,

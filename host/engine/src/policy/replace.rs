@@ -13,7 +13,7 @@ use nodesift_sandbox::Interface;
 use parking_lot::Mutex;
 
 use super::running::Running;
-use super::{ActivePolicy, ActivePredicate, LastReload, Refusal, ReloadOutcome};
+use super::{ActivePolicy, ActivePredicate, LastReload, PastReload, Refusal, ReloadOutcome};
 use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Trial};
 
@@ -157,15 +157,33 @@ impl Engine {
         at
     }
 
+    /// Notes warnings about the cluster that were found for a policy, of [`ActivePolicy::cluster_warnings`].
+    pub fn note_cluster_warnings(&self, policy: &ActivePolicy, found: Vec<String>) {
+        self.of_cluster.store(Some(Arc::new((policy.generation, found))));
+    }
+
+    /// The warnings about the cluster that were noted last for this policy; none where nobody has looked yet.
+    pub fn cluster_warnings(&self, active: &ActivePolicy) -> Vec<String> {
+        let noted = self.of_cluster.load_full().filter(|noted| noted.0 == active.generation);
+        noted.map(|noted| noted.1.clone()).unwrap_or_default()
+    }
+
     /// Notes how a reload ended that took so long, and the trial of its policy if that is active now.
     pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>, trial: Option<Trial>) {
-        let generation = self.policy().generation;
-        self.last_reload.store(Some(Arc::new(LastReload { generation, at: now(), outcome, took, swap, trial })));
+        let policy = self.policy();
+        let reload = LastReload { generation: policy.generation, at: now(), outcome, took, swap, trial };
+        self.reloads.note(reload.clone(), &policy, self.refusal.load().as_deref());
+        self.last_reload.store(Some(Arc::new(reload)));
     }
 
     /// The last reload; none since the start.
     pub fn last_reload(&self) -> Option<Arc<LastReload>> {
         self.last_reload.load_full()
+    }
+
+    /// The last reloads of the process, the newest first.
+    pub fn reloads(&self) -> Vec<PastReload> {
+        self.reloads.list()
     }
 
     /// The last refusal while this policy was active.

@@ -96,6 +96,8 @@ pub(super) struct Follower<H: Host> {
     pub(super) object: Option<ObjectId>,
     /// Reports about the object's states that were made so far.
     told: Told,
+    /// Warnings about the cluster that were logged last.
+    of_cluster: Vec<String>,
     /// Replaced policies that requests may still use, and what is held for them. They are freed here, which delays no request.
     pub(super) retired: Vec<(Retired, Arc<H::Held>)>,
 }
@@ -138,6 +140,7 @@ impl<H: Host> Follower<H> {
             not_followed: None,
             object,
             told,
+            of_cluster: Vec::new(),
             retired,
         };
         let since = follower.follow.engine.policy().origin.since;
@@ -148,7 +151,19 @@ impl<H: Host> Follower<H> {
     /// Tells what became of the object that was attempted last.
     pub(super) fn tell(&mut self, outcome: AttemptOutcome, at: SystemTime) {
         let object = (&self.follow.source, self.object.as_ref());
-        self.told.tell(object, &self.follow.engine.policy(), outcome, at);
+        let policy = self.follow.engine.policy();
+        self.told.tell(object, (&*policy, &*self.of_cluster), outcome, at);
+    }
+
+    /// Looks what of the cluster the parties of the policy miss, and logs what is new.
+    fn look_at_cluster(&mut self) {
+        let policy = self.follow.engine.policy();
+        let found = policy.cluster_warnings(&self.follow.engine.snapshot());
+        for warning in found.iter().filter(|found| !self.of_cluster.contains(found)) {
+            tracing::warn!(policy_generation = policy.generation, "{warning}");
+        }
+        self.follow.engine.note_cluster_warnings(&policy, found.clone());
+        self.of_cluster = found;
     }
 
     fn run(mut self) {
@@ -158,6 +173,9 @@ impl<H: Host> Follower<H> {
             if now >= look {
                 // A folder that was removed and is there again needs a new watch.
                 self.watches.follow(&self.files);
+                if self.follow.host.sees_cluster() {
+                    self.look_at_cluster();
+                }
                 look = now + RELOAD_LOOK;
             }
             let wake = match self.settle.look(now, self.files.stamp(), self.notice.is_open()) {
@@ -169,7 +187,7 @@ impl<H: Host> Follower<H> {
                 }
             };
             self.roll_back();
-            self.told.look(&self.follow.source, &self.follow.engine.policy(), now);
+            self.told.look(&self.follow.source, &self.follow.engine.policy(), &self.of_cluster, now);
             self.retired.retain(|(retired, _)| {
                 let is_drained = retired.is_drained();
                 if is_drained {

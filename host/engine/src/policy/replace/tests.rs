@@ -66,3 +66,14 @@ fn a_snapshot_is_answered_by_the_policy_that_decides_what_is_foreign_in_it() {
         assert_eq!(drained, 0, "a request may still hold an older snapshot");
     });
 }
+
+#[test]
+fn warnings_about_the_cluster_are_those_that_were_found_last_for_the_active_policy() {
+    let engine = Engine::new(cache::new().1, policy("s0"), Runtime::start(None).unwrap());
+    let before = engine.policy();
+    assert_eq!(engine.cluster_warnings(&before), Vec::<String>::new(), "nobody has looked");
+    engine.note_cluster_warnings(&before, vec!["no device".to_owned()]);
+    assert_eq!(engine.cluster_warnings(&before), ["no device"]);
+    let _retired = engine.replace_policy(policy("s0"));
+    assert_eq!(engine.cluster_warnings(&engine.policy()), Vec::<String>::new(), "they are of the one before");
+}
