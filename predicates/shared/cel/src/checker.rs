@@ -1,6 +1,6 @@
 //! Finds the type of an expression, or why it has none, and joins qualified names.
 
-use crate::ast::{Expr, Macro, MacroKind};
+use crate::ast::{Expr, GLOBAL_DEVICE, Macro, MacroKind};
 use crate::dialect::Dialect;
 use crate::formatting::{self, Shape};
 use crate::functions;
@@ -59,9 +59,14 @@ impl Checker {
 
     fn find(&mut self, expr: &mut Expr) -> Result<Type, String> {
         if let Some(name) = qualified_name(expr)
-            && !self.variables.iter().any(|(known, _)| *known == name)
-            && let Some(value) = functions::constant(&name)
+            && !self.is_of_variable(&name)
+            && let Some(value) = functions::constant(name.strip_prefix('.').unwrap_or(&name))
         {
+            if let Value::Type(_) = value
+                && name.strip_prefix('.').is_some_and(|name| self.dialect.cel_go29 && self.is_of_variable(name))
+            {
+                return Err(format!("reference to undefined type: {name}"));
+            }
             let found = if let Value::Type(name) = value { Type::meta(Type::named(name)) } else { INT };
             *expr = Expr::Literal(value);
             return Ok(found);
@@ -69,6 +74,10 @@ impl Checker {
         match expr {
             Expr::Literal(value) => Ok(literal(value)),
             Expr::Ident(name) => {
+                if let Some(of_all) = name.strip_prefix('.').map(str::to_owned) {
+                    let is_hidden = self.dialect.cel_go29 && self.is_variable(&of_all);
+                    *name = if is_hidden { format!(".{of_all}") } else { of_all };
+                }
                 let found = self.ident(name).ok_or_else(|| format!("undeclared reference to '{name}'"))?;
                 self.read.push((found.clone(), name.clone()));
                 Ok(found)
@@ -132,8 +141,21 @@ impl Checker {
         let bound = self.variables.iter().rev().find(|(known, _)| known == name);
         match bound {
             Some((_, found)) => Some(found.clone()),
-            None => (name == "device").then_some(Type::Device),
+            None => (name == "device" || name == GLOBAL_DEVICE).then_some(Type::Device),
         }
+    }
+
+    fn is_variable(&self, name: &str) -> bool {
+        self.variables.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether a name of names with dots is that of a variable of a macro: up to 0.26 the whole name, then what it begins with. A dot
+    /// before it leads to the root of all names then, past variables.
+    fn is_of_variable(&self, name: &str) -> bool {
+        if self.dialect.cel_go29 {
+            return name.split('.').next().is_some_and(|first| self.is_variable(first));
+        }
+        self.is_variable(name.strip_prefix('.').unwrap_or(name))
     }
 
     fn field(&mut self, of: &Type, field: &str, optional: bool) -> Result<Type, String> {
@@ -159,7 +181,10 @@ impl Checker {
 
     fn call(&mut self, expr: &mut Expr) -> Result<Type, String> {
         let Expr::Call { name, target, args } = expr else { return Err("no call".to_owned()) };
-        let qualified = target.as_deref().and_then(qualified_name).map(|prefix| format!("{prefix}.{name}"));
+        let qualified = target
+            .as_deref()
+            .and_then(qualified_name)
+            .map(|prefix| format!("{}.{name}", prefix.strip_prefix('.').unwrap_or(&prefix)));
         if let Some(qualified) = qualified.filter(|name| self.overloads(name).is_some()) {
             *name = qualified;
             *target = None;
@@ -206,7 +231,11 @@ impl Checker {
         let Some(overloads) = self.overloads(name) else { return Err(format!("undeclared reference to '{name}'")) };
         let mut result: Option<Type> = None;
         let mut matches = 0;
-        for overload in overloads.iter().filter(|overload| overload.member == member) {
+        // cel-go 0.29 has no duration of a number.
+        let has_duration_of_int = !self.dialect.cel_go29 || name != "duration";
+        let is_there =
+            |overload: &&Overload| overload.member == member && (has_duration_of_int || overload.args != [INT]);
+        for overload in overloads.iter().filter(is_there) {
             let fresh: Vec<Type> = (0..overload.variables).map(|_| self.bindings.fresh()).collect();
             let expected: Vec<Type> = overload.args.iter().map(|arg| arg.instance(&fresh)).collect();
             if !self.bindings.assign_all(types, &expected) {
@@ -245,8 +274,8 @@ impl Checker {
             (_, Type::List(element)) if parts.variables.len() == 1 => vec![(**element).clone()],
             (_, Type::List(element)) => vec![INT, (**element).clone()],
             (_, Type::Map(key, value)) if parts.kind != MacroKind::SortBy => vec![(**key).clone(), (**value).clone()],
-            (_, range) if range.is_dyn() || matches!(range, Type::Variable(_)) => {
-                self.bindings.assign(&Type::Dyn, range);
+            (_, Type::Dyn | Type::Variable(_)) => {
+                self.bindings.assign(&Type::Dyn, &range);
                 vec![Type::Dyn, Type::Dyn]
             }
             (_, range) => {
@@ -297,7 +326,9 @@ impl Checker {
                 }
                 match self.bindings.resolve(&range) {
                     list @ Type::List(_) => list,
-                    _ => Type::list(self.bindings.fresh()),
+                    // A key of a known type leaves one overload, whose result is a list; else there are many.
+                    _ if !key.is_dyn() => Type::list(self.bindings.fresh()),
+                    _ => Type::Dyn,
                 }
             }
             MacroKind::Map | MacroKind::TransformList => Type::list(last),
