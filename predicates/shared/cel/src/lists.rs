@@ -2,14 +2,12 @@
 
 use std::cmp::Ordering;
 
+use crate::limits::RANGE_ELEMENTS;
 use crate::operators::arithmetic;
 use crate::outcome::{Outcome, no_overload};
 use crate::steps::{Steps, fits};
 use crate::types::{DURATION, TIMESTAMP, Type};
 use crate::value::Value;
-
-/// Elements that `lists.range` makes at most, so that one call cannot take the memory of its host.
-const LONGEST_RANGE: i64 = 100_000;
 
 /// Functions with an overload per type of elements. Where the type is known, a call has its name behind that of the function.
 pub(crate) const BY_TYPE: [&str; 4] = ["isSorted", "sum", "max", "min"];
@@ -123,11 +121,16 @@ fn is_comparable(value: &Value) -> bool {
     value.is_number() || value.order(value).is_some()
 }
 
-/// The numbers from zero.
-pub(crate) fn range(count: i64) -> Outcome {
-    if count > LONGEST_RANGE {
-        return Err(format!("lists.range: more than {LONGEST_RANGE} elements"));
+/// The numbers from zero; up to 0.26 cel-go makes none of a negative count.
+pub(crate) fn range(count: i64, steps: &Steps) -> Outcome {
+    if count < 0 && steps.dialect.cel_go29 {
+        return Err(format!("lists.range: size must be non-negative, got {count}"));
     }
+    if u64::try_from(count).is_ok_and(|count| count > RANGE_ELEMENTS) {
+        return Err(format!("lists.range: more than {RANGE_ELEMENTS} elements"));
+    }
+    // Its elements take their steps when it is there.
+    steps.expect(usize::try_from(count).unwrap_or_default())?;
     Ok(Value::list((0..count).map(Value::Int).collect()))
 }
 

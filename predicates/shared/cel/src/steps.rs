@@ -1,7 +1,9 @@
-//! The budget of one evaluation: steps, and the bytes of a value. It knows no values. Start at [`Steps`].
+//! The budget of one evaluation: steps, and the bytes of a value; and its dialect, which functions ask for where they ask for steps.
+//! It knows no values. Start at [`Steps`].
 
 use std::cell::Cell;
 
+use crate::dialect::Dialect;
 use crate::limits::{STEPS, VALUE_BYTES};
 
 /// Bytes of text that are read in one step, as Kubernetes counts them.
@@ -10,10 +12,16 @@ pub(crate) const BYTES_OF_A_STEP: usize = 10;
 /// Steps that an evaluation has taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
+    pub(crate) dialect: Dialect,
     taken: Cell<u64>,
 }
 
 impl Steps {
+    /// No step taken yet, in a dialect.
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self { dialect, taken: Cell::default() }
+    }
+
     /// Takes steps, one for each of so many things.
     ///
     /// # Errors
@@ -24,6 +32,16 @@ impl Steps {
             return Err("operation cancelled: actual cost limit exceeded".to_owned());
         }
         Ok(())
+    }
+
+    /// Asks for steps that are taken later, before what takes them is made. They are taken at once where there are not so many left, so
+    /// that the evaluation ends whatever becomes of the error.
+    ///
+    /// # Errors
+    /// As [`Steps::take`].
+    pub(crate) fn expect(&self, count: usize) -> Result<(), String> {
+        let left = STEPS.saturating_sub(self.taken.get());
+        if u64::try_from(count).is_ok_and(|count| count <= left) { self.take(0) } else { self.take(count) }
     }
 
     /// Takes the steps of reading so many bytes.
