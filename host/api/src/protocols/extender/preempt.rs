@@ -53,6 +53,9 @@ struct Parsed {
 }
 
 impl Call for Preempt {
+    // The whole body is decoded, which only a slot does.
+    const PARSE_IS_CHEAP: bool = false;
+
     type Request = Bytes;
     type Parsed = Parsed;
     type Response = Vec<u8>;
@@ -253,12 +256,20 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::calls::testing::idle;
 
     fn read(request: &str) -> Result<Vec<(String, Vec<String>, i64)>, String> {
         let Go(args) = codec::decode::<Go<Args<'_>>>(request.as_bytes()).map_err(|error| error.text())?;
         let plans = plans(args).map_err(|error| error.text())?;
         let shown = |plan: Plan| (plan.candidate.node, plan.candidate.victims, plan.budget_violations);
         Ok(plans.into_iter().map(shown).collect())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_too_large_for_any_room_is_not_decoded() {
+        let malformed = Bytes::from(",".repeat(limits::BODY_BYTES));
+        let error = driver::admit::<Preempt>(&idle(), &mut RequestScope::detached(), malformed).await.err().unwrap();
+        assert!(matches!(error, Error::TooMuch { .. }), "{}", error.text());
     }
 
     #[test]
