@@ -132,6 +132,10 @@ pub(crate) const FIELD_MANAGER_BYTES: usize = 128;
 /// changes it once.
 pub(crate) const RECORD_TRIES: u32 = 4;
 
+/// Time for which what a sidecar outside of the cluster gives back has not been written, until another one gives it back: nobody sees whether
+/// the first is there. Longer than an allocation that it has begun may be on its way to a party, at most ten minutes.
+pub(crate) const RECORD_UNSEEN_HOLDER: Duration = Duration::from_secs(15 * 60);
+
 /// Bytes of the name of an object, as API servers limit it. Names of pods may be as long.
 pub(crate) const RECORD_NAME_BYTES: usize = 253;
 
@@ -140,3 +144,44 @@ pub(crate) const PARTY_RETRY: Duration = Duration::from_millis(500);
 
 /// Interval at which `party` looks whether its script has changed.
 pub(crate) const PARTY_LOOK: Duration = Duration::from_millis(200);
+
+/// Crossings of watermarks of one publication that are logged, a line each; of the others the number is logged. Another accounting component
+/// lets all nodes cross at once.
+pub(crate) const WATERMARK_LINES: usize = 32;
+
+/// Interval at which the list of pending pods is made, where something has changed: people and scrapers look less often.
+pub(crate) const PENDING_LIST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Interval at which what there is of a list of pending pods is published while it is made: one of thousands of templates takes minutes, in
+/// which people and scrapers would see none, or one of pods that are bound by now.
+pub(crate) const PENDING_LIST_PARTLY: Duration = Duration::from_secs(5);
+
+/// By how much the priority of the thread that makes the list of pending pods is below that of requests.
+pub(crate) const PENDING_LIST_NICE: i32 = 10;
+
+/// Bytes of one object that the client accepts from a sidecar: API servers limit objects to 1.5 MiB, and JSON may escape them.
+pub(crate) const CLIENT_OBJECT_BYTES: usize = 4 << 20;
+
+/// Bytes of one page of the list of pending pods that the client accepts: 1,000 pods, each with a message of 2 KiB, subjects of 4 KiB, a
+/// sentence of 512 bytes and its names, twice that where they are escaped.
+pub(crate) const CLIENT_PENDING_BYTES: usize = 16 << 20;
+
+/// Pods that one command explains at most: each is an evaluation of its own.
+pub(crate) const WHY_PODS: usize = 1_000;
+
+/// Questions that `why --try` asks again at most where the cluster changes between the two that it compares. Where changes come faster than
+/// answers, no number would do.
+pub(crate) const WHY_REPEATS: usize = 3;
+
+/// Interval at which `why --watch` asks a sidecar. A pod changes its cause within seconds at most, and a warm answer costs next to nothing.
+pub(crate) const WATCH_SIDECAR: Duration = Duration::from_secs(1);
+
+/// Interval at which it lists a cluster: each list is of all objects that predicates read.
+pub(crate) const WATCH_LIST: Duration = Duration::from_secs(15);
+
+/// Time between two looks of `why --watch` at most while nobody answers: long enough for a server that restarts, short enough for whoever
+/// waits.
+pub(crate) const WATCH_UNANSWERED: Duration = Duration::from_secs(30);
+
+/// Time in which candidates of a completion are there, or none are: a shell waits for them with a key pressed.
+pub(crate) const COMPLETE: Duration = Duration::from_millis(900);

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::Empty;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::limits::RECORD_NAME_BYTES;
+use crate::limits::{RECORD_NAME_BYTES, RECORD_UNSEEN_HOLDER};
 use nodesift_negotiation::limits::{CALLS_OF_POD, CLAIMS};
 use nodesift_parties::record::DecidedParty;
 use nodesift_source::kube::Verb;
@@ -433,5 +434,26 @@ fn every_object_has_the_fields_of_the_definition_and_reads_as_it_was_written() {
         object["metadata"]["uid"] = json!("o");
         object["metadata"]["resourceVersion"] = json!("1");
         assert_eq!(Stored::read(object.to_string().as_bytes()).unwrap().decision, decision);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_sidecar_outside_of_the_cluster_gives_back_is_taken_once_it_has_not_been_written_for_long() {
+    let (cluster, one, _) = two();
+    let given_back = decision("u", DecisionState::Deallocating, 1);
+    let seen = yes(one.decide(&given_back, None).await.unwrap());
+    yes(one.decide(&decision("v", DecisionState::Allocated, 3), None).await.unwrap());
+    let (other, inside) = (sidecar(&cluster, "other", "one"), sidecar(&cluster, "ns/inside", "one"));
+    assert!(other.load_left().await.unwrap().is_empty());
+    tokio::time::advance(RECORD_UNSEEN_HOLDER - Duration::from_secs(1)).await;
+    assert!(other.load_left().await.unwrap().is_empty());
+    // It is there, and writes.
+    yes(one.decide(&given_back, Some(&seen)).await.unwrap());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert!(other.load_left().await.unwrap().is_empty() && inside.load_left().await.unwrap().is_empty());
+    tokio::time::advance(RECORD_UNSEEN_HOLDER).await;
+    for record in [&other, &inside] {
+        let left = record.load_left().await.unwrap();
+        assert_eq!(left.iter().map(|found| &*found.decision.pod.uid).collect::<Vec<_>>(), ["u"]);
     }
 }
