@@ -11,12 +11,16 @@ pub const TREE_LEVELS: usize = 250;
 pub const DEVICE_VALUES: usize = 128;
 
 /// Steps of one evaluation: one per visited node of the tree, and one per element or ten bytes of text that a function reads or
-/// makes. Kubernetes limits the cost, a similar count, to the same number.
+/// makes. Kubernetes limits the cost to the same number, which counts otherwise: what is near a limit can be over the other alone.
 pub const STEPS: u64 = 1_000_000;
 
 /// Bytes of a text or of bytes that an evaluation makes. A function can make far more than it reads (`replace`, `join`, `format`),
 /// so this is asked before anything is made; it is a hundred times the longest text that an expression can write.
 pub const VALUE_BYTES: usize = 1 << 20;
+
+/// Elements of one `lists.range`, which makes many of a short text: 4.8 MB of 24 bytes each, so that 16 MiB, the memory of a guest, have
+/// room for them and for a list that a function makes of them.
+pub const RANGE_ELEMENTS: u64 = 200_000;
 
 /// Bytes of a compiled regular expression, so that a pattern cannot take the memory of its host.
 pub const PATTERN_BYTES: usize = 1 << 20;
