@@ -154,7 +154,12 @@ fn these_fail_for_the_device() {
         ("'a'.substring(2) == ''", "index out of range: 2"),
         ("quantity('x') == quantity('1')", "quantities must match"),
         ("optional.none().value() == 1", "dereference"),
-        ("lists.range(100001).size() == 1", "more than 100000 elements"),
+        ("lists.range(200001).size() == 1", "more than 200000 elements"),
+        // The fifth has no steps left, and no error of it is passed over.
+        (
+            "lists.range(4).map(x, lists.range(199999)) == [] || lists.range(200000) == [] || true",
+            "cost limit exceeded",
+        ),
         ("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))", "cost limit exceeded"),
     ] {
         let found = result(text);
@@ -247,7 +252,7 @@ fn with_lists(text: &str) -> Result<bool, String> {
         ],
         ..Device::default()
     };
-    Program::compile_in(Dialect { lists: true, includes: true }, text)?.matches(&device)
+    Program::compile_in(Dialect { lists: true, includes: true, cel_go29: true }, text)?.matches(&device)
 }
 
 #[test]
@@ -271,7 +276,7 @@ fn attributes_that_are_lists_are_seen_in_a_dialect_with_lists() {
 
 #[test]
 fn a_list_counts_as_its_elements_and_each_of_them_must_be_seen() {
-    let program = Program::compile_in(Dialect { lists: true, includes: true }, "true").unwrap();
+    let program = Program::compile_in(Dialect { lists: true, includes: true, cel_go29: true }, "true").unwrap();
     let fault = |elements| {
         let device = Device { attributes: vec![("a".to_owned(), Attribute::List(elements))], ..Device::default() };
         let fault = device.fault();
@@ -288,7 +293,7 @@ fn a_list_counts_as_its_elements_and_each_of_them_must_be_seen() {
 fn a_dialect_without_includes_refuses_it() {
     let text = "device.attributes['d'].model.includes('h100')";
     assert_eq!(result(text), "true");
-    let error = Program::compile_in(Dialect { lists: false, includes: false }, text).unwrap_err();
+    let error = Program::compile_in(Dialect { lists: false, includes: false, cel_go29: false }, text).unwrap_err();
     assert!(error.contains("undeclared reference to 'includes'"), "{error}");
 }
 
@@ -461,4 +466,77 @@ fn exponents_of_quantities_have_32_bits_of_64() {
         "true"
     );
     assert_eq!(result("!isQuantity('1e9223372036854775808') && isQuantity('1e9223372036854775807')"), "true");
+}
+
+/// The outcome in the dialect of Kubernetes 1.37, or the error behind `compile: ` or `run: `.
+fn result_in_1_37(text: &str) -> String {
+    let dialect = Dialect { lists: true, includes: true, cel_go29: true };
+    match Program::compile_in(dialect, text) {
+        Err(error) => format!("compile: {error}"),
+        Ok(program) => {
+            program.matches(&device()).map_or_else(|error| format!("run: {error}"), |holds| holds.to_string())
+        }
+    }
+}
+
+#[test]
+fn what_differs_between_0_26_and_0_29_of_cel_go_follows_the_dialect() {
+    for (text, before, now) in [
+        ("{'a-b': 1}.`a-b` == 1", "compile", "true"),
+        ("has({'a/b c': 1}.`a/b c`) && {'x.y': 2}.?`x.y`.hasValue()", "compile", "true"),
+        ("{'a': 1}.`a`()", "compile", "compile"),
+        ("{'a$': 1}.`a$` == 1", "compile", "compile"),
+        ("`a` == 1", "compile", "compile"),
+        ("google.protobuf.Int64Value{`value`: 3} == 3", "compile", "true"),
+        ("cel.bind(device, {'driver': 'x'}, .device.driver == 'd')", "false", "true"),
+        ("cel.bind(x, 1, .x == 1)", "true", "compile"),
+        ("cel.bind(int, 1, .int == type(1))", "compile", "compile"),
+        ("cel.bind(google, {'protobuf': {'Empty': 1}}, google.protobuf.Empty == 1)", "compile", "true"),
+        ("lists.range(-2) == []", "true", "run"),
+        ("dyn(1).orValue(2) == 1", "true", "run"),
+        ("'abc'.indexOf('', 7) == 7", "true", "false"),
+        ("'abc'.lastIndexOf('', 7) == 3", "false", "true"),
+        ("'abc'.indexOf('', -3) == -3", "true", "run"),
+        ("lists.range(50).includes(47) && !lists.range(48).includes(48)", "true", "true"),
+        ("lists.range(50).includes(48)", "run", "true"),
+        ("cel.bind(x, optional.of(quantity('2')), x.value() == quantity('2'))", "run", "true"),
+        ("cel.bind(x, optional.of(optional.of(1)), x.value() == optional.of(1))", "false", "true"),
+        ("google.protobuf.BoolValue{value: true}", "compile", "true"),
+    ] {
+        let kind = |result: String| result.split(':').next().unwrap_or_default().to_owned();
+        assert_eq!(kind(result(text)), before, "{text}: {}", result(text));
+        assert_eq!(kind(result_in_1_37(text)), now, "{text}: {}", result_in_1_37(text));
+    }
+}
+
+#[test]
+fn some_keys_are_the_same_only_where_they_are_one_value() {
+    for text in [
+        "cel.bind(k, [1], k in {k: 1}) && !([1] in {[1]: 1})",
+        "cel.bind(k, quantity('1'), k in {k: 1}) && !(quantity('1') in {quantity('1'): 1})",
+        "!(quantity('2') in {quantity('1').add(1): 1}) && !(quantity('1').add(1) in {quantity('2'): 1})",
+        "{quantity('1').add(1): 1, quantity('2'): 2}.size() == 2 && {quantity('2'): 1, quantity('1').add(1): 2}.size() == 2",
+        "cel.bind(k, quantity('1').add(1), k in {k: 1} && {k: 1, k: 2}.size() == 1)",
+        "cel.bind(k, {'a': 1}, {k: 1, k: 2}.size() == 1)",
+        "cel.bind(k, url('http://a'), k in {k: 1}) && !(url('http://a') in {url('http://a'): 1})",
+        "device.capacity['d'].memory in {device.capacity['d'].memory: 1}",
+        "!(device.capacity['d'] in {device.capacity['d']: 1}) && !(device in {device: 1})",
+        "dyn(int).matches('^int$') && dyn(list).find('i.') == 'is' && dyn(map).findAll('[am]') == ['m', 'a']",
+        "dyn([2.0, 1.0]).sortBy(x, 1).size() == 2 && [dyn([1]).sortBy(x, 1), ['a']].size() == 2",
+        "[quantity('1').add(1)].includes(quantity('2')) && ![quantity('2')].includes(quantity('1').add(1))",
+        "[dyn([2, 1]).sortBy(x, x), dyn([1])][0] == [1, 2]",
+    ] {
+        assert_eq!(result(text), "true", "{text}");
+    }
+    for text in [
+        ".has({'a': 1}.a)",
+        ".cel.bind(x, 1, x == 1)",
+        "[dyn([1]).sortBy(x, x), [1]] == []",
+        "dyn([1]).sortBy(x, 1) == 'a'",
+        "dyn([1.0]).sortBy(x, 'a').sum() == 1.0",
+        "device.attributes['d'].ok.all(x, true)",
+    ] {
+        assert!(result(text).starts_with("compile: "), "{text}");
+    }
+    assert!(result("dyn(int).matches(device.driver)").starts_with("run: "));
 }
