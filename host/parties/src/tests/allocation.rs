@@ -1,9 +1,12 @@
 //! Allocations over a socket: what a core may bind, what is given back, and what a restart leaves.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use nodesift_api::Staleness;
 use nodesift_api::access::Caller;
 use nodesift_api::parties::{Outbox, Parties as _};
 use nodesift_cache::Identity;
@@ -73,7 +76,7 @@ async fn a_pod_is_assumed_while_parties_allocate_and_may_be_bound_once_they_have
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_goes_before_its_pod_is_bound_has_parties_give_back_and_the_policy_gives_the_time() {
-    let slow = party("a", OnSilence::Wait).with_deadline(Some(std::time::Duration::from_secs(120)));
+    let slow = party("a", OnSilence::Wait).with_deadline(Some(Duration::from_secs(120)));
     let sidecar = Sidecar::start(2, 1, vec![slow]).await;
     let mut a = sidecar.party("a").await;
     let mut core = sidecar.core().await;
@@ -92,6 +95,60 @@ async fn a_node_that_goes_before_its_pod_is_bound_has_parties_give_back_and_the_
     a.allocated(&allocate, &names([1]));
     assert!(matches!(selected.next().await, Event::Allocated(_)));
     sidecar.write(|writer| writer.remove(&Identity::node(&node(1))));
+    assert_eq!(a.deallocate().await.id, allocate.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_core_that_followed_has_selected_is_given_back_once_it_is_lost() {
+    let sidecar = Sidecar::start_without_grace(1, 1, vec![party("a", OnSilence::Wait)], Staleness::default()).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let words = core.follow().await;
+    let mut events = core.negotiate(request("p0")).await.unwrap();
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    assert_eq!(events.end().await.end(), End::Viable);
+    let mut selected = core.select(events.id, names([0])).await.unwrap();
+    let allocate = a.allocate().await;
+    a.allocated(&allocate, &names([0]));
+    while !matches!(selected.next().await, Event::Allocated(_)) {}
+    assert_eq!(sidecar.node_of("p0"), Some(node(0)));
+    drop((words, core));
+    assert_eq!(a.deallocate().await.id, allocate.id);
+    sidecar.until(|overview| overview["negotiations"].as_array().unwrap().is_empty()).await;
+    sidecar.until(|_| sidecar.node_of("p0").is_none()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_back_for_a_lost_core_while_pods_are_not_heard_of() {
+    let (silence, looks) = (Arc::new(AtomicU64::new(60)), Arc::new(AtomicU64::new(0)));
+    let heard = {
+        let (silence, looks) = (Arc::clone(&silence), Arc::clone(&looks));
+        move || {
+            looks.fetch_add(1, Ordering::SeqCst);
+            Some(Duration::from_secs(silence.load(Ordering::SeqCst)))
+        }
+    };
+    let staleness = Staleness::default().with_pods(heard);
+    let sidecar = Sidecar::start_without_grace(1, 1, vec![party("a", OnSilence::Wait)], staleness).await;
+    let mut a = sidecar.party("a").await;
+    let mut core = sidecar.core().await;
+    let words = core.follow().await;
+    let mut events = core.negotiate(request("p0")).await.unwrap();
+    let ask = a.ask().await;
+    a.refuse(&ask, &[], 0);
+    assert_eq!(events.end().await.end(), End::Viable);
+    let mut selected = core.select(events.id, names([0])).await.unwrap();
+    let allocate = a.allocate().await;
+    a.allocated(&allocate, &names([0]));
+    while !matches!(selected.next().await, Event::Allocated(_)) {}
+    assert_eq!(looks.load(Ordering::SeqCst), 0, "nobody is away");
+    drop((words, core));
+    // The core is away, and the broker has looked twice since.
+    sidecar.until(|_| looks.load(Ordering::SeqCst) > 2).await;
+    assert_eq!(sidecar.overview().await["negotiations"].as_array().unwrap().len(), 1);
+    assert_eq!(sidecar.node_of("p0"), Some(node(0)));
+    silence.store(0, Ordering::SeqCst);
     assert_eq!(a.deallocate().await.id, allocate.id);
 }
 
@@ -393,4 +450,16 @@ async fn after_a_restart_in_any_state_cores_negotiate_again() {
         a.refuse(&ask, &[], 0);
         assert_eq!(again.await.unwrap().1, names([0, 1]), "{state}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sidecar_that_is_asked_nothing_goes_on_from_its_record() {
+    let record: Arc<dyn Record> = Arc::new(NoRecord::default());
+    let pod = DecidedPod { namespace: "ns".into(), name: "p0".into(), uid: "p0".into() };
+    let held = DecidedParty { party: "a".into(), call: 7, claims: Vec::new(), gives_back: true };
+    let left = Decision { pod, state: DecisionState::Deallocating, node: node(0).into(), parties: vec![held] };
+    record.decide(&left, None).await.unwrap();
+    let sidecar = Sidecar::start_with(1, 0, vec![party("a", OnSilence::Wait)], record).await;
+    sidecar.parties.start();
+    sidecar.until(|overview| overview["usage"]["deallocations"] == 1).await;
 }
