@@ -20,7 +20,7 @@ const PEAK_OVER_HELD: f64 = 1.5;
 
 /// Bytes that a pod takes in the cache, with an allowance. Most pods of a synthetic cluster of this size have facts of their own, since
 /// their requests are random; the pods of a real ReplicaSet share theirs.
-const BYTES_PER_POD: f64 = 950.0;
+const BYTES_PER_POD: f64 = 850.0;
 
 /// Nodes and pods of the clusters.
 const NODES: u32 = 2_000;
@@ -31,7 +31,7 @@ const YAML_NODES: u32 = 200;
 const YAML_PODS: u32 = 5_000;
 
 /// Limit like [`BYTES_PER_POD`] in the smaller cluster, where nearly every pod has facts of its own.
-const YAML_BYTES_PER_POD: f64 = 1_750.0;
+const YAML_BYTES_PER_POD: f64 = 1_120.0;
 
 /// Memory that does not grow with the cluster, in bytes: buffers of files, empty structures of a cache.
 const CONSTANT_BYTES: f64 = 2_500_000.0;

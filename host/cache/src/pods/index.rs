@@ -23,7 +23,15 @@ pub struct PodIndex {
     /// Pods by UID, each with the generation from which on columns count this state of it.
     by_uid: DashMap<ByUid, Generation, FxBuildHasher>,
     by_name: DashMap<ByName, (), FxBuildHasher>,
+    /// Pods that are on no node, so that nobody looks through all pods for them.
+    pending: DashMap<ByUid, (), FxBuildHasher>,
+    /// UIDs of those that are assumed.
+    assumed: DashMap<Arc<str>, (), FxBuildHasher>,
     len: AtomicUsize,
+    /// Bytes of the facts that pods without a node have beside their template.
+    pending_bytes: AtomicUsize,
+    /// Bytes of the objects that are kept of them.
+    object_bytes: AtomicUsize,
     /// The generation from which on snapshots lack the pod that was removed last.
     removed_at: AtomicU64,
 }
@@ -44,7 +52,11 @@ impl Default for PodIndex {
         Self {
             by_uid: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
             by_name: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
+            pending: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
+            assumed: DashMap::with_hasher_and_shard_amount(FxBuildHasher, POD_INDEX_SHARDS),
             len: AtomicUsize::new(0),
+            pending_bytes: AtomicUsize::new(0),
+            object_bytes: AtomicUsize::new(0),
             removed_at: AtomicU64::new(0),
         }
     }
@@ -112,6 +124,16 @@ impl PodIndex {
         self.len() == 0
     }
 
+    /// Bytes of the facts that pods without a node have beside their template.
+    pub(crate) fn pending_bytes(&self) -> usize {
+        self.pending_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the objects that are kept of pods without a node.
+    pub(crate) fn object_bytes(&self) -> usize {
+        self.object_bytes.load(Ordering::Relaxed)
+    }
+
     /// Returns all pods, in no order.
     pub fn all(&self) -> Vec<Arc<PodRecord>> {
         let mut all = Vec::with_capacity(self.len());
@@ -119,11 +141,30 @@ impl PodIndex {
         all
     }
 
-    /// Pods that are bound to no node, by namespace and name.
+    /// Pods that are bound to no node, by namespace and name. Looks through these alone.
     pub fn pending(&self) -> Vec<Arc<PodRecord>> {
-        let mut pending = self.all_with(|pod| pod.node_name.is_none());
+        let mut pending: Vec<Arc<PodRecord>> = self.pending.iter().map(|found| Arc::clone(&found.key().0)).collect();
         pending.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         pending
+    }
+
+    /// UIDs of pods that a core has placed on a node and no event shows bound, in no order.
+    pub fn assumed(&self) -> Vec<Arc<str>> {
+        self.assumed.iter().map(|found| Arc::clone(found.key())).collect()
+    }
+
+    /// Whether a core has placed the pod with this UID on a node and no event shows it bound.
+    pub fn is_assumed(&self, uid: &str) -> bool {
+        self.assumed.contains_key(uid)
+    }
+
+    /// Notes whether a pod is assumed.
+    pub(crate) fn set_assumed(&self, uid: &Arc<str>, is_assumed: bool) {
+        if is_assumed {
+            self.assumed.insert(Arc::clone(uid), ());
+        } else {
+            self.assumed.remove(&**uid);
+        }
     }
 
     /// Inserts a pod. Columns count it from generation `since` on, or since earlier where its earlier state counted the same.
@@ -147,9 +188,22 @@ impl PodIndex {
                 (None, false)
             }
         };
+        if pod.node_name.is_none() {
+            match self.pending.entry(ByUid(Arc::clone(pod))) {
+                Entry::Occupied(entry) => drop(entry.replace_entry(())),
+                Entry::Vacant(entry) => drop(entry.insert(())),
+            }
+        } else if earlier.as_ref().is_some_and(|earlier| earlier.node_name.is_none()) {
+            self.pending.remove(&*pod.uid);
+        }
         if earlier.is_none() {
             self.len.fetch_add(1, Ordering::Relaxed);
         }
+        // Added first: what is subtracted has been added before.
+        self.pending_bytes.fetch_add(pending_bytes(pod), Ordering::Relaxed);
+        self.pending_bytes.fetch_sub(earlier.as_deref().map_or(0, pending_bytes), Ordering::Relaxed);
+        self.object_bytes.fetch_add(pod.object_bytes(), Ordering::Relaxed);
+        self.object_bytes.fetch_sub(earlier.as_ref().map_or(0, |earlier| earlier.object_bytes()), Ordering::Relaxed);
         // An API server never renames a pod; if one did, the older name would lead to no pod.
         if let Some(renamed) = earlier.as_deref().filter(|earlier| earlier.name() != pod.name()) {
             self.remove_name(renamed);
@@ -175,7 +229,12 @@ impl PodIndex {
             true
         };
         let (ByUid(pod), _) = self.by_uid.remove_if(uid, note)?;
+        if pod.node_name.is_none() {
+            self.pending.remove(uid);
+        }
         self.len.fetch_sub(1, Ordering::Relaxed);
+        self.pending_bytes.fetch_sub(pending_bytes(&pod), Ordering::Relaxed);
+        self.object_bytes.fetch_sub(pod.object_bytes(), Ordering::Relaxed);
         Some(pod)
     }
 
@@ -184,6 +243,10 @@ impl PodIndex {
         let key: &dyn Named = pod;
         self.by_name.remove_if(key, |found, ()| found.0.uid == pod.uid);
     }
+}
+
+fn pending_bytes(pod: &PodRecord) -> usize {
+    pod.pending.as_ref().map_or(0, |pending| pending.bytes())
 }
 
 /// Whether two states of a pod are the same to columns: usage, labels, node, and what else is counted.
@@ -284,8 +347,9 @@ mod tests {
 
     use super::*;
 
-    fn pod(uid: &str, name: &str) -> Arc<PodRecord> {
-        let json = format!(r#"{{"metadata":{{"name":"{name}","namespace":"ns","uid":"{uid}"}}}}"#);
+    fn pod(uid: &str, name: &str, node: &str) -> Arc<PodRecord> {
+        let metadata = format!(r#"{{"name":"{name}","namespace":"ns","uid":"{uid}"}}"#);
+        let json = format!(r#"{{"metadata":{metadata},"spec":{{"nodeName":"{node}"}}}}"#);
         Arc::new(crate::metadata::pod_record(&serde_json::from_str(&json).unwrap(), &[]))
     }
 
@@ -300,7 +364,7 @@ mod tests {
         for event in 0..20_000 {
             let (uid, name) = (format!("u{}", random.u8(0..40)), format!("n{}", random.u8(0..20)));
             if random.u8(0..3) > 0 {
-                let pod = pod(&uid, &name);
+                let pod = pod(&uid, &name, random.choice(["", "n"]).unwrap());
                 let displaced = index.insert(&pod, Generation(event));
                 let namesakes: Vec<String> = model
                     .values()
@@ -318,7 +382,11 @@ mod tests {
             assert_eq!(index.by_uid(&uid).as_ref(), model.get(&uid));
             assert_eq!(index.by_name("ns", &name).as_ref(), model.values().find(|pod| *pod.name == *name));
             assert_eq!(index.by_name("other", &name), None);
+            let mut pending: Vec<&Arc<PodRecord>> = model.values().filter(|pod| pod.node_name.is_none()).collect();
+            pending.sort_unstable_by_key(|pod| &pod.name);
+            let found = index.pending();
+            assert_eq!(found.len(), pending.len());
+            assert!(found.iter().zip(pending).all(|(found, pod)| Arc::ptr_eq(found, pod)), "seed {seed}");
         }
-        assert_eq!(index.pending().len(), model.len());
     }
 }

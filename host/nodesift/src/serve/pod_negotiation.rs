@@ -9,6 +9,7 @@
 
 mod document;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fmt, fs};
@@ -16,6 +17,7 @@ use std::{env, fmt, fs};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use document::{Stored, Version};
 use nodesift_api::Readiness;
@@ -30,7 +32,7 @@ use nodesift_source::kube::{Answered, Failure, Objects, Server, StoredObjects};
 
 use super::policy_object::replica_name;
 use crate::args::{RecordPlace, ServeArgs};
-use crate::limits::RECORD_TRIES;
+use crate::limits::{RECORD_TRIES, RECORD_UNSEEN_HOLDER};
 
 /// Tells whether the sidecar of a name is there.
 type IsThere = Box<dyn Fn(&str) -> bool + Send + Sync>;
@@ -113,6 +115,8 @@ struct ObjectRecord<S> {
     find: Find,
     /// Objects of the last list that are no work of a sidecar.
     foreign: AtomicUsize,
+    /// Decisions that sidecars outside of the cluster give back, by version, with the time of the first list that had it.
+    unseen_holders: Mutex<BTreeMap<Arc<str>, Instant>>,
     /// Why the last call failed, if it did.
     trouble: Mutex<Option<String>>,
 }
@@ -127,7 +131,15 @@ impl<S: Server + Objects> ObjectRecord<S> {
     /// The objects on a server, as the sidecar of a name writes them. Nothing is sent yet.
     fn new(server: Arc<S>, holder: String, is_there: IsThere, find: Find) -> Self {
         let objects = StoredObjects::new(server, NEGOTIATIONS);
-        Self { objects, holder, is_there, find, foreign: AtomicUsize::new(0), trouble: Mutex::default() }
+        Self {
+            objects,
+            holder,
+            is_there,
+            find,
+            foreign: AtomicUsize::new(0),
+            unseen_holders: Mutex::default(),
+            trouble: Mutex::default(),
+        }
     }
 
     fn trouble(&self) -> Option<String> {
@@ -144,6 +156,30 @@ impl<S: Server + Objects> ObjectRecord<S> {
     /// Whether a decision was left by a sidecar that is not there any more.
     fn is_left(&self, stored: &Stored) -> bool {
         stored.holder != self.holder && !(self.is_there)(&stored.holder)
+    }
+
+    /// Whether another sidecar outside of the cluster gives this back, which nobody can see.
+    fn is_given_back_unseen(&self, stored: &Stored) -> bool {
+        stored.decision.state == DecisionState::Deallocating
+            && stored.holder != self.holder
+            && !stored.holder.contains('/')
+    }
+
+    /// Reads the decisions that others have left: also what a sidecar that cannot be seen has not written for long.
+    async fn left(&self) -> Result<Vec<Recorded>, RecordError> {
+        let (now, before, seen) = (Instant::now(), self.unseen_holders.lock().clone(), Mutex::new(BTreeMap::new()));
+        let is_overdue = |stored: &Stored| {
+            if !self.is_given_back_unseen(stored) {
+                return false;
+            }
+            let version = stored.version.revision().0;
+            let since = before.get(&version).copied().unwrap_or(now);
+            seen.lock().insert(version, since);
+            now.saturating_duration_since(since) >= RECORD_UNSEEN_HOLDER
+        };
+        let left = self.read_all(|stored| self.is_left(stored) || is_overdue(stored)).await?;
+        *self.unseen_holders.lock() = seen.into_inner();
+        Ok(left)
     }
 
     /// Reads the decisions that are wanted: those of pods that the cache has come first, since of two decisions with one call the first
@@ -294,7 +330,7 @@ impl<S: Server + Objects> Record for ObjectRecord<S> {
     }
 
     fn load_left(&self) -> BoxFuture<'_, Result<Vec<Recorded>, RecordError>> {
-        async move { self.note(self.read_all(|stored| self.is_left(stored)).await) }.boxed()
+        async move { self.note(self.left().await) }.boxed()
     }
 
     fn decide<'a>(
