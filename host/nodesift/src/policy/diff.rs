@@ -56,7 +56,7 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     };
     let kubernetes = [active.settings.kubernetes.clone(), next.settings.kubernetes.clone()];
     let other = match reads_alike(&active, &next) {
-        true => Other::Alternative(engine.alternative(next)),
+        true => Other::Alternative(Box::new(engine.alternative(next))),
         // Which pods are foreign, and what of them is there beyond what every policy reads, is decided when objects are read.
         false => Other::Engine(Box::new(cluster::open(&Origin::Files(files), &after)?.engine)),
     };
@@ -123,7 +123,7 @@ fn bound(opened: &Opened) -> Vec<Batch> {
 /// The other policy, on the same cluster.
 enum Other {
     /// On the same cache.
-    Alternative(Alternative),
+    Alternative(Box<Alternative>),
     /// On a cache of its own, read from the same files: nodes have the same rows.
     Engine(Box<Engine>),
 }

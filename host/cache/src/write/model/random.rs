@@ -151,6 +151,7 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
             ..PodFacts::default()
         }),
         account: random_account(random),
+        pending: None,
     }
 }
 
