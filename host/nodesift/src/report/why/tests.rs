@@ -1,3 +1,5 @@
+//! Screens, tickets and lines of answers as text, at 80 and 120 columns and without a terminal, with hostile names. Start at the golden texts.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use nodesift_proto::v1;

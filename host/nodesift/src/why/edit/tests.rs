@@ -1,3 +1,5 @@
+//! Edits of a what-if: what each text is read as, what it makes of a pod or a cluster, and what is refused. Start at the first test.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
