@@ -174,11 +174,18 @@ struct Failure<'a> {
     unlisted: usize,
 }
 
+/// A failed step of a reload as JSON shows it, in `/v1/policy` and in its history.
 #[derive(Serialize)]
-struct Step<'a> {
+pub(super) struct Step<'a> {
     step: &'static str,
     predicate: Option<&'a str>,
     reason: &'a str,
+}
+
+impl<'a> From<&'a StepFailure> for Step<'a> {
+    fn from(failure: &'a StepFailure) -> Self {
+        Self { step: failure.step, predicate: failure.predicate.as_deref(), reason: &failure.reason }
+    }
 }
 
 impl<'a> Status<'a> {
@@ -296,18 +303,13 @@ fn phases(phases: Phases) -> Vec<&'static str> {
 impl<'a> Failure<'a> {
     fn new(refusal: &'a Refusal) -> Self {
         let first = refusal.failures.first();
-        let step = |failure: &'a StepFailure| Step {
-            step: failure.step,
-            predicate: failure.predicate.as_deref(),
-            reason: &failure.reason,
-        };
         Self {
             time: rfc3339(refusal.at),
             source: &refusal.source,
             step: first.map_or("", |failure| failure.step),
             predicate: first.and_then(|failure| failure.predicate.as_deref()),
             reason: first.map_or("", |failure| &failure.reason),
-            failures: refusal.failures.iter().map(step).collect(),
+            failures: refusal.failures.iter().map(Step::from).collect(),
             unlisted: refusal.unlisted,
         }
     }

@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::policy::Step;
 use super::time::{microseconds, rfc3339};
 use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
-use nodesift_engine::{PastReload, StepFailure};
+use nodesift_engine::PastReload;
 
 /// Answers `GET /v1/policy/history`, ready or not.
 ///
@@ -61,21 +62,9 @@ struct Reload<'a> {
     unlisted: usize,
 }
 
-#[derive(Serialize)]
-struct Step<'a> {
-    step: &'static str,
-    predicate: Option<&'a str>,
-    reason: &'a str,
-}
-
 impl<'a> Reload<'a> {
     fn new(past: &'a PastReload) -> Self {
         let names = |names: &'a [std::sync::Arc<str>]| names.iter().map(|name| &**name).collect();
-        let step = |failure: &'a StepFailure| Step {
-            step: failure.step,
-            predicate: failure.predicate.as_deref(),
-            reason: &failure.reason,
-        };
         Self {
             time: rfc3339(past.reload.at),
             result: past.reload.outcome.name(),
@@ -88,7 +77,7 @@ impl<'a> Reload<'a> {
             added: names(&past.added),
             removed: names(&past.removed),
             replaced: names(&past.replaced),
-            failures: past.failures.iter().map(step).collect(),
+            failures: past.failures.iter().map(Step::from).collect(),
             unlisted: past.unlisted,
         }
     }
