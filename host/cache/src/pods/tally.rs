@@ -259,6 +259,11 @@ impl<M: Measure> Tally<M> {
     /// Labels of namespaces changed: totals that depend on them are dropped, and built anew on the next read.
     pub(super) fn namespaces_changed(&mut self) {
         let reads = |key: &M| key.pods().selectors.iter().any(PodSelector::reads_namespace_labels);
+        // Of the namespaces of one batch only the first finds any: to keep the rest goes through all classes of pods, of which there are
+        // as many as namespaces at least.
+        if !self.maintained.iter().any(|total| reads(&total.key)) {
+            return;
+        }
         self.retain(|total| !reads(&total.key));
         self.index();
     }
