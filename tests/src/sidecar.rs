@@ -104,6 +104,10 @@ impl Sidecar {
             .arg("--socket")
             .arg(&socket)
             .args(["--listen", "127.0.0.1:0"]);
+        // Beside other tests its port is taken.
+        if !arguments.contains(&"--explorer") {
+            command.arg("--no-explorer");
+        }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let output = Arc::default();
         let readers = [
@@ -143,6 +147,21 @@ impl Sidecar {
     /// Returns the endpoint of its TCP listener.
     pub fn tcp(&self) -> Endpoint {
         Endpoint::Tcp(self.address)
+    }
+
+    /// Returns the endpoint of its explorer, where `--explorer` asks for one on loopback.
+    ///
+    /// # Panics
+    ///
+    /// If it prints no address of one in time.
+    pub fn explorer(&self) -> Endpoint {
+        let address = timeout::until(|| {
+            let output = self.output();
+            let line =
+                output.lines().find(|line| line.contains("listening on") && line.contains("for the explorer"))?;
+            address_in(line)
+        });
+        Endpoint::Tcp(address.unwrap_or_else(|| panic!("it has no explorer:\n{}", self.output())))
     }
 
     /// Its Unix socket's endpoint.

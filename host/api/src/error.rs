@@ -101,6 +101,9 @@ pub enum Error {
         /// The option that lists the clients of the class.
         flag: &'static str,
     },
+    /// The request would change something, over the listener of the explorer.
+    #[error("the listener of the explorer changes nothing: send this to the Unix socket, or to the listener of cores")]
+    ReadsAlone,
     /// The client does not accept JSON, the only media type of responses.
     #[error("responses are application/json, which accept: {accept:?} rules out: leave the header out")]
     NotAcceptable {
@@ -219,7 +222,7 @@ pub enum Error {
     #[error("internal error: see the log of the sidecar, and report it")]
     Internal,
     /// No handler at this path.
-    #[error("there is nothing at {path}; use {help}, or gRPC nodesift.v1")]
+    #[error("there is nothing at {path}; use {help}")]
     UnknownPath {
         /// Path of the request.
         path: String,
@@ -248,7 +251,7 @@ impl Error {
                 (Code::InvalidArgument, StatusCode::UNSUPPORTED_MEDIA_TYPE)
             }
             Self::NoHost => (Code::InvalidArgument, StatusCode::BAD_REQUEST),
-            Self::ForeignHost { .. } | Self::ForeignOrigin { .. } | Self::Denied { .. } => {
+            Self::ForeignHost { .. } | Self::ForeignOrigin { .. } | Self::Denied { .. } | Self::ReadsAlone => {
                 (Code::PermissionDenied, StatusCode::FORBIDDEN)
             }
             Self::NotAcceptable { .. } => (Code::InvalidArgument, StatusCode::NOT_ACCEPTABLE),

@@ -6,6 +6,7 @@
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
 //! parties     the seam to whoever negotiates with external parties: a trait, and what a `Service` does for it
+//! explorer    the page for browsers, and the calls that it makes, on a listener of its own
 //! admin       dumps, event streams, metrics
 //! service     engine, cache and admission behind all of these; the ways off the I/O threads
 //! access      who may call: Host and Origin, names in client certificates, rights by class of call
@@ -25,6 +26,7 @@ mod admin;
 mod admission;
 mod calls;
 mod error;
+pub mod explorer;
 #[cfg(debug_assertions)]
 pub mod failpoint;
 pub mod limits;

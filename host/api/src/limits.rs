@@ -118,6 +118,19 @@ pub const HEALTH_TICK: Duration = Duration::from_millis(500);
 /// Requests of one `FilterStream` that are worked on at once; the rest waits in the client.
 pub const STREAM_REQUESTS: usize = 16;
 
+/// Evaluation slots of the explorer's listener, beside those of cores: what people look at waits for what they looked at before, and
+/// takes one thread at most.
+pub const EXPLORER_SLOTS: usize = 1;
+
+/// State dumps of the explorer's listener at once: a page shows pages of tables, and needs none.
+pub const EXPLORER_DUMPS: usize = 1;
+
+/// Streams of events of the explorer's listener at once: a page asks again and again in their place.
+pub const EXPLORER_STREAMS: usize = 4;
+
+/// Bytes of a body that the explorer's listener takes: a pod, or a manifest of [`MANIFEST_BYTES`], and an overlay with a hundred nodes.
+pub const EXPLORER_BODY_BYTES: usize = 1 << 20;
+
 /// Bytes of a body that the listener of probes takes: none of its paths has one.
 pub const PROBE_BODY_BYTES: usize = 1 << 10;
 

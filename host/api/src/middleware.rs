@@ -57,8 +57,9 @@ impl Middleware {
     /// Puts limits around the body of a request, and gives it what travels with it.
     fn admit(&self, request: Request, grpc: bool) -> Result<Request, Error> {
         let (mut parts, body) = request.into_parts();
-        let Peer { caller, activity, unsent, began } = parts.extensions.remove().unwrap_or_default();
-        let class = caller.listener();
+        let peer: Peer = parts.extensions.remove().unwrap_or_default();
+        let class = peer.listener();
+        let Peer { caller, activity, unsent, began, .. } = peer;
         let rights = CallerRights::new(Arc::clone(&self.access), caller);
         // The handler finds a status of gRPC in the chain of sources, or the error itself.
         let refuse: Refuse = if grpc { |error| Status::from(Error::from(error)).into() } else { |error| error.into() };
@@ -96,7 +97,7 @@ impl Middleware {
 
     /// Whether a request gets its errors as gRPC: a path of JSON has them as JSON, whatever type its body claims to have.
     fn expects_grpc(&self, request: &Request) -> bool {
-        is_grpc(request.headers()) && !self.paths.is_json(request.uri().path())
+        is_grpc(request.headers()) && self.paths.has_grpc() && !self.paths.is_json(request.uri().path())
     }
 }
 
@@ -132,7 +133,7 @@ async fn answer(middleware: &Middleware, request: Request, next: Next) -> Respon
         return Error::ContentCoding { found }.into_response_for(grpc);
     }
     // tonic answers 200 with an error in headers that only gRPC clients read.
-    if !grpc && paths::is_grpc(request.uri().path()) {
+    if !grpc && middleware.paths.has_grpc() && paths::is_grpc(request.uri().path()) {
         return Error::NotGrpc.into_response_for(grpc);
     }
     let request = if middleware.is_probe(&request) {

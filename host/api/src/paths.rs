@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub(crate) enum Class {
     /// Tells nothing about nodes or pods: probes, metrics, version, gRPC health and reflection. Needs no right.
     Probe,
+    /// Sends the explorer's page, which holds nothing of the cluster. Needs no right, and a link of another site may lead to it.
+    Page,
     /// Asks about pods and nodes.
     Read,
     /// Changes what the cache counts: `Assume` and `Forget`; and what leads to it: negotiation.
@@ -109,6 +111,11 @@ impl Paths {
     /// Whether the request at a path is a stream without an end, whose messages are limited one by one.
     pub(crate) fn is_stream(&self, path: &str) -> bool {
         self.find(path).is_some_and(|call| call.grpc.is_some_and(|grpc| grpc.is_stream))
+    }
+
+    /// Whether any call is served over gRPC.
+    pub(crate) fn has_grpc(&self) -> bool {
+        self.0.iter().any(|call| call.grpc.is_some())
     }
 
     /// Whether a path is one of JSON over HTTP.

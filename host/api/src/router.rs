@@ -91,11 +91,11 @@ pub fn waiting(readiness: Readiness, request_time: Duration, exposition: Exposit
 }
 
 async fn unknown_path(request: Request) -> Response {
-    Error::UnknownPath { path: request.uri().path().to_owned(), help: routes::paths().help() }
-        .into_response_for(is_grpc(request.headers()))
+    let help = format!("{}, or gRPC nodesift.v1", routes::paths().help());
+    Error::UnknownPath { path: request.uri().path().to_owned(), help }.into_response_for(is_grpc(request.headers()))
 }
 
-async fn wrong_method(method: Method) -> Error {
+pub(crate) async fn wrong_method(method: Method) -> Error {
     Error::WrongMethod { method: method.to_string() }
 }
 

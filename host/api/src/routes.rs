@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 
 use crate::Service;
 use crate::admin::{
-    access, events, metrics, node_columns, object, parties, pending, pod_history, policy, policy_history, probes,
-    shadow, state, version, why,
+    access, events, index, metrics, node_columns, object, parties, pending, pod_history, policy, policy_history,
+    probes, shadow, state, version, why,
 };
 use crate::calls::capabilities::Capabilities;
 use crate::calls::decision::{Assume, Decision, Forget, Release};
@@ -75,6 +75,7 @@ pub(crate) static ROUTES: &[Route] = &[
     probe("Metrics", "/metrics", || get(metrics::metrics)),
     call("Access", Class::Probe).get("/v1/access", || get(access::access)),
     call("Version", Class::Probe).get("/version", || get(version::version)),
+    call("Index", Class::Probe).get("/", || get(index::index)),
 ];
 
 /// Where every call is, for those who serve none.
@@ -140,6 +141,11 @@ impl Route {
         Some((http.path, handler()))
     }
 
+    /// The call, for those who choose some of the table.
+    pub(crate) fn call(&self) -> Call {
+        self.call
+    }
+
     /// Whether it is a probe, which needs no room.
     pub(crate) fn is_probe(&self) -> bool {
         self.call.is_probe()
@@ -184,7 +190,7 @@ mod tests {
     fn a_path_that_nobody_has_listed_is_not_open_to_all() {
         for path in [
             "",
-            "/",
+            "//",
             "/v1/assume/",
             "/v1/%61ssume",
             "/v1/policies",

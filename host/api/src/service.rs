@@ -44,6 +44,8 @@ pub struct Settings {
     pub request_time: Duration,
     /// Name by which people know this replica, such as that of its pod; empty where it has none.
     pub replica: String,
+    /// URL of the explorer, for clients that look for it elsewhere; none where it is not served.
+    pub explorer: Option<String>,
 }
 
 impl Default for Settings {
@@ -53,6 +55,7 @@ impl Default for Settings {
             staleness: Staleness::default(),
             request_time: limits::REQUEST_TIME,
             replica: String::new(),
+            explorer: None,
         }
     }
 }
@@ -86,6 +89,15 @@ impl ClassPlaces {
             writes: Arc::new(Semaphore::new(limits::WRITES)),
         }
     }
+
+    /// Those of the explorer, which has no streams of requests and changes nothing.
+    fn of_explorer() -> Self {
+        Self {
+            changes: Places::for_streams(limits::EXPLORER_STREAMS),
+            dumps: Arc::new(Semaphore::new(limits::EXPLORER_DUMPS)),
+            ..Self::new()
+        }
+    }
 }
 
 /// Note for operators about the source of the policy; returns none while all is well.
@@ -116,6 +128,7 @@ struct Shared {
     locked_reads: Arc<Semaphore>,
     unix: ClassPlaces,
     tcp: ClassPlaces,
+    explorer: ClassPlaces,
     version_waiters: VersionWaiters,
     locked_time: Arc<LockedTime>,
     askers: Askers,
@@ -144,6 +157,7 @@ impl Service {
             locked_reads: Arc::new(Semaphore::new(limits::WRITES)),
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
+            explorer: ClassPlaces::of_explorer(),
             locked_time: Arc::default(),
             askers: Askers::default(),
             policy_note: PolicyNote::default(),
@@ -258,14 +272,16 @@ impl Service {
 
     /// One of the state dumps that may be open at once over a class of listeners.
     pub(crate) fn dump_permit(&self, class: ListenerClass) -> Result<OwnedSemaphorePermit, Error> {
-        permit(&self.places(class).dumps, "state dumps", limits::STATE_DUMPS)
+        let limit = if class == ListenerClass::Explorer { limits::EXPLORER_DUMPS } else { limits::STATE_DUMPS };
+        permit(&self.places(class).dumps, "state dumps", limit)
     }
 
     /// One of the streams of events or of the node index that may be open at once over a class of listeners. The request gives
     /// back its room.
     pub(crate) async fn enter_stream(&self, scope: &RequestScope) -> Result<Place, Error> {
         scope.room.shrink_to(0);
-        enter(&self.places(scope.class).changes, "streams", limits::STREAMS, &scope.peer).await
+        let limit = if scope.class == ListenerClass::Explorer { limits::EXPLORER_STREAMS } else { limits::STREAMS };
+        enter(&self.places(scope.class).changes, "streams", limit, &scope.peer).await
     }
 
     /// One of the streams of requests that may be open at once over a class of listeners. It gives back the room of its head.
@@ -290,6 +306,7 @@ impl Service {
         match class {
             ListenerClass::Unix => &self.0.unix,
             ListenerClass::Tcp => &self.0.tcp,
+            ListenerClass::Explorer => &self.0.explorer,
         }
     }
 
@@ -310,15 +327,20 @@ impl Service {
         self.staleness().check()
     }
 
-    /// Runs work of microseconds on the I/O thread, inside a free slot; none where no slot is free or the work returns none.
+    /// Runs work of microseconds on the I/O thread, inside a free slot of a class of listeners; none where no slot is free or the work
+    /// returns none.
     ///
     /// It needs a free slot, so that cached answers do not overtake queued evaluations.
     ///
     /// # Errors
     ///
     /// [`Error::Internal`] where the work panics.
-    pub fn try_at_once<T>(&self, work: impl FnOnce(&Engine) -> Option<T>) -> Result<Option<T>, Error> {
-        let Some(_slot) = self.0.slots.try_acquire() else { return Ok(None) };
+    pub fn try_at_once<T>(
+        &self,
+        class: ListenerClass,
+        work: impl FnOnce(&Engine) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(_slot) = self.0.slots.try_acquire(class) else { return Ok(None) };
         self.at_once(work)
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
-/// The listeners that share budgets: a flood over one class takes nothing from the other.
+/// The listeners that share budgets: a flood over one class takes nothing from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ListenerClass {
     /// Unix sockets: the core in the same pod.
@@ -17,6 +17,8 @@ pub enum ListenerClass {
     Unix,
     /// TCP listeners: clients on other machines, or on loopback.
     Tcp,
+    /// The listener of the explorer: browsers, which wait for cores and keep none waiting.
+    Explorer,
 }
 
 /// Metrics of one budget.

@@ -36,24 +36,27 @@ pub struct ClassBudgets {
 pub struct Intake {
     unix: Arc<ClassBudgets>,
     tcp: Arc<ClassBudgets>,
+    explorer: Arc<ClassBudgets>,
 }
 
 impl Intake {
     /// Budgets in each of which a body of `body_bytes` fits.
     pub fn new(body_bytes: usize, metrics: &IntakeMetrics) -> Self {
-        let of = |listener: &'static str| {
+        let of = |listener: &'static str, [arriving, pending, waiting]: [usize; 3]| {
             let budget = |holds: &'static str, bytes: usize| {
                 let least = body_bytes.saturating_add(limits::REQUEST_BYTES + limits::SMALL_RESERVE_BYTES);
                 Budget::new(bytes.max(least), limits::SMALL_RESERVE_BYTES, metrics.budget(listener, holds))
             };
             let evicted = metrics.evicted.get_or_create(&Listener { listener }).clone();
             Arc::new(ClassBudgets {
-                arriving: Arrivals::new(budget("arriving", limits::ARRIVING_BYTES), evicted),
-                pending: budget("pending", limits::PENDING_BYTES),
-                waiting: budget("waiting", limits::WAITING_BYTES),
+                arriving: Arrivals::new(budget("arriving", arriving), evicted),
+                pending: budget("pending", pending),
+                waiting: budget("waiting", waiting),
             })
         };
-        Self { unix: of("unix"), tcp: of("tcp") }
+        let bytes = [limits::ARRIVING_BYTES, limits::PENDING_BYTES, limits::WAITING_BYTES];
+        let explorer = of("explorer", [limits::EXPLORER_REQUEST_BYTES; 3]);
+        Self { unix: of("unix", bytes), tcp: of("tcp", bytes), explorer }
     }
 
     /// The budgets of a class.
@@ -61,6 +64,7 @@ impl Intake {
         match class {
             ListenerClass::Unix => &self.unix,
             ListenerClass::Tcp => &self.tcp,
+            ListenerClass::Explorer => &self.explorer,
         }
     }
 }

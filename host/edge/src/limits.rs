@@ -5,6 +5,29 @@ use std::time::Duration;
 /// Connections of one listener. Each listener has its own limit, so that a flood over TCP leaves the Unix socket free.
 pub const CONNECTIONS: usize = 1024;
 
+/// Connections of the explorer's listener: a browser opens six, and ten people look at a cluster while something is wrong with it.
+pub const EXPLORER_CONNECTIONS: usize = 64;
+
+/// Bytes of requests of the explorer's listener in each of three states: not arrived whole, worked on, waiting for a version. A body of
+/// 1 MiB and its decoded names fit. With the bytes of unread answers, all that its clients can make the process hold is 16 MiB.
+pub const EXPLORER_REQUEST_BYTES: usize = 2 << 20;
+
+/// Bytes of encoded answers that the clients of the explorer's listener have not read: one page of nodes with some labels at 100,000 nodes
+/// is about 5 MB.
+pub const EXPLORER_UNSENT_BYTES: usize = 8 << 20;
+
+/// The part of [`EXPLORER_UNSENT_BYTES`] that large answers leave to those of at most [`STREAM_CHUNK`] bytes.
+pub const EXPLORER_UNSENT_RESERVE_BYTES: usize = 1 << 20;
+
+/// Bytes of encoded answers of one connection of the explorer's listener.
+pub const EXPLORER_CONNECTION_BYTES: usize = 6 << 20;
+
+/// Bytes of small frames that the clients of the explorer's listener have not read.
+pub const EXPLORER_SMALL_BYTES: usize = 512 << 10;
+
+/// Bytes of answers of the explorer's listener that were encoded, or compressed, while they are sent: those of a dozen readers at once.
+pub const EXPLORER_PIECES_BYTES: usize = 3 << 19;
+
 /// Time until a connection is accepted again where the system has no file descriptor left for one: some have ended then.
 pub const ACCEPT_RETRY: Duration = Duration::from_secs(1);
 

@@ -20,11 +20,25 @@ pub struct Peer {
     pub unsent: Option<Unsent>,
     /// When the first byte of the request arrived, where that is known.
     pub began: Option<Instant>,
+    /// Whether it came over the listener of the explorer.
+    pub is_explorer: bool,
+}
+
+impl Peer {
+    /// The class of the listener that it has connected to.
+    pub fn listener(&self) -> ListenerClass {
+        match &self.caller {
+            Caller::Socket { .. } => ListenerClass::Unix,
+            Caller::Tcp { .. } if self.is_explorer => ListenerClass::Explorer,
+            Caller::Tcp { .. } => ListenerClass::Tcp,
+        }
+    }
 }
 
 impl Default for Peer {
     fn default() -> Self {
-        Self { caller: Caller::ANONYMOUS, activity: Activity::default(), unsent: None, began: None }
+        let caller = Caller::ANONYMOUS;
+        Self { caller, activity: Activity::default(), unsent: None, began: None, is_explorer: false }
     }
 }
 
@@ -72,14 +86,6 @@ impl Caller {
             (Self::Socket { peer: Some(own) }, Self::Socket { peer: Some(other) }) => own.pid.is_some() && own == other,
             (Self::Tcp { identity: Some(own) }, Self::Tcp { identity: Some(other) }) => own == other,
             _ => false,
-        }
-    }
-
-    /// Returns the class of the listener that it has connected to.
-    pub fn listener(&self) -> ListenerClass {
-        match self {
-            Self::Socket { .. } => ListenerClass::Unix,
-            Self::Tcp { .. } => ListenerClass::Tcp,
         }
     }
 }

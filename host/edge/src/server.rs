@@ -37,11 +37,30 @@ use crate::{BoxError, Caller, Identity, Peer, limits};
 pub struct Server<S> {
     service: S,
     stop: CancellationToken,
-    /// Places for connections, one entry per listener.
-    connections: Vec<Places>,
+    /// Places for connections, with their number, one entry per listener.
+    connections: Vec<(Places, usize)>,
     accepting: Vec<JoinHandle<()>>,
     /// Threads that serve the Unix socket, until it is drained.
     threads: Vec<Arc<Threads>>,
+    /// Whether the files of certificates are looked at already, for all listeners that have them.
+    follows_tls: bool,
+}
+
+/// The differences between listeners.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    /// Connections at once.
+    connections: usize,
+    /// Whether it is that of the explorer.
+    is_explorer: bool,
+}
+
+impl Kind {
+    /// Any listener but that of the explorer.
+    const ORDINARY: Self = Self { connections: limits::CONNECTIONS, is_explorer: false };
+
+    /// The listener of the explorer.
+    const EXPLORER: Self = Self { connections: limits::EXPLORER_CONNECTIONS, is_explorer: true };
 }
 
 /// How a drain ended.
@@ -61,7 +80,7 @@ where
     /// A server without listeners. Requests have a [`Peer`] among their extensions.
     pub fn new(service: S) -> Self {
         let (connections, accepting, threads) = (Vec::new(), Vec::new(), Vec::new());
-        Self { service, stop: CancellationToken::new(), connections, accepting, threads }
+        Self { service, stop: CancellationToken::new(), connections, accepting, threads, follows_tls: false }
     }
 
     /// Starts to serve a Unix socket, on threads of its own. Needs a tokio runtime.
@@ -74,18 +93,24 @@ where
         let count = available_parallelism().map_or(1, NonZero::get).min(limits::SOCKET_THREADS);
         let threads = Arc::new(Threads::start("unix-socket", count)?);
         self.threads.push(Arc::clone(&threads));
-        self.listen(listener, None, self.service.clone(), Some(threads));
+        self.listen(listener, None, self.service.clone(), Some(threads), Kind::ORDINARY);
         Ok(())
     }
 
     /// Starts to serve a TCP port, under TLS where given. Needs a tokio runtime.
     pub fn listen_tcp(&mut self, listener: TcpListener, tls: Option<Tls>) {
-        self.listen(listener, tls, self.service.clone(), None);
+        self.listen(listener, tls, self.service.clone(), None, Kind::ORDINARY);
     }
 
     /// Starts to serve a TCP port of its own for probes by another service, without TLS. Needs a tokio runtime.
     pub fn listen_probes(&mut self, listener: TcpListener, probes: S) {
-        self.listen(listener, None, probes, None);
+        self.listen(listener, None, probes, None, Kind::ORDINARY);
+    }
+
+    /// Starts to serve a TCP port of its own for browsers by another service, under TLS where given, with fewer places and bytes than
+    /// others. Needs a tokio runtime.
+    pub fn listen_explorer(&mut self, listener: TcpListener, tls: Option<Tls>, explorer: S) {
+        self.listen(listener, tls, explorer, None, Kind::EXPLORER);
     }
 
     fn listen<L: Listener<Io: Accepted>>(
@@ -94,14 +119,17 @@ where
         tls: Option<Tls>,
         service: S,
         threads: Option<Arc<Threads>>,
+        kind: Kind,
     ) {
-        let connections = Places::for_connections(limits::CONNECTIONS);
-        self.connections.push(connections.clone());
-        if let Some(tls) = tls.clone() {
+        let connections = Places::for_connections(kind.connections);
+        self.connections.push((connections.clone(), kind.connections));
+        if let Some(tls) = tls.clone().filter(|_| !std::mem::replace(&mut self.follows_tls, true)) {
             tokio::spawn(tls.follow(self.stop.clone()));
         }
-        let unsent = UnsentBudget::new(BudgetMetrics::default());
-        let serving = Serving { service, protocols: protocols(), stop: self.stop.clone() };
+        let metrics = BudgetMetrics::default();
+        let unsent = if kind.is_explorer { UnsentBudget::of_explorer(metrics) } else { UnsentBudget::new(metrics) };
+        let serving =
+            Serving { service, protocols: protocols(), stop: self.stop.clone(), is_explorer: kind.is_explorer };
         self.accepting.push(tokio::spawn(serving.accept(listener, tls, connections, unsent, threads)));
     }
 
@@ -117,8 +145,8 @@ where
             let _ended = timeout_at(end, accepting).await;
         }
         let mut drained = Drained::Whole;
-        for connections in &self.connections {
-            if timeout_at(end, connections.all_free(limits::CONNECTIONS)).await.is_err() {
+        for (connections, count) in &self.connections {
+            if timeout_at(end, connections.all_free(*count)).await.is_err() {
                 drained = Drained::CutShort;
             }
         }
@@ -132,6 +160,7 @@ struct Serving<S> {
     service: S,
     protocols: auto::Builder<TokioExecutor>,
     stop: CancellationToken,
+    is_explorer: bool,
 }
 
 impl<S, B> Serving<S>
@@ -195,12 +224,12 @@ where
     /// Serves one connection to its end. On a stop, HTTP/1 finishes its request and HTTP/2 sends GOAWAY and finishes its
     /// streams; where the connection is idle or old, or another needs its place, they have a limited time for that.
     async fn serve(self, io: impl Connection, caller: Caller, place: Place, unsent: Unsent) {
-        let Self { service, protocols, stop } = self;
+        let Self { service, protocols, stop, is_explorer } = self;
         let activity = place.activity().clone();
         let is_local = matches!(caller, Caller::Socket { .. });
         // From the wire to the service: limits on bytes and frames, joined writes, HTTP within its limits, the peer of a request.
         let (io, flusher) = joined_writes::join(GuardedIo::new(io, activity.clone(), is_local));
-        let peer = Peer { caller, activity: activity.clone(), unsent: Some(unsent.clone()), began: None };
+        let peer = Peer { caller, activity: activity.clone(), unsent: Some(unsent.clone()), began: None, is_explorer };
         let service = service.map_request(move |mut request: Request<Incoming>| {
             peer.activity.touch();
             let began = if request.version() == Version::HTTP_2 { None } else { peer.activity.take_head() };

@@ -39,17 +39,51 @@ pub struct UnsentBudget {
     pieces: Ledger,
 }
 
+/// Bytes of the budgets of one listener.
+struct Sizes {
+    encoded: usize,
+    /// The part of `encoded` that large responses leave to small ones.
+    reserve: usize,
+    /// The most of `encoded` that one connection has.
+    share: usize,
+    small: usize,
+    pieces: usize,
+}
+
 /// Bytes per permit of pieces: a semaphore counts up to 2^32 permits.
 const UNIT: usize = 1024;
 
 impl UnsentBudget {
     /// Budgets of one listener, of which the metrics tell the encoded responses.
     pub fn new(metrics: BudgetMetrics) -> Self {
-        let encoded = Budget::new(limits::UNSENT_BYTES, limits::UNSENT_RESERVE_BYTES, metrics);
-        let encoded = Ledger::new(encoded, limits::CONNECTION_UNSENT_BYTES);
-        let small = Budget::new(limits::UNSENT_SMALL_BYTES, 0, BudgetMetrics::default());
+        let sizes = Sizes {
+            encoded: limits::UNSENT_BYTES,
+            reserve: limits::UNSENT_RESERVE_BYTES,
+            share: limits::CONNECTION_UNSENT_BYTES,
+            small: limits::UNSENT_SMALL_BYTES,
+            pieces: limits::UNSENT_PIECES_BYTES,
+        };
+        Self::of(&sizes, metrics)
+    }
+
+    /// Budgets of the explorer's listener.
+    pub fn of_explorer(metrics: BudgetMetrics) -> Self {
+        let sizes = Sizes {
+            encoded: limits::EXPLORER_UNSENT_BYTES,
+            reserve: limits::EXPLORER_UNSENT_RESERVE_BYTES,
+            share: limits::EXPLORER_CONNECTION_BYTES,
+            small: limits::EXPLORER_SMALL_BYTES,
+            pieces: limits::EXPLORER_PIECES_BYTES,
+        };
+        Self::of(&sizes, metrics)
+    }
+
+    fn of(sizes: &Sizes, metrics: BudgetMetrics) -> Self {
+        let encoded = Budget::new(sizes.encoded, sizes.reserve, metrics);
+        let encoded = Ledger::new(encoded, sizes.share);
+        let small = Budget::new(sizes.small, 0, BudgetMetrics::default());
         let small = Ledger::new(small, limits::CONNECTION_SMALL_BYTES);
-        let pieces = Budget::new(limits::UNSENT_PIECES_BYTES, 0, BudgetMetrics::default());
+        let pieces = Budget::new(sizes.pieces, 0, BudgetMetrics::default());
         let pieces = Ledger::new(pieces, limits::CONNECTION_PIECES_BYTES);
         Self { encoded, small, pieces }
     }

@@ -10,6 +10,7 @@ mod party;
 mod policy;
 mod serve;
 mod top;
+mod ui;
 mod value;
 mod why;
 
@@ -31,6 +32,7 @@ pub(crate) use policy::{
 };
 pub(crate) use serve::{HealthArgs, ServeArgs};
 pub(crate) use top::{GroupBy, TopCommand, TopPendingArgs};
+pub(crate) use ui::UiArgs;
 pub use value::{Format, PhaseArg, PodKey};
 pub(crate) use value::{LogFormat, RecordPlace};
 pub(crate) use why::{SourceArgs, Until, WhyArgs, WhyFormat};
@@ -98,6 +100,8 @@ pub(crate) enum Command {
     /// Print pending pods in groups, the largest first
     #[command(subcommand)]
     Top(TopCommand),
+    /// Print the link of the explorer, the page that shows why pods are pending, and open it in a browser
+    Ui(Box<UiArgs>),
     /// Ask a running sidecar whether it is ready: exits with 0 if it is, for probes
     Health(HealthArgs),
     /// Check, compare or import policies, or show that of a running sidecar

@@ -7,6 +7,7 @@
 //!   ask       filter and explain: by the engine in this process, or by a running sidecar
 //!   top       pending pods in groups
 //!   why       why pods are pending, by the same, or over one list of a live cluster
+//!   ui        the page of a running sidecar in a browser, or one over a cluster that is read once
 //!   health    the probes of a running sidecar, as an exec probe
 //!   policy    policies checked, compared and imported, and the policy of a running sidecar
 //!   party     a party that answers as a script says
@@ -43,6 +44,7 @@ pub mod report;
 mod serve;
 pub mod terminal;
 mod top;
+mod ui;
 mod version;
 mod why;
 
@@ -90,6 +92,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(explain) => ask::explain(&explain),
         Command::Why(why) => why::run(&why),
         Command::Top(top) => top::run(&top),
+        Command::Ui(ui) => ui::run(&ui),
         Command::Completion(CompletionArgs { shell: Shell::Kubectl }) => {
             let program = if is_plugin { "kubectl-nodesift" } else { "nodesift" };
             terminal::print(&complete::kubectl_script(program))

@@ -185,3 +185,6 @@ pub(crate) const WATCH_UNANSWERED: Duration = Duration::from_secs(30);
 
 /// Time in which candidates of a completion are there, or none are: a shell waits for them with a key pressed.
 pub(crate) const COMPLETE: Duration = Duration::from_millis(900);
+
+/// Bytes of the answer of a sidecar to `GET /` that `ui` reads: a version and a URL.
+pub(crate) const CLIENT_INDEX_BYTES: usize = 4 << 10;

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! checks           what is checked before anything is bound
+//! explorer         the files of the page that browsers get, and its listener
+//! local            the explorer over a cluster that was read once, with nothing else
 //! app              the sidecar in four steps: listeners, cluster, policy, API
 //! live             follows a live cluster; what readiness waits for
 //! server_version   the version of the API server, which policies follow
@@ -25,9 +27,11 @@ mod app;
 mod banner;
 mod checks;
 mod crossings;
+pub(crate) mod explorer;
 #[cfg(debug_assertions)]
 mod failpoints;
 mod live;
+mod local;
 mod pending;
 mod pod_negotiation;
 mod policy_object;
@@ -49,10 +53,11 @@ use crate::args::ServeArgs;
 use crate::cluster;
 use crate::exit::{self, Failure, collect};
 use crate::limits;
-use app::App;
+use app::{App, Serving};
 use checks::Checked;
 pub(crate) use checks::socket_path;
 pub(crate) use live::needs_without;
+pub(crate) use local::local;
 use nodesift_api::Readiness;
 use nodesift_api::listen::{self, SocketFile, TcpListener, UnixListener};
 use nodesift_api::server::{Drained, Server};
@@ -87,7 +92,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     };
     cluster::note_summary(&checked.opened.summary);
 
-    let outcome = runtime.block_on(serve((args, &reach, &version), hangups, checked, followed));
+    let told = |serving: &Serving| Ok(serving.banner.print()?);
+    let outcome = runtime.block_on(serve((args, &reach, &version), hangups, checked, followed, told));
     // A running evaluation must not delay the end of the process.
     runtime.shutdown_timeout(limits::DRAIN_ABANDON);
     outcome
@@ -113,10 +119,12 @@ struct Listeners {
     socket_file: SocketFile,
     tcp: Option<TcpListener>,
     probes: Option<TcpListener>,
+    /// None where its port is taken, too.
+    explorer: Option<TcpListener>,
 }
 
 impl Listeners {
-    /// Binds all, and reports all that cannot be bound.
+    /// Binds all, and reports all that cannot be bound. Of the explorer it only warns: no core needs it.
     async fn bind(args: &ServeArgs, socket: &Path) -> anyhow::Result<Self> {
         let mut errors = Vec::new();
         let unix = collect(&mut errors, listen::bind_unix(socket).await);
@@ -127,18 +135,22 @@ impl Listeners {
         let tcp = bound((!args.no_tcp).then_some(args.listen)).await;
         let probes = bound(args.probe_listen).await;
         match (unix, exit::all(errors)) {
-            (Some((unix, socket_file)), None) => Ok(Self { unix, socket_file, tcp, probes }),
+            (Some((unix, socket_file)), None) => {
+                let explorer = explorer::bind(args.explorer_address()).await;
+                Ok(Self { unix, socket_file, tcp, probes, explorer })
+            }
             (_, error) => Err(error.unwrap_or_else(|| anyhow::anyhow!("cannot listen on {}", socket.display()))),
         }
     }
 }
 
-/// Serves what the checks have opened, in the four steps of an [`App`].
+/// Serves what the checks have opened, in the four steps of an [`App`]; `told` says so once it does.
 async fn serve(
     (args, reach, version): (&ServeArgs, &Reach, &ServerVersion),
     hangups: Signal,
     checked: Checked,
     followed: Option<Followed>,
+    told: impl FnOnce(&Serving) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let Checked { tls, socket, connection, opened } = checked;
     let signals = Signals::new().context("cannot listen for signals")?;
@@ -148,7 +160,7 @@ async fn serve(
     let governed = app.follow_policy(reach, sourced)?;
     tokio::spawn(reload_certificates(hangups, tls));
     let serving = app.serve(listening, governed).await?;
-    serving.banner.print()?;
+    told(&serving)?;
     drain(serving.server, &serving.readiness, signals).await?;
     if let Some(followed) = followed {
         followed.end().await;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::VersionArgs;
 use crate::report::written;
+use crate::serve::explorer;
 use crate::terminal;
 
 /// Prints it.
@@ -40,6 +41,8 @@ struct Version {
     /// Who allocates memory: `jemalloc`, or `system` for the C library. It decides what events and requests cost, and how much memory
     /// stays resident.
     allocator: &'static str,
+    /// Whether the page of the explorer is in it.
+    explorer: bool,
     /// Whether it checks itself as tests want it, which a program in service should not.
     debug_assertions: bool,
 }
@@ -54,6 +57,7 @@ impl Version {
             policies: API_VERSION,
             kubernetes: Table::built_in().versions.iter().map(ToString::to_string).collect(),
             allocator: if cfg!(feature = "jemalloc") { "jemalloc" } else { "system" },
+            explorer: explorer::is_there(),
             debug_assertions: cfg!(debug_assertions),
         }
     }
@@ -68,6 +72,7 @@ impl Version {
             ("policies", self.policies),
             ("kubernetes", &self.kubernetes.join(", ")),
             ("allocator", self.allocator),
+            ("explorer", if self.explorer { "in it" } else { "not in it: make explorer" }),
             ("built", if self.debug_assertions { "with debug assertions" } else { "for service" }),
         ] {
             // Writing to a String cannot fail.

@@ -87,7 +87,8 @@ impl Evaluations {
     fn class(&self, class: ListenerClass) -> &Arc<Semaphore> {
         match class {
             ListenerClass::Unix => &self.unix,
-            ListenerClass::Tcp => &self.tcp,
+            // Over the listener of the explorer nobody negotiates.
+            ListenerClass::Tcp | ListenerClass::Explorer => &self.tcp,
         }
     }
 }
@@ -294,7 +295,7 @@ impl Evaluation {
         let asker = service.asker(scope.caller());
         let is_short = self.asked.order.len().saturating_sub(self.asked.start) <= limits::NEGOTIATION_AT_ONCE_NODES;
         if is_short && self.asked.selectors.is_empty() {
-            let cached = service.try_at_once(|engine| {
+            let cached = service.try_at_once(scope.listener(), |engine| {
                 let snapshot = engine.snapshot();
                 let answer = engine.answer_cached(&self.query(service.reader(), asker, None).ok()?, &snapshot)?;
                 Some(self.picked(engine, &answer, age))

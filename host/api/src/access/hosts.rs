@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use axum::extract::Request;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 
 use crate::Error;
 
@@ -47,6 +47,12 @@ impl FromStr for HostName {
 /// Header of browsers: how the page that sends a request relates to where it sends it.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
+/// Header of browsers: whether a request opens a page, or is one of a page.
+const SEC_FETCH_MODE: &str = "sec-fetch-mode";
+
+/// Header of browsers: where the answer is shown; `document` is a window of its own, and no frame.
+const SEC_FETCH_DEST: &str = "sec-fetch-dest";
+
 impl Hosts {
     /// `localhost`, loopback addresses and these names. With `any_address`, for a listener that other machines reach, every
     /// address: a page cannot choose the address that a browser connects to and names.
@@ -59,12 +65,13 @@ impl Hosts {
         Self { any: true, ..Self::default() }
     }
 
-    /// Refuses a request that calls the sidecar by a foreign name, or that a browser has sent for a page of another site.
+    /// Refuses a request that calls the sidecar by a foreign name, or that a browser has sent for a page of another site. Where a link
+    /// of another site may lead to it, a person's click on one is admitted.
     ///
     /// # Errors
     ///
     /// [`Error::NoHost`], [`Error::ForeignHost`], [`Error::ForeignOrigin`].
-    pub(super) fn check(&self, request: &Request) -> Result<(), Error> {
+    pub(super) fn check(&self, request: &Request, may_be_linked: bool) -> Result<(), Error> {
         if self.any {
             return Ok(());
         }
@@ -79,7 +86,8 @@ impl Hosts {
             }
         }
         let Some(called) = called else { return Err(Error::NoHost) };
-        check_origin(request.headers(), &called)
+        check_origin(request.headers(), &called)?;
+        if may_be_linked && is_navigation(request) { Ok(()) } else { check_site(request.headers()) }
     }
 
     fn is_own(&self, authority: &Authority) -> bool {
@@ -111,6 +119,20 @@ fn check_origin(headers: &HeaderMap, called: &Authority) -> Result<(), Error> {
             return Err(Error::ForeignOrigin { found: shown(origin.as_bytes()) });
         }
     }
+    Ok(())
+}
+
+/// Whether a browser opens what is asked for as a page in a window of its own: it shows it to a person, and no other page can read it.
+fn is_navigation(request: &Request) -> bool {
+    let is = |name: &str, expected: &[u8]| {
+        let mut values = request.headers().get_all(name).iter();
+        values.next().is_some_and(|value| value.as_bytes() == expected) && values.next().is_none()
+    };
+    *request.method() == Method::GET && is(SEC_FETCH_MODE, b"navigate") && is(SEC_FETCH_DEST, b"document")
+}
+
+/// Refuses what a browser has sent for a page of another site.
+fn check_site(headers: &HeaderMap) -> Result<(), Error> {
     for site in headers.get_all(SEC_FETCH_SITE) {
         // `none`: a person has typed the address.
         if !matches!(site.as_bytes(), b"same-origin" | b"none") {
@@ -141,7 +163,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        hosts.check(&request.body(Body::empty()).unwrap())
+        hosts.check(&request.body(Body::empty()).unwrap(), false)
     }
 
     #[test]
@@ -216,6 +238,31 @@ mod tests {
         assert!(check(&own, "/", &[("host", "10.0.0.1:10270")]).is_ok());
         assert!(check(&own, "/", &[("host", "[fd00::1]:10270")]).is_ok());
         assert!(check(&own, "/", &[("host", "evil.example")]).is_err());
+    }
+
+    #[test]
+    fn a_link_of_another_site_leads_to_a_page_and_nothing_else_of_that_site_does() {
+        let own = hosts(&[], false);
+        let check = |method: &str, may_be_linked, headers: &[(&str, &str)]| {
+            let mut request = Request::builder().method(method).uri("/").header("host", "localhost:10272");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            own.check(&request.body(Body::empty()).unwrap(), may_be_linked).is_ok()
+        };
+        let clicked =
+            [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        assert!(check("GET", true, &clicked));
+        assert!(!check("GET", false, &clicked), "answers with data");
+        assert!(!check("POST", true, &clicked) && !check("HEAD", true, &clicked));
+        for (at, other) in [(1, "cors"), (1, "no-cors"), (2, "iframe"), (2, "object"), (2, "empty"), (2, "")] {
+            let mut headers = clicked;
+            headers[at].1 = other;
+            assert!(!check("GET", true, &headers), "{headers:?}");
+        }
+        assert!(!check("GET", true, &clicked[..2]) && !check("GET", true, &[clicked[0], clicked[2]]));
+        assert!(!check("GET", true, &[&clicked[..], &[("sec-fetch-dest", "iframe")]].concat()));
+        assert!(!check("GET", true, &[&clicked[..], &[("origin", "http://evil.example")]].concat()));
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Access {
         // A request that no listener has marked has come over nothing that is trusted.
         let caller = request.extensions().get::<Peer>().map_or(&Caller::ANONYMOUS, |peer| &peer.caller);
         if let Caller::Tcp { identity } = caller {
-            self.hosts.check(request)?;
+            self.hosts.check(request, class == Class::Page)?;
             self.rights.check(class, identity.as_deref())?;
         }
         // A browser sends a body of no type across sites without asking first.

@@ -12,6 +12,8 @@ pub struct Rights {
     lists: Option<Lists>,
     /// Each a party, and a user that may attend as it over the Unix socket. Without any, every user may attend as any party there.
     users: Vec<(String, u32)>,
+    /// Whether nobody decides or attends, whatever the lists say.
+    reads_alone: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -37,7 +39,7 @@ impl Rights {
             return Self::default();
         }
         let [read, decide, operate] = [read, decide, operate].map(<[String]>::to_vec);
-        Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }), users: Vec::new() }
+        Self { lists: Some(Lists { read, decide, operate, attend: Vec::new() }), ..Self::default() }
     }
 
     /// Adds a list of who may attend as which party: a party, and a name in a certificate. Like the other lists it restricts every
@@ -70,6 +72,12 @@ impl Rights {
         Err(Error::Denied { client, what: ATTEND, flag: "--allow-attend-uid" })
     }
 
+    /// Takes the rights to decide and to attend from everybody: a page may read, and a script that got into it places nothing.
+    #[must_use]
+    pub fn reading_alone(self) -> Self {
+        Self { reads_alone: true, ..self }
+    }
+
     /// Whether any list restricts anything.
     pub fn restrict(&self) -> bool {
         self.lists.is_some()
@@ -81,12 +89,15 @@ impl Rights {
     ///
     /// [`Error::Denied`].
     pub(super) fn check(&self, class: Class, identity: Option<&Identity>) -> Result<(), Error> {
+        if self.reads_alone && matches!(class, Class::Decide | Class::Attend) {
+            return Err(Error::ReadsAlone);
+        }
         if class == Class::Attend {
             return self.check_party(None, identity);
         }
         let Some(lists) = &self.lists else { return Ok(()) };
         let (list, what, flag) = match class {
-            Class::Probe | Class::Attend => return Ok(()),
+            Class::Probe | Class::Page | Class::Attend => return Ok(()),
             Class::Read => (&lists.read, "ask about pods and nodes", "--allow-read"),
             Class::Decide => (&lists.decide, "assume or forget pods", "--allow-decide"),
             Class::Operate => (&lists.operate, "read dumps and events, or call what is not listed", "--allow-operate"),
@@ -200,6 +211,20 @@ mod tests {
         assert!(may("licences", Some(7)) && may("disk", Some(8)));
         assert!(!may("licences", Some(8)) && !may("licences", Some(0)) && !may("licences", None) && !may("x", Some(7)));
         assert!(rights.check_user("disk", Some(7)).unwrap_err().text().contains("--allow-attend-uid"));
+    }
+
+    #[test]
+    fn where_all_only_read_nobody_decides_or_attends_whom_the_lists_name() {
+        let pair = ("licences".to_owned(), "core".to_owned());
+        let core = Identity::named(&["core"]);
+        for rights in [Rights::default(), Rights::new(&names(&["core"]), &names(&["core"]), &names(&["core"]))] {
+            let rights = rights.attending(std::slice::from_ref(&pair)).reading_alone();
+            for class in [Class::Decide, Class::Attend] {
+                assert!(matches!(rights.check(class, Some(&core)), Err(Error::ReadsAlone)), "{class:?}");
+            }
+        }
+        let rights = Rights::default().reading_alone();
+        assert!([Class::Read, Class::Operate, Class::Page].iter().all(|class| rights.check(*class, None).is_ok()));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(crate) async fn access(
     let listener = match scope.class {
         ListenerClass::Unix => "unix",
         ListenerClass::Tcp => "tcp",
+        ListenerClass::Explorer => "explorer",
     };
     Json(json!({
         "listener": listener,

@@ -25,6 +25,7 @@
 //! shadow      GET /v1/policy/shadow: what is evaluated beside it, over `differences`
 //! probes      GET /livez and GET /readyz
 //! access      GET /v1/access: what the caller may do
+//! index       GET /: where the explorer is
 //! version     GET /version: version, revision, contract and policy
 //! time        moments and durations in documents
 //! exposition  the registry of all metrics as OpenMetrics text, with those of the process
@@ -43,6 +44,7 @@ mod etag;
 mod event_lines;
 pub(crate) mod events;
 pub mod exposition;
+pub(crate) mod index;
 mod kubernetes;
 mod lazy;
 pub(crate) mod metrics;

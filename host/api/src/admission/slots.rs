@@ -2,7 +2,8 @@
 //!
 //! A request that is not expected to get a slot in time is refused at once (backpressure): a core that is refused after a
 //! wait has lost the time. Small requests, about a few pods, have one slot more and a queue of their own, so that large ones
-//! never keep them waiting. Start at [`Slots::acquire`].
+//! never keep them waiting. Requests of the explorer have one slot of their own, and take none of the others. Start at
+//! [`Slots::acquire`].
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::{Error, limits};
 pub(crate) struct Slots {
     all: Lane,
     small: Lane,
+    explorer: Lane,
 }
 
 /// Slots with one queue.
@@ -61,7 +63,7 @@ impl Slots {
     }
 
     fn new(count: usize) -> Self {
-        Self { all: Lane::new(count), small: Lane::new(1) }
+        Self { all: Lane::new(count), small: Lane::new(1), explorer: Lane::new(limits::EXPLORER_SLOTS) }
     }
 
     /// Takes a slot, or waits for one.
@@ -89,7 +91,10 @@ impl Slots {
     }
 
     /// Takes a slot that is free, for a cached answer: too short to count as an evaluation or in their mean time.
-    pub(crate) fn try_acquire(&self) -> Option<SemaphorePermit<'_>> {
+    pub(crate) fn try_acquire(&self, class: ListenerClass) -> Option<SemaphorePermit<'_>> {
+        if class == ListenerClass::Explorer {
+            return self.explorer.free.try_acquire().ok();
+        }
         self.all.free.try_acquire().or_else(|_| self.small.free.try_acquire()).ok()
     }
 
@@ -105,6 +110,10 @@ impl Slots {
         class: ListenerClass,
         deadline: Deadline,
     ) -> Result<(OwnedSemaphorePermit, &Lane), Error> {
+        if class == ListenerClass::Explorer {
+            let queued = self.explorer.queue(class)?;
+            return Ok((until(deadline, self.explorer.free(), queued).await?, &self.explorer));
+        }
         if let Ok(permit) = Arc::clone(&self.all.free).try_acquire_owned() {
             return Ok((permit, &self.all));
         }
@@ -143,7 +152,8 @@ impl Lane {
     fn queue(&self, class: ListenerClass) -> Result<SemaphorePermit<'_>, Error> {
         let queue = match class {
             ListenerClass::Unix => &self.unix,
-            ListenerClass::Tcp => &self.tcp,
+            // Nobody else is in the queue of the explorer's lane.
+            ListenerClass::Tcp | ListenerClass::Explorer => &self.tcp,
         };
         let queued = queue.try_acquire().map_err(|_| Error::Overloaded)?;
         let waiting = limits::QUEUE_REQUESTS.saturating_sub(queue.available_permits());
@@ -234,9 +244,9 @@ mod tests {
         assert!(matches!(large().await.unwrap(), Err(Error::Overloaded)));
         assert_eq!(start.elapsed(), Duration::ZERO, "the queue is full");
         let small = slots.acquire(Size::Small, ListenerClass::Tcp, deadline(), &metrics).await.unwrap();
-        assert!(slots.try_acquire().is_none());
+        assert!(slots.try_acquire(ListenerClass::Tcp).is_none());
         drop(small);
-        assert!(slots.try_acquire().is_some(), "cached answers take the slot of small requests too");
+        assert!(slots.try_acquire(ListenerClass::Tcp).is_some(), "cached answers take the slot of small requests too");
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
@@ -397,5 +407,29 @@ mod tests {
             let off = mean.get().abs_diff(time);
             assert!(off < time / 4, "{:?} for {time:?}", mean.get());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_of_the_explorer_share_one_slot_and_leave_all_others_free() {
+        let (slots, metrics) = (Slots::new(1), Metrics::default());
+        let held = slots.acquire(Size::Large, ListenerClass::Explorer, deadline(), &metrics).await.unwrap();
+        assert!(slots.try_acquire(ListenerClass::Explorer).is_none());
+        let second = {
+            let (slots, metrics) = (slots.clone(), metrics.clone());
+            tokio::spawn(async move {
+                slots.acquire(Size::Small, ListenerClass::Explorer, deadline(), &metrics).await.map(drop)
+            })
+        };
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
+        let start = tokio::time::Instant::now();
+        let core = [Size::Large, Size::Small].map(|size| (size, slots.clone(), metrics.clone()));
+        let mut of_core = Vec::new();
+        for (size, slots, metrics) in core {
+            of_core.push(slots.acquire(size, ListenerClass::Unix, deadline(), &metrics).await.unwrap());
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        drop(held);
+        assert!(second.await.unwrap().is_ok());
     }
 }

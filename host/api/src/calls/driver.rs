@@ -27,7 +27,7 @@ use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
-use crate::{Error, Service, limits};
+use crate::{Error, ListenerClass, Service, limits};
 use nodesift_cache::Generation;
 use nodesift_engine::Engine;
 use nodesift_engine::pending::Asker;
@@ -161,7 +161,9 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
             scope.hold(request::json_bytes(body))?;
         }
     }
-    let asker = C::IS_OF_CORE.then(|| service.asker(scope.caller()));
+    // Whoever looks at a page is no core that asks.
+    let is_of_core = C::IS_OF_CORE && scope.class != ListenerClass::Explorer;
+    let asker = is_of_core.then(|| service.asker(scope.caller()));
     let (mut size, mut settles_until) = (Size::Large, None);
     loop {
         if let Stage::Decoded(request) = stage {
@@ -175,7 +177,7 @@ pub(crate) async fn run<C: Call, E: Send + 'static>(
                 scope.pend()?;
             }
             if is_small {
-                stage = match stage.answer_cached(service, asker)? {
+                stage = match stage.answer_cached(service, scope.class, asker)? {
                     ControlFlow::Break(response) => return encode(response),
                     ControlFlow::Continue(parsed) => Stage::Parsed(parsed),
                 };
@@ -251,12 +253,13 @@ impl<C: Call> Stage<C> {
     fn answer_cached(
         self,
         service: &Service,
+        class: ListenerClass,
         asker: Option<Asker>,
     ) -> Result<ControlFlow<C::Response, C::Parsed>, Error> {
         let mut parsed = self.parsed(asker)?;
         let needs_slot = C::needs_slot(&parsed);
         let cached = |engine: &Engine| C::answer_cached(engine, service.staleness(), &mut parsed);
-        let cached = if needs_slot { service.try_at_once(cached) } else { service.at_once(cached) };
+        let cached = if needs_slot { service.try_at_once(class, cached) } else { service.at_once(cached) };
         Ok(cached?.map_or_else(|| ControlFlow::Continue(parsed), ControlFlow::Break))
     }
 

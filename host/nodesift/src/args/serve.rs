@@ -18,6 +18,9 @@ use nodesift_source::kube::connection;
 /// The TCP port where a scheduler core on the same machine looks for the sidecar.
 const DEFAULT_PORT: u16 = 10270;
 
+/// The TCP port of the explorer, beside that of cores and the one that manifests give to probes.
+const EXPLORER_PORT: u16 = 10272;
+
 /// One of the cluster options is required.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -62,13 +65,21 @@ pub(crate) struct ServeArgs {
     /// TCP address; loopback only, unless TLS with client certificates is configured. Port 0 selects a free port
     #[arg(long, value_name = "ADDR", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)), help_heading = "Listeners")]
     pub(crate) listen: SocketAddr,
-    /// Listen on the Unix socket only
+    /// Listen on the Unix socket only, and on what --probe-listen and --explorer name
     #[arg(long, conflicts_with = "listen", help_heading = "Listeners")]
     pub(crate) no_tcp: bool,
     /// TCP address of one more listener that has /livez, /readyz and /metrics and nothing else, without TLS: for probes and
     /// scrapers that have no certificate
     #[arg(long, value_name = "ADDR", help_heading = "Listeners")]
     pub(crate) probe_listen: Option<SocketAddr>,
+    /// TCP address of the explorer, a page that shows why pods are pending. It reads and changes nothing; off loopback, and for TLS and
+    /// lists of clients, the rules are those of --listen. Where the port is taken, the sidecar serves without it [default:
+    /// 127.0.0.1:10272, with --no-tcp none]
+    #[arg(long, value_name = "ADDR", help_heading = "Listeners")]
+    pub(crate) explorer: Option<SocketAddr>,
+    /// Serve no explorer
+    #[arg(long, conflicts_with = "explorer", help_heading = "Listeners")]
+    pub(crate) no_explorer: bool,
     /// Largest request body in bytes
     #[arg(long, value_name = "BYTES", default_value_t = nodesift_api::limits::BODY_BYTES, value_parser = value::body_bytes, help_heading = "Listeners")]
     pub(crate) max_body_bytes: usize,
@@ -124,6 +135,14 @@ impl TlsArgs {
     pub(crate) fn files(&self) -> Option<TlsFiles> {
         let (certificates, key) = (self.tls_cert.clone()?, self.tls_key.clone()?);
         Some(TlsFiles { certificates, key, client_roots: self.tls_client_ca.clone() })
+    }
+}
+
+impl ServeArgs {
+    /// The address of the explorer; none without one.
+    pub(crate) fn explorer_address(&self) -> Option<SocketAddr> {
+        let default = SocketAddr::from((Ipv4Addr::LOCALHOST, EXPLORER_PORT));
+        (!self.no_explorer).then(|| self.explorer.or((!self.no_tcp).then_some(default))).flatten()
     }
 }
 

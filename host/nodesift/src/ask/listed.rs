@@ -17,6 +17,7 @@ use crate::cluster::{self, Opened, Origin};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::{serve, terminal};
+use nodesift_cache::SharedWriter;
 use nodesift_engine::{ActivePolicy, Engine};
 use nodesift_object::{Kind, Watched};
 use nodesift_source::Loader;
@@ -32,6 +33,8 @@ const NAMED: usize = 3;
 pub(crate) struct ListedCluster {
     /// Answers about the cluster as it was listed.
     pub(crate) engine: Engine,
+    /// Holds the cluster as it was listed.
+    pub(crate) writer: SharedWriter,
     /// Runs requests to the API server.
     pub(crate) runtime: Runtime,
     /// Connection to the API server.
@@ -99,7 +102,7 @@ pub(crate) fn open(
         terminal::counted(count(Kind::Pod), "pod")
     ));
     drop(writer);
-    Ok(ListedCluster { engine, runtime, connection })
+    Ok(ListedCluster { engine, writer: shared, runtime, connection })
 }
 
 async fn connect(origin: &connection::Origin) -> Result<Connection, Failure> {

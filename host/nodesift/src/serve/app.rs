@@ -7,16 +7,18 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 
-use super::banner::{Banner, ClusterSource};
+use super::banner::{Banner, Bound, ClusterSource};
 use super::pod_negotiation;
 use super::policy_object::{Followed, replica_name};
 use super::watchdog::Watchdog;
-use super::{Listeners, crossings, live, pending, policy_source, reload, self_check, server_version, warm_up};
+use super::{
+    Listeners, crossings, explorer, live, pending, policy_source, reload, self_check, server_version, warm_up,
+};
 use crate::args::ServeArgs;
 use crate::cluster::{ClusterFiles, Opened};
 use crate::exit::Failure;
 use nodesift_api::exposition::{self as metrics, Exposition};
-use nodesift_api::listen::SocketFile;
+use nodesift_api::listen::{SocketFile, TcpListener};
 use nodesift_api::server::Server;
 use nodesift_api::tls::Tls;
 use nodesift_api::{self as api, BodyLimit, Readiness, Service, Settings, Staleness, assume, router};
@@ -55,6 +57,8 @@ pub(super) struct Listening<'a> {
     listeners: Listeners,
     tls: Option<Tls>,
     banner: Banner,
+    /// URL of the explorer, where it is served.
+    explorer: Option<String>,
     source: ClusterSource<'a>,
 }
 
@@ -81,6 +85,8 @@ pub(super) struct Serving {
     pub(super) banner: Banner,
     /// Says that the process drains.
     pub(super) readiness: Readiness,
+    /// URL of the explorer, where it is served.
+    pub(super) explorer: Option<String>,
     _governed: Governed,
     _socket_file: SocketFile,
 }
@@ -107,21 +113,25 @@ impl<'a> App<'a> {
     ) -> anyhow::Result<Listening<'a>> {
         let listeners = Listeners::bind(self.args, socket).await?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let bound = match &listeners.tcp {
-            Some(tcp) => Some(format!("{scheme}://{}", tcp.local_addr().context("cannot read the bound address")?)),
-            None => None,
+        let address = |listener: &Option<TcpListener>| match listener {
+            Some(listener) => listener.local_addr().context("cannot read the bound address").map(Some),
+            None => Ok(None),
         };
-        let probes = match &listeners.probes {
-            Some(probes) => Some(probes.local_addr().context("cannot read the bound address")?.to_string()),
-            None => None,
+        let url = |address| format!("{scheme}://{address}");
+        let explorer = address(&listeners.explorer)?.map(url);
+        let bound = Bound {
+            tcp: address(&listeners.tcp)?.map(url),
+            socket: listeners.socket_file.path(),
+            probes: address(&listeners.probes)?.map(|address| address.to_string()),
+            explorer: explorer.clone(),
         };
         let source = match connection {
             Some(connection) => ClusterSource::Live(&connection.address),
             None if self.args.sample => ClusterSource::Sample,
             None => ClusterSource::Files(&self.args.cluster.cluster),
         };
-        let banner = Banner::new(bound, listeners.socket_file.path(), probes, &source, &self.engine);
-        Ok(Listening { listeners, tls, banner, source })
+        let banner = Banner::new(&bound, &source, &self.engine);
+        Ok(Listening { listeners, tls, banner, explorer, source })
     }
 
     /// Step 2: follows the cluster, unless it comes from files. Readiness waits for every kind before the server accepts requests.
@@ -223,7 +233,8 @@ impl<'a> App<'a> {
 
     /// Step 4: accepts requests.
     pub(super) async fn serve(mut self, listening: Listening<'_>, governed: Governed) -> anyhow::Result<Serving> {
-        let Listening { listeners: Listeners { unix, socket_file, tcp, probes }, tls, banner, source } = listening;
+        let Listening { listeners, tls, banner, explorer: explorer_url, source } = listening;
+        let Listeners { unix, socket_file, tcp, probes, explorer } = listeners;
         let args = self.args;
         let freshness = self.freshness;
         let pods = freshness.clone();
@@ -234,6 +245,7 @@ impl<'a> App<'a> {
             staleness,
             request_time: args.request_timeout,
             replica: replica_name(args.replica_name.as_deref()),
+            explorer: explorer_url.clone(),
         };
         let counting = api::Metrics::register(&mut self.registry);
         let negotiated = nodesift_parties::Metrics::register(&mut self.registry, &counting);
@@ -255,16 +267,28 @@ impl<'a> App<'a> {
         let service = service.with_parties(Arc::new(parties));
         let exposition = Exposition::new(self.registry);
         let probes_router = router::probes(service.clone(), exposition.clone());
+        let pages = |address| api::explorer::router(service.clone(), args.access.checks(address), explorer::ASSETS);
+        let pages = args.explorer_address().map(pages);
         let access = args.access.checks(args.listen);
         let router = router::router(service, access, BodyLimit(args.max_body_bytes), exposition);
         let mut server = Server::new(router);
         server.listen_unix(unix).context("cannot start threads")?;
         if let Some(tcp) = tcp {
-            server.listen_tcp(tcp, tls);
+            server.listen_tcp(tcp, tls.clone());
         }
         if let Some(probes) = probes {
             server.listen_probes(probes, probes_router);
         }
-        Ok(Serving { server, banner, readiness: self.readiness, _governed: governed, _socket_file: socket_file })
+        if let (Some(explorer), Some(pages)) = (explorer, pages) {
+            server.listen_explorer(explorer, tls, pages);
+        }
+        Ok(Serving {
+            server,
+            banner,
+            readiness: self.readiness,
+            explorer: explorer_url,
+            _governed: governed,
+            _socket_file: socket_file,
+        })
     }
 }

@@ -25,6 +25,30 @@ pub(super) enum ClusterSource<'a> {
     Live(&'a str),
 }
 
+/// The addresses of the listeners.
+pub(super) struct Bound<'a> {
+    /// URL of the TCP listener of cores.
+    pub(super) tcp: Option<String>,
+    /// Path of the Unix socket.
+    pub(super) socket: &'a Path,
+    /// Address of the listener of probes.
+    pub(super) probes: Option<String>,
+    /// URL of the explorer.
+    pub(super) explorer: Option<String>,
+}
+
+impl Bound<'_> {
+    /// One line per listener.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let tcp = self.tcp.as_ref().map(|url| format!("listening on {url}"));
+        let unix = format!("listening on unix:{}", self.socket.display());
+        let probes =
+            self.probes.as_ref().map(|address| format!("listening on http://{address} for probes and metrics alone"));
+        let explorer = self.explorer.as_ref().map(|url| format!("listening on {url} for the explorer"));
+        tcp.into_iter().chain([unix]).chain(probes).chain(explorer).collect()
+    }
+}
+
 /// Startup message once the listeners are bound: text on stdout, or log events where those are JSON.
 pub(super) struct Banner {
     /// Lines that begin with `listening on ` are parsed by programs; their format is fixed.
@@ -33,17 +57,11 @@ pub(super) struct Banner {
 }
 
 impl Banner {
-    pub(super) fn new(
-        tcp: Option<String>,
-        socket: &Path,
-        probes: Option<String>,
-        source: &ClusterSource<'_>,
-        engine: &Engine,
-    ) -> Self {
+    pub(super) fn new(bound: &Bound<'_>, source: &ClusterSource<'_>, engine: &Engine) -> Self {
         let (pending, snapshot) = (engine.pending_pods(), engine.snapshot());
         let pod = pending.first().map(|pod| (&*pod.namespace, &*pod.name));
         let summary = Summary { nodes: snapshot.node_count(), pending: pending.len(), pod, names: names(&snapshot) };
-        Self { listening: listening(tcp.as_ref(), socket, probes), text: render(tcp, socket, source, &summary) }
+        Self { listening: bound.lines(), text: render(bound, source, &summary) }
     }
 
     /// Logs what starts here: version, policy, source and who may call.
@@ -106,14 +124,6 @@ impl Banner {
     }
 }
 
-/// One line per listener.
-pub(super) fn listening(tcp: Option<&String>, socket: &Path, probes: Option<String>) -> Vec<String> {
-    let tcp = tcp.map(|url| format!("listening on {url}"));
-    let unix = format!("listening on unix:{}", socket.display());
-    let probes = probes.map(|address| format!("listening on http://{address} for probes and metrics alone"));
-    tcp.into_iter().chain([unix]).chain(probes).collect()
-}
-
 /// Facts about the cluster for the startup text.
 struct Summary<'a> {
     /// Number of nodes in the cluster.
@@ -131,11 +141,11 @@ fn names(snapshot: &Snapshot) -> Vec<&str> {
     (0..rows).map(|row| snapshot.node_name(Row(row))).filter(|name| !name.is_empty()).take(2).collect()
 }
 
-fn render(tcp: Option<String>, socket: &Path, source: &ClusterSource<'_>, summary: &Summary<'_>) -> String {
+fn render(bound: &Bound<'_>, source: &ClusterSource<'_>, summary: &Summary<'_>) -> String {
     let mut text = String::new();
-    let unix = socket.display();
+    let unix = bound.socket.display();
     // With TLS a client needs certificates whose paths are not known here. The socket needs none.
-    let tcp = tcp.filter(|url| url.starts_with("http://"));
+    let tcp = bound.tcp.clone().filter(|url| url.starts_with("http://"));
     let counts = format!("has {} nodes and {} pending pods", summary.nodes, summary.pending);
     match source {
         ClusterSource::Sample => put(
@@ -158,6 +168,9 @@ fn render(tcp: Option<String>, socket: &Path, source: &ClusterSource<'_>, summar
     let over_tcp = tcp.as_ref().map_or_else(|| over_unix.clone(), |url| format!("curl -s {url}"));
     let data = |body: &serde_json::Value| format!("-H content-type:application/json -d {}", quoted(&body.to_string()));
 
+    if let Some(url) = &bound.explorer {
+        put(&mut text, format_args!("\nwhy pods are pending, in a browser:\n  {url}/"));
+    }
     put(
         &mut text,
         format_args!("\nwhich nodes fit a pod, over the Unix socket:\n  {over_unix}/v1/filter {}", data(&request)),
@@ -218,24 +231,27 @@ fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
 mod tests {
     use super::*;
 
+    fn bound<'a>(tcp: Option<&str>, socket: &'a str) -> Bound<'a> {
+        Bound { tcp: tcp.map(str::to_owned), socket: Path::new(socket), probes: None, explorer: None }
+    }
+
     #[test]
     fn addresses_come_first_in_their_fixed_format_and_commands_can_be_pasted() {
         let summary = Summary { nodes: 2, pending: 1, pod: Some(("core", "it's")), names: vec!["n0", "n1"] };
-        let text = render(
-            Some("http://127.0.0.1:4000".into()),
-            Path::new("/run/a b/s.sock"),
-            &ClusterSource::Sample,
-            &summary,
-        );
-        let probes = Some("0.0.0.0:8080".to_owned());
+        let mut bound = bound(Some("http://127.0.0.1:4000"), "/run/a b/s.sock");
+        bound.probes = Some("0.0.0.0:8080".to_owned());
+        bound.explorer = Some("http://127.0.0.1:4002".to_owned());
+        let text = render(&bound, &ClusterSource::Sample, &summary);
         assert_eq!(
-            listening(Some(&"http://127.0.0.1:4000".to_owned()), Path::new("/run/a b/s.sock"), probes),
+            bound.lines(),
             [
                 "listening on http://127.0.0.1:4000",
                 "listening on unix:/run/a b/s.sock",
-                "listening on http://0.0.0.0:8080 for probes and metrics alone"
+                "listening on http://0.0.0.0:8080 for probes and metrics alone",
+                "listening on http://127.0.0.1:4002 for the explorer"
             ]
         );
+        assert!(text.contains("in a browser:\n  http://127.0.0.1:4002/\n"), "{text}");
         assert!(text.contains(r#"--unix-socket '/run/a b/s.sock' http://localhost/v1/filter"#), "{text}");
         assert!(text.contains(r#"'{"pods":[{"name":{"name":"it'\''s","namespace":"core"}}]}'"#), "{text}");
         assert!(text.contains(r#""NodeNames":["n0","n1"]"#), "{text}");
@@ -244,16 +260,15 @@ mod tests {
     #[test]
     fn with_tls_every_command_uses_the_socket() {
         let summary = Summary { nodes: 0, pending: 0, pod: None, names: vec![] };
-        let text =
-            render(Some("https://10.0.0.1:4000".into()), Path::new("/run/s.sock"), &ClusterSource::Sample, &summary);
+        let text = render(&bound(Some("https://10.0.0.1:4000"), "/run/s.sock"), &ClusterSource::Sample, &summary);
         assert!(!text.contains("https://"), "{text}");
     }
 
     #[test]
     fn without_tcp_every_command_uses_the_socket() {
         let summary = Summary { nodes: 0, pending: 0, pod: None, names: vec![] };
-        let text = render(None, Path::new("/run/s.sock"), &ClusterSource::Files(&["c.json".into()]), &summary);
-        assert!(!text.contains("127.0.0.1"), "{text}");
+        let text = render(&bound(None, "/run/s.sock"), &ClusterSource::Files(&["c.json".into()]), &summary);
+        assert!(!text.contains("127.0.0.1") && !text.contains("browser"), "{text}");
         assert!(text.contains("nodesift explain --server unix:/run/s.sock"), "{text}");
         assert!(text.contains("--cluster c.json --policy"), "{text}");
     }
@@ -261,7 +276,7 @@ mod tests {
     #[test]
     fn a_live_cluster_has_no_counts_yet() {
         let summary = Summary { nodes: 0, pending: 0, pod: None, names: vec![] };
-        let text = render(None, Path::new("/run/s.sock"), &ClusterSource::Live("https://10.0.0.1:6443/"), &summary);
+        let text = render(&bound(None, "/run/s.sock"), &ClusterSource::Live("https://10.0.0.1:6443/"), &summary);
         assert!(text.contains("watching the cluster at https://10.0.0.1:6443/; "), "{text}");
         assert!(text.contains("/readyz") && !text.contains("0 nodes"), "{text}");
     }

@@ -3,6 +3,7 @@
 //!
 //! Start at [`check`].
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use nodesift_api::listen;
@@ -141,17 +142,21 @@ fn check_record(args: &ServeArgs) -> Result<(), Failure> {
 
 /// Off loopback, TLS and client certificates are required: what can be asked and assumed there is not for everybody.
 pub(super) fn check_listen(args: &ServeArgs) -> Result<(), Failure> {
-    if args.no_tcp || listen::check_loopback(args.listen).is_ok() {
+    let addresses = [(!args.no_tcp).then_some(args.listen), args.explorer_address()];
+    addresses.into_iter().flatten().try_for_each(|address| check_address(args, address))
+}
+
+fn check_address(args: &ServeArgs, address: SocketAddr) -> Result<(), Failure> {
+    if listen::check_loopback(address).is_ok() {
         return Ok(());
     }
     if args.tls.tls_cert.is_none() {
-        return listen::check_loopback(args.listen).map_err(|error| Failure::Usage(error.to_string()));
+        return listen::check_loopback(address).map_err(|error| Failure::Usage(error.to_string()));
     }
     if args.tls.tls_client_ca.is_none() && !args.access.insecure_anonymous {
         return Err(Failure::Usage(format!(
-            "{} is reachable from other machines: listening there needs client certificates (--tls-client-ca FILE); \
-             --insecure-anonymous lets everybody call who can open a connection",
-            args.listen
+            "{address} is reachable from other machines: listening there needs client certificates (--tls-client-ca FILE); \
+             --insecure-anonymous lets everybody call who can open a connection"
         )));
     }
     Ok(())

@@ -97,7 +97,8 @@ impl Waiting {
         check_listen(args)?;
         let tls = args.tls.files().map(Tls::open).transpose().map_err(|error| Failure::Files(error.into()))?;
         let socket = socket_path(args.socket.as_ref())?;
-        let Listeners { unix, socket_file, tcp, probes } = Listeners::bind(args, &socket).await?;
+        // The page would say no more than probes do.
+        let Listeners { unix, socket_file, tcp, probes, explorer: _ } = Listeners::bind(args, &socket).await?;
         let readiness = Readiness::default();
         let latch = readiness.wait_for("a valid policy");
         let why = Arc::new(Mutex::new(exit::text(error)));
@@ -121,7 +122,13 @@ impl Waiting {
         let probed =
             probes.as_ref().map(|probes| probes.local_addr()).transpose().context("cannot read the bound address")?;
         let tcp_url = address.map(|address| format!("{scheme}://{address}"));
-        for line in banner::listening(tcp_url.as_ref(), socket_file.path(), probed.map(|address| address.to_string())) {
+        let bound = banner::Bound {
+            tcp: tcp_url,
+            socket: socket_file.path(),
+            probes: probed.map(|address| address.to_string()),
+            explorer: None,
+        };
+        for line in bound.lines() {
             tracing::info!("{line}");
         }
         server.listen_unix(unix).context("cannot start threads")?;

@@ -113,7 +113,8 @@ impl Source {
     }
 
     fn list(origin: &connection::Origin, args: &SourceArgs, say: listed::Say) -> anyhow::Result<Self> {
-        let ListedCluster { engine, runtime, connection } = listed::open(origin, &args.policy, &args.listed.skip, say)?;
+        let ListedCluster { engine, runtime, connection, .. } =
+            listed::open(origin, &args.policy, &args.listed.skip, say)?;
         let objects = Box::new(KubeObjects::new(runtime, connection));
         Ok(Self { answering: Answering::Engine(Box::new(engine)), objects })
     }
