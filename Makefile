@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build explorer test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -29,6 +29,7 @@ help: ## List the targets
 # Without a folder for sockets of this user, the socket is here: the sidecar does not choose one that everybody may write to.
 run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS names one
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 15 on two cores), most of it the wasm compiler'
+	@.ci/explorer --if-possible
 	@$(CARGO) build -p nodesift $(LOCKED)
 	@if [ -z "$${NODESIFT_SOCKET:-}" ] && [ ! -d "$${XDG_RUNTIME_DIR:-}" ] && [ "$$(id -u)" -ne 0 ]; then \
 		mkdir -p -m 700 target/run && export NODESIFT_SOCKET=target/run/nodesift.sock; \
@@ -37,7 +38,12 @@ run: toolchain ## Build and start the sidecar, on a sample cluster unless ARGS n
 
 build: toolchain ## Build all programs: nodesift, nodesift-dev and those of the tests
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 15 on two cores), most of it the wasm compiler'
+	@.ci/explorer --if-possible
 	@$(CARGO) build --workspace $(LOCKED) $(TARGETS)
+
+# Node is needed for the page alone: `make run` and `make build` make it where Node is there, and go on without.
+explorer: ## Build the page of the explorer into explorer/dist, for the next build of the program; needs Node 18 and npm
+	@.ci/explorer
 
 test: toolchain ## Run all tests, several programs at once; those of the Go client where there is Go; FILTER=name runs some
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 20 on two cores), most of it the wasm compiler'
@@ -239,7 +245,7 @@ ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 # Most of the time of many tests is waiting.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ci: style toolchain ## Run everything that CI checks
+ci: style toolchain explorer ## Run everything that CI checks
 	@.ci/tests $(LOCKED) --benches \
 	    features=.ci/features deny=.ci/deny book='tests/book.py --run' interop=tests/interop/run.sh \
 	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \

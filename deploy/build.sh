@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds programs as they are shipped, into target/shipped: with jemalloc, without symbols, debug information and paths of this machine.
-# Arguments name them; without any it is `nodesift` alone, which is all that the image has. The symbols of each are in PROGRAM.debug. gdb,
+# Arguments name them; without any it is `nodesift` alone, which is all that the image has. The page of the explorer is in it, which needs Node. The symbols of each are in PROGRAM.debug. gdb,
 # perf and the program's own backtraces find that file where it is in the program's folder.
 # `CARGO_PROFILE_DIST_DEBUG=line-tables-only` adds lines to it. `NODESIFT_REVISION` is what the program names in --version.
 set -euo pipefail
@@ -10,6 +10,7 @@ export RUSTFLAGS="--cfg nodesift_shipped --remap-path-prefix=$PWD=/nodesift --re
 export NODESIFT_REVISION=${NODESIFT_REVISION:-$(deploy/revision.sh)}
 [ "$NODESIFT_REVISION" != unknown ] || unset NODESIFT_REVISION
 target=${CARGO_TARGET_DIR:-target}
+.ci/explorer
 rm -rf "$target/shipped"
 mkdir -p "$target/shipped"
 [ $# -gt 0 ] || set -- nodesift

@@ -47,6 +47,7 @@ for program in "${programs[@]}"; do
     install -m 0755 "$target/shipped/$program" "$scratch/$platform/"
     said=$("$scratch/$platform/$program" --version)
     grep -qx "revision: $revision" <<<"$said" || fail "the program $program that was built names another revision: $said"
+    [ "$program" != nodesift ] || "$scratch/$platform/nodesift" version -o json | grep -q '"explorer": *true' || fail 'the program nodesift has no page of the explorer'
     # Paths of this machine are of no use to others, and tell what nobody asked.
     for path in "$PWD" "${CARGO_HOME:-$HOME/.cargo}"; do
         ! grep -qaF "$path/" "$scratch/$platform/$program" || fail "the program $program contains the path $path"

@@ -15,6 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 binary=$1 archive=$2
 command -v buildah >/dev/null || fail 'the image is built with buildah, which is not here: apt-get install buildah'
 
+explorer=$("$binary" version -o json)
+grep -q '"explorer": *true' <<<"$explorer" || fail "$binary has no page of the explorer: build it with make image"
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' "$here/../Cargo.toml")
 [ -n "$version" ] || fail 'Cargo.toml names no version'
 # Two builds of one commit make the same image: its time is that of the commit.

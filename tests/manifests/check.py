@@ -208,6 +208,10 @@ def check_sidecar(where, pod, facts):
             expect(inside, where, f"{argument} is in no volume")
         if name == "--probe-listen":
             expect(value.rpartition(":")[2] in ports, where, f"{argument} is no port of the container")
+        if name == "--explorer":
+            address, _, port = value.rpartition(":")
+            expect(port in ports, where, f"{argument} is no port of the container")
+            expect(address == "127.0.0.1", where, f"{argument} is reached by others than a port-forward")
     socket = {variable["name"]: variable.get("value") for variable in sidecar.get("env", [])}.get("NODESIFT_SOCKET")
     expect(socket and str(pathlib.PurePath(socket).parent) in mounts, where, f"the socket {socket} is in no volume")
 

@@ -9,6 +9,7 @@ mod arena;
 mod bodies;
 mod deadlines;
 mod depth;
+mod explorer;
 mod extender;
 mod flood;
 mod frames;

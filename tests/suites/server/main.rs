@@ -12,6 +12,7 @@ mod claims;
 mod clients;
 mod consistency;
 mod decisions;
+mod explorer;
 mod extender;
 mod faults;
 mod headroom;

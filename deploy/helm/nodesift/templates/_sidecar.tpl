@@ -22,6 +22,11 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
   {{- end }}
   - --state-folder=/var/lib/nodesift/state
   - --probe-listen=0.0.0.0:10271
+  {{- if .Values.sidecar.explorer }}
+  - --explorer=127.0.0.1:10272
+  {{- else }}
+  - --no-explorer
+  {{- end }}
   - --log-format=json
   env:
   - name: NODESIFT_SOCKET
@@ -31,6 +36,10 @@ both in the pod of its own core. Reasons are in deploy/kustomize/base/sidecar.ya
   ports:
   - name: nodesift
     containerPort: 10271
+  {{- if .Values.sidecar.explorer }}
+  - name: explorer
+    containerPort: 10272
+  {{- end }}
   startupProbe:
     exec: {command: [/nodesift, health, --live]}
     periodSeconds: 1

@@ -97,3 +97,148 @@ fn files(assets: &'static [Asset]) -> impl Iterator<Item = Call> {
     });
     [file("Page", Class::Page, PAGE)].into_iter().chain(assets)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use axum::body::Body;
+    use axum::extract::Request;
+    use axum::http::{StatusCode, header};
+    use axum::response::Response;
+    use nodesift_edge::Peer;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::access::Rights;
+    use crate::calls::testing::idle;
+    use crate::paths::is_name;
+
+    static FILES: [Asset; 2] = [
+        Asset {
+            path: INDEX,
+            media_type: "text/html",
+            plain: b"the page",
+            gzipped: b"",
+            etag: "\"1\"",
+            is_hashed: false,
+        },
+        Asset {
+            path: "/assets/page-1.js",
+            media_type: "text/javascript",
+            plain: b"",
+            gzipped: b"",
+            etag: "\"2\"",
+            is_hashed: true,
+        },
+    ];
+
+    async fn ask(router: &Router, method: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if method == "POST" { "{}" } else { "" };
+        let peer = Peer { is_explorer: true, ..Peer::default() };
+        router.clone().oneshot(request.extension(peer).body(Body::from(body)).unwrap()).await.unwrap()
+    }
+
+    fn with(files: &'static [Asset]) -> Router {
+        router(idle(), Access::default(), files)
+    }
+
+    /// A path with a name in the place of each segment in braces.
+    fn named(path: &str) -> String {
+        path.split('/').map(|segment| if is_name(segment) { "n" } else { segment }).collect::<Vec<_>>().join("/")
+    }
+
+    #[tokio::test]
+    async fn of_the_table_it_has_what_reads_and_nothing_that_decides_or_is_a_cores() {
+        let router = with(&FILES);
+        for route in ROUTES {
+            let call = route.call();
+            for (method, path, media_type) in [
+                call.http.map(|http| (http.method, named(http.path), "application/json")),
+                call.grpc.map(|grpc| ("POST", format!("{}{}", grpc.service, call.name), "application/grpc")),
+            ]
+            .into_iter()
+            .flatten()
+            {
+                let answer = ask(&router, method, &path, &[("content-type", media_type)]).await;
+                let is_grpc = media_type == "application/grpc";
+                let expected = !is_grpc && (is_served(&call) || path == PAGE);
+                let text = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
+                let is_absent = String::from_utf8_lossy(&text).contains("there is nothing at");
+                assert_eq!(!is_absent, expected, "{method} {path}");
+                let must_be_absent = matches!(call.class, Class::Decide | Class::Attend) || path.starts_with(EXTENDER);
+                assert!(is_absent || !must_be_absent, "{method} {path}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_answer_says_what_a_browser_may_do_with_it_and_none_is_shared_with_other_origins() {
+        let router = with(&FILES);
+        let cross_site = [("sec-fetch-site", "cross-site")];
+        for (method, path, headers, status) in [
+            ("GET", "/", &[][..], StatusCode::OK),
+            ("GET", "/assets/page-1.js", &[], StatusCode::OK),
+            ("GET", "/v1/access", &[], StatusCode::OK),
+            ("GET", "/v1/nodes", &cross_site, StatusCode::FORBIDDEN),
+            ("GET", "/nothing", &[], StatusCode::NOT_FOUND),
+            ("PUT", "/", &[], StatusCode::METHOD_NOT_ALLOWED),
+            ("OPTIONS", "/v1/nodes", &[("origin", "http://localhost")], StatusCode::METHOD_NOT_ALLOWED),
+        ] {
+            let answer = ask(&router, method, path, headers).await;
+            assert_eq!(answer.status(), status, "{method} {path}");
+            let headers = answer.headers();
+            let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+            for part in ["default-src 'none'", "frame-ancestors 'none'", "trusted-types 'none'", "form-action 'none'"] {
+                assert!(policy.contains(part), "{policy}");
+            }
+            assert!(!policy.contains("unsafe") && !policy.contains('*'), "{policy}");
+            assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+            assert_eq!(headers[header::REFERRER_POLICY], "no-referrer");
+            assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
+            assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+            let stored = headers[header::CACHE_CONTROL].to_str().unwrap();
+            assert_eq!(
+                stored == "no-store",
+                !FILES.iter().any(|file| file.path == path) && path != PAGE || method == "PUT"
+            );
+            assert!(!headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN), "{method} {path}");
+            assert!(!headers.contains_key(header::SET_COOKIE), "{method} {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_are_compressed_for_those_who_take_them_so() {
+        let router = with(&FILES);
+        let coded = async |headers: &[(&str, &str)]| {
+            let answer = ask(&router, "GET", "/v1/access", headers).await;
+            answer.headers().get(header::CONTENT_ENCODING).map(|coding| coding.to_str().unwrap().to_owned())
+        };
+        assert_eq!(coded(&[("accept-encoding", "gzip, br")]).await.as_deref(), Some("gzip"));
+        assert_eq!(coded(&[("accept-encoding", "br")]).await, None);
+        assert_eq!(coded(&[]).await, None);
+    }
+
+    #[tokio::test]
+    async fn whoever_opens_the_page_may_not_decide() {
+        let access = Access { rights: Rights::default(), ..Access::default() };
+        let router = router(idle(), access, &FILES);
+        let answer = ask(&router, "GET", "/v1/access", &[]).await;
+        let text = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
+        let access: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(access["classes"], serde_json::json!(["probe", "read", "operate"]));
+        assert_eq!(access["listener"], "explorer");
+    }
+
+    #[tokio::test]
+    async fn a_program_without_the_page_says_how_to_get_it() {
+        let answer = ask(&with(&[]), "GET", "/", &[]).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        let text = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
+        let text = String::from_utf8_lossy(&text);
+        assert!(text.contains("make explorer") && !text.contains("<script") && !text.contains("style"), "{text}");
+    }
+}
