@@ -1,0 +1,67 @@
+// Builds the page into dist/: one script, one style sheet and one icon with hashed names, and the index.html that names them.
+//
+// Prints the size of each file as it is sent, and fails where the page has outgrown its budget. `npm run build`; `npm run dev` builds
+// again after every save. Start at build().
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import * as esbuild from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+export const dist = join(here, "dist");
+
+/** The most bytes of each kind of file, gzipped: a first load over a port-forward stays below half a second. */
+const BUDGET = { js: 40_000, css: 8_000, html: 2_000, svg: 1_000 };
+
+/** Builds everything, and returns the gzipped size of each file by its name. */
+export async function build() {
+  await rm(dist, { recursive: true, force: true });
+  await mkdir(join(dist, "assets"), { recursive: true });
+  const result = await esbuild.build({
+    absWorkingDir: here,
+    entryPoints: { page: "src/main.tsx", style: "src/style/index.css" },
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: ["es2022", "chrome111", "firefox115", "safari16"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    entryNames: "[name]-[hash]",
+    outdir: join(dist, "assets"),
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  });
+  const icon = await readFile(join(here, "src/icon.svg"));
+  const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`;
+  await writeFile(join(dist, "assets", iconName), icon);
+  const names = [...Object.keys(result.metafile.outputs).map((path) => path.split("/").at(-1)), iconName];
+  const name = (start) => `assets/${names.find((name) => name.startsWith(start))}`;
+  const template = await readFile(join(here, "src/index.html"), "utf8");
+  const page = template.replace("PAGE", name("page-")).replace("STYLE", name("style-")).replace("ICON", name("icon-"));
+  await writeFile(join(dist, "index.html"), page);
+  const sizes = {};
+  for (const file of ["index.html", ...names.map((name) => `assets/${name}`)]) {
+    sizes[file] = gzipSync(await readFile(join(dist, file)), { level: 9 }).length;
+  }
+  return sizes;
+}
+
+/** The files that are larger than their budget, as sentences. */
+export function overruns(sizes) {
+  return Object.entries(sizes).flatMap(([file, size]) => {
+    const most = BUDGET[file.split(".").at(-1)];
+    return size > most ? [`${file} has ${size} bytes gzipped, ${most} at most`] : [];
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const sizes = await build();
+  for (const [file, size] of Object.entries(sizes)) console.log(`${String(size).padStart(7)} B gzipped  ${file}`);
+  const wrong = overruns(sizes);
+  wrong.forEach((line) => console.error(line));
+  process.exit(wrong.length > 0 ? 1 : 0);
+}

@@ -1,0 +1,77 @@
+// The documents of the sidecar as components read them. Start at usePolled.
+
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { Client } from "./client";
+import type { Clock, Polled } from "./poller";
+import { Session } from "./session";
+import type { Access } from "./types";
+
+const browserClock: Clock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The session of this page. */
+export const session = new Session(new Client((url, init) => fetch(url, init), () => document.baseURI), browserClock);
+
+/** How often lists are asked for, in milliseconds: the sidecar makes the list of pending pods once a second. */
+export const LIST_MS = 2_000;
+
+/** How often documents are asked for that only an operator changes, in milliseconds. */
+export const SLOW_MS = 10_000;
+
+export interface PolledView<T> extends Polled<T> {
+  /** Whether the value is still that of the path before, because the new path has no answer yet. */
+  isOther: boolean;
+}
+
+const NONE: Polled<never> = { value: undefined, at: undefined, error: undefined, nextAt: undefined };
+
+/** The document at a path, polled while the component is there; with null, nothing. */
+export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS): PolledView<T> {
+  const [state, setState] = useState<{ path: string | null; polled: Polled<T> }>({ path: null, polled: NONE });
+  const last = useRef<{ value: T; at: number | undefined } | undefined>(undefined);
+  useEffect(() => {
+    if (path === null) return;
+    return session.watch<T>(path, intervalMs, (polled) => setState({ path, polled }));
+  }, [path, intervalMs]);
+  useEffect(
+    () =>
+      session.onRestart(() => {
+        last.current = undefined;
+      }),
+    [],
+  );
+  const polled = state.path === path ? state.polled : NONE;
+  if (polled.value !== undefined) {
+    last.current = { value: polled.value, at: polled.at };
+    return { ...polled, isOther: false };
+  }
+  if (polled.error === undefined && last.current !== undefined && path !== null) {
+    return { ...polled, ...last.current, isOther: true };
+  }
+  return { ...polled, isOther: false };
+}
+
+/** The time of the clock, again every so many milliseconds. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+/** What the reader may call, once it is known. */
+export const AccessContext = createContext<Access | undefined>(undefined);
+
+/** Whether the reader may make calls of a class; undefined until it is known. */
+export function useMay(classOfCall: "read" | "operate"): boolean | undefined {
+  const access = useContext(AccessContext);
+  return access?.classes.includes(classOfCall);
+}

@@ -1,0 +1,51 @@
+// The one table of the page's routes: pattern, title, the class of calls that it needs, and the component. Start at ROUTES.
+
+import type { ComponentType } from "preact";
+import { About } from "../routes/about";
+import { Negotiations } from "../routes/negotiations";
+import { Node } from "../routes/node";
+import { Nodes } from "../routes/nodes";
+import { Overview } from "../routes/overview";
+import { Pending } from "../routes/pending";
+import { Policy } from "../routes/policy";
+import { PolicyHistory } from "../routes/policy_history";
+import { Shadow } from "../routes/shadow";
+import type { Route } from "./router";
+import { match } from "./router";
+
+export interface RouteProps {
+  route: Route;
+}
+
+export interface RouteEntry {
+  /** Segments, of which those that begin with `:` are names. */
+  pattern: string;
+  /** The title of the document, of the address. */
+  title: (route: Route) => string;
+  component: ComponentType<RouteProps>;
+  /** Calls of this class are needed; the entry is hidden from whoever may not make them. */
+  needs: "probe" | "read" | "operate";
+  /** The word in the menu; none where it is not in the menu. */
+  menu?: string;
+}
+
+export const ROUTES: RouteEntry[] = [
+  { pattern: "/", title: () => "Overview", component: Overview, needs: "read", menu: "Overview" },
+  { pattern: "/pending", title: () => "Pending pods", component: Pending, needs: "read", menu: "Pending" },
+  { pattern: "/nodes", title: () => "Nodes", component: Nodes, needs: "read", menu: "Nodes" },
+  { pattern: "/nodes/:name", title: (route) => `Node ${route.names["name"]}`, component: Node, needs: "operate" },
+  { pattern: "/policy", title: () => "Policy", component: Policy, needs: "operate", menu: "Policy" },
+  { pattern: "/policy/history", title: () => "Reloads of the policy", component: PolicyHistory, needs: "operate" },
+  { pattern: "/shadow", title: () => "Shadows", component: Shadow, needs: "operate", menu: "Shadows" },
+  { pattern: "/negotiations", title: () => "Negotiations", component: Negotiations, needs: "operate", menu: "Negotiations" },
+  { pattern: "/about", title: () => "About", component: About, needs: "probe", menu: "About" },
+];
+
+/** The entry of an address, and the route with the names of its pattern; null where there is none. */
+export function find(route: Route): { entry: RouteEntry; route: Route } | null {
+  for (const entry of ROUTES) {
+    const found = match(entry.pattern, route);
+    if (found) return { entry, route: found };
+  }
+  return null;
+}

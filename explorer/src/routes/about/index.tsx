@@ -1,0 +1,4 @@
+// Route under work.
+export function About() {
+  return <h1>About</h1>;
+}

@@ -1,0 +1,4 @@
+// Route under work.
+export function Nodes() {
+  return <h1>Nodes</h1>;
+}

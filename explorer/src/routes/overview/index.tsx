@@ -1,0 +1,4 @@
+// Route under work.
+export function Overview() {
+  return <h1>Overview</h1>;
+}

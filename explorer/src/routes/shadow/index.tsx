@@ -1,0 +1,4 @@
+// Route under work.
+export function Shadow() {
+  return <h1>Shadow</h1>;
+}

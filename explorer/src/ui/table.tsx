@@ -1,0 +1,68 @@
+// A table of up to some hundred rows, all of them in the page, in a box that scrolls by itself on a narrow screen. Start at Table.
+
+import type { ComponentChildren } from "preact";
+
+export interface TableColumn<T> {
+  title: string;
+  cell: (row: T) => ComponentChildren;
+  /** Numbers stand to the right. */
+  isNumber?: boolean;
+  /** The first column names the row. */
+  isHead?: boolean;
+}
+
+export interface TableProps<T> {
+  caption: string;
+  columns: TableColumn<T>[];
+  rows: T[];
+  rowKey: (row: T) => string | number;
+  /** What stands in the place of a table without rows. */
+  empty?: string;
+}
+
+export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
+  if (rows.length === 0) return <p class="muted">{empty ?? "None."}</p>;
+  return (
+    <div class="scroller" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" class={column.isNumber ? "number" : undefined}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)}>
+              {columns.map((column) =>
+                column.isHead ? (
+                  <th scope="row">{column.cell(row)}</th>
+                ) : (
+                  <td class={column.isNumber ? "number" : undefined}>{column.cell(row)}</td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Names with their values, as a list of definitions. */
+export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
