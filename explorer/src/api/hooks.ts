@@ -4,6 +4,7 @@ import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { Client } from "./client";
 import type { Clock, Polled } from "./poller";
+import { UNKNOWN } from "./poller";
 import { Session } from "./session";
 import type { Access } from "./types";
 
@@ -29,11 +30,9 @@ export interface PolledView<T> extends Polled<T> {
   isOther: boolean;
 }
 
-const NONE: Polled<never> = { value: undefined, at: undefined, error: undefined, nextAt: undefined };
-
 /** The document at a path, polled while the component is there; with null, nothing. */
 export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS): PolledView<T> {
-  const [state, setState] = useState<{ path: string | null; polled: Polled<T> }>({ path: null, polled: NONE });
+  const [state, setState] = useState<{ path: string | null; polled: Polled<T> }>({ path: null, polled: UNKNOWN });
   const last = useRef<{ value: T; at: number | undefined } | undefined>(undefined);
   useEffect(() => {
     if (path === null) return;
@@ -46,7 +45,7 @@ export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS):
       }),
     [],
   );
-  const polled = state.path === path ? state.polled : NONE;
+  const polled = state.path === path ? state.polled : UNKNOWN;
   if (polled.value !== undefined) {
     last.current = { value: polled.value, at: polled.at };
     return { ...polled, isOther: false };

@@ -28,9 +28,14 @@ export interface Polled<T> {
   at: number | undefined;
   /** Why the last call failed; undefined where it did not. */
   error: ApiError | undefined;
+  /** The age that the sidecar gave the document then, by the header `Age`; null without one. */
+  ageMs: number | null;
   /** When the next call is made, in milliseconds of the clock; undefined while one is under way. */
   nextAt: number | undefined;
 }
+
+/** A document of which nothing is known yet. */
+export const UNKNOWN: Polled<never> = { value: undefined, at: undefined, error: undefined, ageMs: null, nextAt: undefined };
 
 export type Ask<T> = (etag: string | null, signal: AbortSignal) => Promise<Answer<T>>;
 
@@ -44,7 +49,7 @@ export function waitMs(intervalMs: number, failures: number, error: ApiError | u
 }
 
 export class Poller<T> {
-  state: Polled<T> = { value: undefined, at: undefined, error: undefined, nextAt: undefined };
+  state: Polled<T> = UNKNOWN;
   private readonly listeners = new Set<() => void>();
   private etag: string | null = null;
   private failures = 0;
@@ -88,7 +93,7 @@ export class Poller<T> {
   /** Forgets the answer, which is of another process, and asks for a new one. */
   drop(): void {
     this.etag = null;
-    this.set({ value: undefined, at: undefined, error: undefined, nextAt: undefined });
+    this.set(UNKNOWN);
     this.refresh();
   }
 
@@ -104,10 +109,11 @@ export class Poller<T> {
     this.call = call;
     this.state = { ...this.state, nextAt: undefined };
     let error: ApiError | undefined;
-    let value = this.state.value;
+    let { value, ageMs } = this.state;
     try {
       const answer = await this.ask(value === undefined ? null : this.etag, call.signal);
       if (call.signal.aborted) return;
+      ageMs = answer.ageMs;
       if (!answer.same) {
         value = answer.value;
         this.etag = answer.etag;
@@ -122,7 +128,7 @@ export class Poller<T> {
     const wait = waitMs(this.intervalMs, this.failures, error);
     this.call = undefined;
     this.cancelTimer = this.clock.after(wait, () => void this.run());
-    this.set({ value, at: error ? this.state.at : now, error, nextAt: now + wait });
+    this.set({ value, at: error ? this.state.at : now, error, ageMs, nextAt: now + wait });
   }
 
   private set(state: Polled<T>): void {

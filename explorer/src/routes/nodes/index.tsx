@@ -1,4 +1,241 @@
-// Route under work.
-export function Nodes() {
-  return <h1>Nodes</h1>;
+// The table of nodes: free amounts by resource, taints, cordons; selected by conditions, sorted by a column, summed up by a label.
+//
+// It scrolls over 100,000 rows, of which only those that are seen are in the page. Start at Nodes.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { session } from "../../api/hooks";
+import type { NodeColumns, NodeObject } from "../../api/types";
+import { announce } from "../../app/live";
+import type { Route } from "../../app/router";
+import { href, setParameters } from "../../app/router";
+import { useShortcut } from "../../app/shortcuts";
+import { Meter } from "../../ui/bars";
+import { CopyMenu } from "../../ui/copy_menu";
+import { csv } from "../../ui/csv";
+import { TextField } from "../../ui/fields";
+import { amount, count, counted, moment } from "../../ui/format";
+import type { GridColumn, Sort } from "../../ui/grid";
+import { Grid } from "../../ui/grid";
+import { Shown } from "../../ui/shown";
+import { Trouble } from "../../ui/status";
+import { GroupTable } from "./group_table";
+import type { NodeTable } from "./table";
+import { groupRows, MOST_COLUMNS } from "./table";
+import { useTable } from "./use_table";
+import { columnsOf, parseWhere } from "./where";
+
+/** Resources that have a column where the address names none. */
+const RESOURCES = ["cpu", "memory", "pods"];
+
+export function Nodes({ route }: { route: Route }) {
+  const where = route.parameters.get("where") ?? "";
+  const by = route.parameters.get("by") ?? "";
+  const { conditions, error: whereError } = parseWhere(where);
+  const named = (route.parameters.get("resources") ?? "").split(/[\s,]+/).filter(Boolean);
+  const asked = conditions.flatMap(({ field }) => (field.kind === "amount" ? [field.resource] : []));
+  const resources = [...new Set([...(named.length > 0 ? named : RESOURCES), ...asked])];
+  const columns = [
+    ...new Set([
+      "name",
+      "unschedulable",
+      "taints",
+      ...resources.flatMap((resource) => [`free:${resource}`, `allocatable:${resource}`]),
+      ...columnsOf(conditions),
+      ...(by ? [`label:${by}`] : []),
+    ]),
+  ].slice(0, MOST_COLUMNS);
+  const state = useTable(columns);
+  const [sort, setSort] = useState<Sort>({ key: "name", isDescending: false });
+  const { table } = state;
+  const rows = useMemo(() => (table ? table.select(conditions, comparison(table, sort)) : []), [table, where, sort]);
+  const groups = useMemo(
+    () => (table && by ? groupRows(table, rows, by, resources.map((resource) => `free:${resource}`)) : undefined),
+    [table, rows, by],
+  );
+  const summary = table ? `${count(rows.length)} of ${counted(table.size, "node")} selected` : "";
+  useEffect(() => {
+    if (summary) announce(summary);
+  }, [summary]);
+  return (
+    <>
+      <div class="title-row">
+        <h1>Nodes</h1>
+        {table && <CopyMenu items={copyItems(table, rows, resources)} />}
+      </div>
+      <Form route={route} error={whereError} />
+      {state.error && <Trouble error={state.error} nextAt={state.nextAt} keptAt={table ? state.at : undefined} />}
+      {!table && !state.error && (
+        <p class="muted">
+          Reading nodes{state.progress ? `: ${count(state.progress.rows)} of ${count(state.progress.all)}` : ""} …
+        </p>
+      )}
+      {table && (
+        <>
+          <p>
+            {summary}.{" "}
+            <span class="muted">
+              Generation {table.version.generation}, read at {moment(state.at ?? 0, Date.now())}.
+            </span>{" "}
+            <button type="button" onClick={state.refresh}>
+              Read again
+            </button>
+          </p>
+          {groups && <GroupTable route={route} label={by} groups={groups} resources={resources} />}
+          {rows.length > 0 ? (
+            <Grid
+              label="Nodes"
+              virtual
+              rowCount={rows.length}
+              columns={nodeCells(table, rows, resources)}
+              rowHref={(row) => href(["nodes", table.name(rows[row] ?? 0)])}
+              sort={sort}
+              onSort={setSort}
+            />
+          ) : (
+            <p>{table.size === 0 ? "The sidecar knows no node." : "No node meets all of this."}</p>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Form({ route, error }: { route: Route; error: string | undefined }) {
+  const first = useRef<HTMLInputElement>(null);
+  const known = useSuggestions();
+  useShortcut("/", "to the filter", () => first.current?.focus());
+  const value = (name: string) => route.parameters.get(name) ?? "";
+  const set = (name: string) => (next: string) => setParameters(route, { [name]: next.trim() }, { replace: true });
+  return (
+    <div class="form" role="search" aria-label="Filter">
+      <TextField
+        label="Where"
+        value={value("where")}
+        onChange={set("where")}
+        placeholder="cpu.free>8 taint=gpu name~ip-10"
+        error={error}
+        inputRef={first}
+      />
+      <TextField label="Group by label" value={value("by")} onChange={set("by")} suggestions={known.labels} />
+      <TextField
+        label="Resources"
+        value={value("resources")}
+        onChange={set("resources")}
+        placeholder={RESOURCES.join(" ")}
+        suggestions={known.resources}
+      />
+    </div>
+  );
+}
+
+/** Keys of labels and names of resources of some nodes, as suggestions: all of them would take all objects. */
+function useSuggestions(): { labels: string[]; resources: string[] } {
+  const [known, setKnown] = useState<{ labels: string[]; resources: string[] }>({ labels: [], resources: [] });
+  useEffect(() => {
+    const call = new AbortController();
+    const ask = async () => {
+      const { signal } = call;
+      const first = await session.client.get<NodeColumns>("v1/nodes?columns=name&rows=0-999", { signal });
+      const names = first.same ? [] : ((first.value.columns["name"] ?? []) as string[]);
+      const some = [names[0], names[Math.floor(names.length / 2)], names[names.length - 1]].filter((name) => name !== undefined);
+      const objects = await Promise.all(
+        some.map((name) => session.client.get<NodeObject>(`v1/nodes/${encodeURIComponent(name)}/object`, { signal })),
+      );
+      const values = objects.flatMap((object) => (object.same ? [] : [object.value]));
+      const keys = (of: (object: NodeObject) => object | undefined) => [...new Set(values.flatMap((value) => Object.keys(of(value) ?? {})))].sort();
+      setKnown({ labels: keys((node) => node.metadata.labels), resources: keys((node) => node.status?.allocatable) });
+    };
+    // Suggestions are a help in typing: without them the fields work all the same.
+    ask().catch(() => undefined);
+    return () => call.abort();
+  }, []);
+  return known;
+}
+
+function comparison(table: NodeTable, sort: Sort): (a: number, b: number) => number {
+  const sign = sort.isDescending ? -1 : 1;
+  const byName = (a: number, b: number) => (table.name(a) < table.name(b) ? -1 : 1);
+  if (sort.key === "name") return (a, b) => sign * byName(a, b);
+  if (sort.key === "taints") return (a, b) => sign * (table.taints(a).length - table.taints(b).length) || byName(a, b);
+  return (a, b) => sign * (table.amount(`free:${sort.key}`, a) - table.amount(`free:${sort.key}`, b)) || byName(a, b);
+}
+
+function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridColumn[] {
+  const at = (row: number) => rows[row] ?? 0;
+  return [
+    {
+      key: "name",
+      title: "Node",
+      width: "minmax(14rem, 2fr)",
+      isSortable: true,
+      cell: (row) => (
+        <a href={href(["nodes", table.name(at(row))])} tabIndex={-1}>
+          <Shown text={table.name(at(row))} />
+        </a>
+      ),
+    },
+    ...resources.map((resource) => ({
+      key: resource,
+      title: `${resource} free`,
+      width: "minmax(11rem, 1fr)",
+      isSortable: true,
+      isNumber: true,
+      cell: (row: number) => <Free table={table} row={at(row)} resource={resource} />,
+    })),
+    {
+      key: "cordoned",
+      title: "Cordoned",
+      width: "6rem",
+      cell: (row) => (table.isCordoned(at(row)) ? <span class="badge alarming">cordoned</span> : ""),
+    },
+    {
+      key: "taints",
+      title: "Taints",
+      width: "minmax(12rem, 2fr)",
+      isSortable: true,
+      cell: (row) => <Taints text={table.taints(at(row))} />,
+    },
+  ];
+}
+
+function Free({ table, row, resource }: { table: NodeTable; row: number; resource: string }) {
+  const free = table.amount(`free:${resource}`, row);
+  const whole = table.amount(`allocatable:${resource}`, row);
+  if (whole === 0 && free === 0) return <span class="muted">–</span>;
+  return <Meter part={free} whole={whole} text={`${amount(resource, free)} of ${amount(resource, whole)}`} />;
+}
+
+/** Taints of a row in its one line. All of them are on the page of the node: a cell of 10,000 would be what makes scrolling slow. */
+const SHOWN_TAINTS = 3;
+
+function Taints({ text }: { text: string }) {
+  const taints = text.split(" ").filter(Boolean);
+  const more = taints.length - SHOWN_TAINTS;
+  return (
+    <>
+      <Shown text={taints.slice(0, SHOWN_TAINTS).join(" ")} />
+      {more > 0 && ` and ${count(more)} more`}
+    </>
+  );
+}
+
+function copyItems(table: NodeTable, rows: number[], resources: string[]) {
+  const titles = ["node", ...resources.flatMap((resource) => [`${resource} free`, `${resource} allocatable`]), "cordoned", "taints"];
+  const record = (row: number) => [
+    table.name(row),
+    ...resources.flatMap((resource) => [table.amount(`free:${resource}`, row), table.amount(`allocatable:${resource}`, row)]),
+    table.isCordoned(row) ? "yes" : "no",
+    table.taints(row),
+  ];
+  const file = (name: string, type: string, text: () => string) => () => ({ name, content: new Blob([text()], { type }) });
+  return [
+    { label: "Link", text: () => location.href },
+    { label: "CSV file", file: file("nodes.csv", "text/csv", () => csv(titles, rows.map(record))) },
+    {
+      label: "JSON file",
+      file: file("nodes.json", "application/json", () =>
+        JSON.stringify(rows.map((row) => Object.fromEntries(record(row).map((value, at) => [titles[at] ?? "", value])))),
+      ),
+    },
+  ];
 }

@@ -1,0 +1,159 @@
+// The nodes by columns, as the page has read them: pages of the API put together, rows that are selected, sorted or summed up by a label.
+//
+// Start at loadTable.
+
+import type { Client } from "../../api/client";
+import { withQuery } from "../../api/client";
+import type { CodedValues, ColumnValues, NodeColumns, Version } from "../../api/types";
+import type { Condition, RowFacts } from "./where";
+import { meets } from "./where";
+
+/** Rows of one call: the most that the sidecar gives at once. */
+export const PAGE_ROWS = 10_000;
+
+/** Columns of one call: the most that the sidecar gives at once. */
+export const MOST_COLUMNS = 32;
+
+/** All nodes at about one moment: pages that were read while the cluster changed may be some generations apart. */
+export class NodeTable implements RowFacts {
+  constructor(
+    readonly version: Version,
+    readonly epoch: string,
+    /** Number of rows. */
+    readonly size: number,
+    private readonly texts: Map<string, string[]>,
+    private readonly numbers: Map<string, number[]>,
+    private readonly coded: Map<string, CodedValues>,
+  ) {}
+
+  name(row: number): string {
+    return this.texts.get("name")?.[row] ?? "";
+  }
+
+  isCordoned(row: number): boolean {
+    return this.numbers.get("unschedulable")?.[row] === 1;
+  }
+
+  taints(row: number): string {
+    return this.code("taints", row) ?? "";
+  }
+
+  label(key: string, row: number): string | null {
+    return this.code(`label:${key}`, row);
+  }
+
+  amount(column: string, row: number): number {
+    return this.numbers.get(column)?.[row] ?? 0;
+  }
+
+  private code(column: string, row: number): string | null {
+    const coded = this.coded.get(column);
+    return coded?.values[coded.codes[row] ?? -1] ?? null;
+  }
+
+  /** Rows that meet all conditions, in order. */
+  select(conditions: Condition[], compare: (a: number, b: number) => number): number[] {
+    const rows: number[] = [];
+    for (let row = 0; row < this.size; row += 1) {
+      if (conditions.every((condition) => meets(condition, this, row))) rows.push(row);
+    }
+    return rows.sort(compare);
+  }
+}
+
+/** Reads all pages of the columns. `progress` is called with the rows that are there and those to come. Throws ApiError. */
+export async function loadTable(
+  client: Client,
+  columns: string[],
+  signal: AbortSignal,
+  progress: (rows: number, all: number) => void = () => {},
+): Promise<NodeTable> {
+  const pages: NodeColumns[] = [];
+  let rows = 0;
+  let all = 1;
+  while (rows < all) {
+    const path = withQuery("v1/nodes", { columns: columns.join(","), rows: `${rows}-${rows + PAGE_ROWS - 1}` });
+    const answer = await client.get<NodeColumns>(path, { signal });
+    if (answer.same) break;
+    // Another process: its rows are other nodes.
+    if (pages[0] && pages[0].epoch !== answer.value.epoch) pages.length = 0;
+    pages.push(answer.value);
+    rows = answer.value.first + answer.value.rows;
+    all = answer.value.nodes;
+    if (answer.value.rows === 0) break;
+    progress(rows, all);
+  }
+  return join(pages);
+}
+
+/** Puts pages together, in the order of their rows. */
+export function join(pages: NodeColumns[]): NodeTable {
+  const texts = new Map<string, string[]>();
+  const numbers = new Map<string, number[]>();
+  const coded = new Map<string, CodedValues>();
+  const size = pages.reduce((sum, page) => sum + page.rows, 0);
+  for (const name of Object.keys(pages[0]?.columns ?? {})) {
+    const parts = pages.map((page) => page.columns[name] ?? []);
+    if (name === "name") texts.set(name, (parts as string[][]).flat());
+    else if (isCoded(parts[0])) coded.set(name, joinCoded(parts as CodedValues[]));
+    else numbers.set(name, (parts as number[][]).flat());
+  }
+  const last = pages[pages.length - 1];
+  return new NodeTable(last?.version ?? { generation: "0", policyGeneration: "0" }, last?.epoch ?? "", size, texts, numbers, coded);
+}
+
+function isCoded(values: ColumnValues | undefined): values is CodedValues {
+  return values !== undefined && !Array.isArray(values);
+}
+
+/** Codes are of one page: the same text has another code on the next. */
+function joinCoded(parts: CodedValues[]): CodedValues {
+  const known = new Map<string | null, number>();
+  const values: (string | null)[] = [];
+  const codes: number[] = [];
+  for (const part of parts) {
+    const here = part.values.map((text) => {
+      const code = known.get(text) ?? values.length;
+      if (code === values.length) {
+        known.set(text, code);
+        values.push(text);
+      }
+      return code;
+    });
+    for (const code of part.codes) codes.push(here[code] ?? 0);
+  }
+  return { values, codes };
+}
+
+/** Nodes with one value of a label. */
+export interface NodeGroup {
+  /** Null: nodes without the label. */
+  value: string | null;
+  nodes: number;
+  cordoned: number;
+  /** By column: the sum over the nodes, and the largest amount on one of them. */
+  sums: Record<string, number>;
+  largest: Record<string, number>;
+}
+
+/** The selected rows by the values of a label, the largest group first. */
+export function groupRows(table: NodeTable, rows: number[], key: string, columns: string[]): NodeGroup[] {
+  const groups = new Map<string | null, NodeGroup>();
+  for (const row of rows) {
+    const value = table.label(key, row);
+    let group = groups.get(value);
+    if (!group) {
+      const zero = Object.fromEntries(columns.map((column) => [column, 0]));
+      group = { value, nodes: 0, cordoned: 0, sums: { ...zero }, largest: { ...zero } };
+      groups.set(value, group);
+    }
+    group.nodes += 1;
+    if (table.isCordoned(row)) group.cordoned += 1;
+    for (const column of columns) {
+      const amount = table.amount(column, row);
+      group.sums[column] = (group.sums[column] ?? 0) + amount;
+      group.largest[column] = Math.max(group.largest[column] ?? 0, amount);
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.nodes - a.nodes || String(a.value).localeCompare(String(b.value)));
+}

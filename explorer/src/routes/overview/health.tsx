@@ -1,0 +1,57 @@
+// What `/readyz` says: nothing where all is well, else each remark. Start at Health.
+
+import { useEffect, useState } from "preact/hooks";
+import { session } from "../../api/hooks";
+import { ApiError } from "../../api/errors";
+import { Shown } from "../../ui/shown";
+
+/** How often it is asked, in milliseconds. */
+const EVERY_MS = 5_000;
+
+interface Ready {
+  isReady: boolean;
+  remarks: string[];
+}
+
+/** The status of `/readyz` and the lines below its `ok`. */
+export function readReady(status: number, text: string): Ready {
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const isReady = status === 200;
+  return { isReady, remarks: isReady && lines[0] === "ok" ? lines.slice(1) : lines };
+}
+
+export function Health() {
+  const [ready, setReady] = useState<Ready | undefined>();
+  useEffect(() => {
+    const call = new AbortController();
+    const ask = async () => {
+      if (document.visibilityState === "hidden") return;
+      try {
+        const { status, text } = await session.client.text("readyz", call.signal);
+        setReady(readReady(status, text));
+      } catch (error) {
+        // The header says that no answer comes.
+        if (error instanceof ApiError) setReady(undefined);
+      }
+    };
+    void ask();
+    const timer = setInterval(() => void ask(), EVERY_MS);
+    return () => {
+      clearInterval(timer);
+      call.abort();
+    };
+  }, []);
+  if (!ready || (ready.isReady && ready.remarks.length === 0)) return null;
+  return (
+    <section class="trouble" aria-labelledby="health">
+      <h2 id="health">{ready.isReady ? "Something is wrong" : "Not ready"}</h2>
+      <ul>
+        {ready.remarks.map((remark) => (
+          <li key={remark}>
+            <Shown text={remark} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

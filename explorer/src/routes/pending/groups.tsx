@@ -1,0 +1,105 @@
+// Groups of pending pods as rows: what they have in common, how many they are, and where a row leads. Start at groupCells and groupHref.
+
+import type { PendingGroup } from "../../api/types";
+import { href } from "../../app/router";
+import { CauseBadge } from "../../ui/causes";
+import { count } from "../../ui/format";
+import type { GridColumn } from "../../ui/grid";
+import { Shown } from "../../ui/shown";
+import { Ago } from "../../ui/time";
+
+/** By what pods are grouped, with the words of the choice. */
+export const BY: [string, string][] = [
+  ["answer", "answer"],
+  ["cause", "cause"],
+  ["predicate", "predicate"],
+  ["namespace", "namespace"],
+  ["owner", "owner"],
+];
+
+const KEY_TITLES: Record<string, string> = { cause: "Cause", predicate: "Predicate", namespace: "Namespace", owner: "Owner" };
+
+/** The columns of groups; `isShort` leaves out what the overview has no room for. */
+export function groupCells(groups: PendingGroup[], by: string, isShort = false): GridColumn[] {
+  const of = (row: number) => groups[row] as PendingGroup;
+  const columns: (GridColumn | false)[] = [
+    { key: "count", title: "Pods", width: "4.5rem", isNumber: true, cell: (row) => count(of(row).count) },
+    by !== "answer" && by !== "cause" && {
+      key: "key",
+      title: KEY_TITLES[by] ?? "Key",
+      width: "minmax(9rem, 1.2fr)",
+      cell: (row) => (of(row).key ? <Shown text={of(row).key} /> : <span class="muted">none</span>),
+    },
+    {
+      key: "cause",
+      title: "Cause",
+      width: "10rem",
+      cell: (row) => causeCell(of(row)),
+    },
+    { key: "headline", title: "Answer", width: "minmax(15rem, 4fr)", cell: (row) => <Shown text={of(row).headline} /> },
+    !isShort && {
+      key: "pods",
+      title: "First pods",
+      width: "minmax(10rem, 2fr)",
+      cell: (row) => <FirstPods group={of(row)} />,
+    },
+    !isShort && by !== "owner" && {
+      key: "owner",
+      title: "Owner",
+      width: "minmax(8rem, 1fr)",
+      cell: (row) => (of(row).owner ? <Shown text={of(row).owner ?? ""} /> : <span class="muted">several or none</span>),
+    },
+    { key: "oldest", title: "Oldest", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).oldest} /> },
+    !isShort && { key: "since", title: "Since", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).since} /> },
+  ];
+  return columns.filter((column) => column !== false);
+}
+
+function causeCell(group: PendingGroup) {
+  return group.cause ? <CauseBadge name={group.cause} /> : <span class="muted">several</span>;
+}
+
+function FirstPods({ group }: { group: PendingGroup }) {
+  const more = group.count - group.pods.length;
+  return (
+    <>
+      {group.pods.map((pod, at) => (
+        <span key={pod}>
+          {at > 0 && ", "}
+          <a href={podHref(pod)} tabIndex={-1}>
+            <Shown text={pod} />
+          </a>
+        </span>
+      ))}
+      {more > 0 && ` and ${count(more)} more`}
+    </>
+  );
+}
+
+/** The page of a pod that is named `NAMESPACE/NAME`. */
+export function podHref(pod: string): string {
+  const slash = pod.indexOf("/");
+  return href(["pods", pod.slice(0, slash), pod.slice(slash + 1)]);
+}
+
+/**
+ * Where a group leads: pods with one answer to the first of them, since all have the same page; others to the list of the group.
+ * The pods of an owner begin with its name.
+ */
+export function groupHref(group: PendingGroup | undefined, by: string): string {
+  if (!group) return href(["pending"]);
+  switch (by) {
+    case "cause":
+      return href(["pending"], { cause: group.key });
+    case "predicate":
+      return href(["pending"], { predicate: group.key });
+    case "namespace":
+      return href(["pending"], { ns: group.key });
+    case "owner": {
+      const [, namespace = "", name = ""] = group.key.split("/");
+      if (name) return href(["pending"], { ns: namespace, q: `${namespace}/${name}` });
+      break;
+    }
+  }
+  return group.pods[0] ? podHref(group.pods[0]) : href(["pending"]);
+}
