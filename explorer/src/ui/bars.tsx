@@ -8,7 +8,7 @@ export interface Bar {
   label: ComponentChildren;
   value: number;
   href: string;
-  /** A few words beside the number. */
+  /** A few words beside the label. */
   note?: string;
   class?: string;
 }
@@ -21,12 +21,14 @@ export function Bars({ bars, label }: { bars: Bar[]; label: string }) {
       {bars.map((bar) => (
         <li key={bar.key} class={bar.class}>
           <a href={bar.href}>
-            <span class="bar-label">{bar.label}</span>
+            <span class="bar-label">
+              {bar.label}
+              {bar.note && <span class="bar-note"> {bar.note}</span>}
+            </span>
             <span class="bar-track" aria-hidden="true">
               <span class="bar-fill" style={{ width: `${(bar.value / most) * 100}%` }} />
             </span>
             <span class="bar-value">{count(bar.value)}</span>
-            {bar.note && <span class="bar-note">{bar.note}</span>}
           </a>
         </li>
       ))}

@@ -17,15 +17,21 @@ const BINARY = ["", " Ki", " Mi", " Gi", " Ti", " Pi"];
 
 /** An amount of a resource: cores of `cpu`, which is in millicores; bytes of memory and storage in powers of 1,024; else the number. */
 export function amount(resource: string, value: number): string {
-  if (resource === "cpu") return DECIMAL.format(value / 1_000);
-  if (!/^(memory|ephemeral-storage|hugepages-.*|.*storage)$/.test(resource)) return count(value);
-  let rest = value;
-  let unit = 0;
-  while (Math.abs(rest) >= 1_024 && unit < BINARY.length - 1) {
-    rest /= 1_024;
-    unit += 1;
-  }
-  return `${DECIMAL.format(rest)}${BINARY[unit]}`;
+  const { size, name } = unitOf(resource, value);
+  return `${DECIMAL.format(value / size)}${name}`;
+}
+
+/** A part of an amount, both in the unit of the whole: `34.3 of 60 Gi`. */
+export function share(resource: string, part: number, whole: number): string {
+  const { size, name } = unitOf(resource, whole);
+  return `${DECIMAL.format(part / size)} of ${DECIMAL.format(whole / size)}${name}`;
+}
+
+function unitOf(resource: string, value: number): { size: number; name: string } {
+  if (resource === "cpu") return { size: 1_000, name: "" };
+  if (!/^(memory|ephemeral-storage|hugepages-.*|.*storage)$/.test(resource)) return { size: 1, name: "" };
+  const power = Math.min(BINARY.length - 1, Math.max(0, Math.floor(Math.log2(Math.abs(value) || 1) / 10)));
+  return { size: 1_024 ** power, name: BINARY[power] ?? "" };
 }
 
 /** A length of time in its largest unit, from a unit of which there are at least two on: `95 s`, `14 min`, `3 h`, `9 d`. */

@@ -12,11 +12,15 @@ import { moved, windowOf } from "./window";
 export interface GridColumn {
   key: string;
   title: string;
-  /** A track of a CSS grid, such as `minmax(12rem, 2fr)`. */
-  width: string;
+  /** Its least width, in units of the root's font size. */
+  rem: number;
+  /** Its part of the room that is left; none without. */
+  grow?: number;
   cell: (row: number) => ComponentChildren;
   isNumber?: boolean;
   isSortable?: boolean;
+  /** Whether the first click sorts the largest first. */
+  sortsDown?: boolean;
 }
 
 export interface Sort {
@@ -115,7 +119,7 @@ export function Grid({ label, rowCount, columns, rowHref, virtual = false, sort,
         aria-rowcount={rowCount + 1}
         aria-colcount={columns.length}
         onKeyDown={onKeyDown}
-        style={{ "--tracks": columns.map((column) => column.width).join(" "), "--row-height": `${rowHeight}px` }}
+        style={{ "--tracks": tracks(columns), "--row-height": `${rowHeight}px`, minWidth: `${columns.reduce((sum, column) => sum + column.rem, 0)}rem` }}
       >
         <div role="rowgroup" class="grid-head">
           <div role="row" class="grid-row" aria-rowindex={1}>
@@ -161,10 +165,15 @@ export function Grid({ label, rowCount, columns, rowHref, virtual = false, sort,
   );
 }
 
+/** The tracks of a CSS grid: texts of any length leave them as wide as they are. */
+function tracks(columns: GridColumn[]): string {
+  return columns.map(({ rem, grow }) => (grow ? `minmax(${rem}rem, ${grow}fr)` : `${rem}rem`)).join(" ");
+}
+
 function Header({ column, sort, onSort }: { column: GridColumn; sort: Sort | undefined; onSort: GridProps["onSort"] }) {
   const isSorted = sort?.key === column.key;
   const order = isSorted ? (sort.isDescending ? "descending" : "ascending") : undefined;
-  const change = () => onSort?.({ key: column.key, isDescending: isSorted ? !sort.isDescending : column.isNumber === true });
+  const change = () => onSort?.({ key: column.key, isDescending: isSorted ? !sort.isDescending : column.sortsDown === true });
   return (
     <div role="columnheader" class={column.isNumber ? "number" : undefined} aria-sort={order}>
       {column.isSortable && onSort ? (

@@ -53,10 +53,10 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
   );
 }
 
-/** Names with their values, as a list of definitions. */
-export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+/** Names with their values, as a list of definitions; `isWide` for names that are long, such as keys of labels. */
+export function Facts({ facts, isWide = false }: { facts: [string, ComponentChildren][]; isWide?: boolean }) {
   return (
-    <dl class="facts">
+    <dl class={isWide ? "facts wide" : "facts"}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -54,8 +54,7 @@ export function Fit({ pod, node }: { pod: string; node: string }) {
               <strong>
                 <Shown text={predicate} />
               </strong>{" "}
-              rejects it
-              {reasons(predicate).length > 0 && ": "}
+              {reasons(predicate).length > 0 ? "rejects it: " : "would reject it too"}
               <Shown text={reasons(predicate).map(({ reason }) => reason).join(", ")} />
             </li>
           ))}

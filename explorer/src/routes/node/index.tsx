@@ -78,7 +78,7 @@ function Detail({ state, node, object }: { state: NodeState; node: NodeDetail; o
       <h2>Last changes</h2>
       <History events={state.history} />
       <h2>Labels</h2>
-      <Facts facts={Object.entries(node.labels).map(([key, value]) => [key, <Shown text={value} />])} />
+      <Facts isWide facts={Object.entries(node.labels).map(([key, value]) => [key, <Shown text={value} />])} />
     </>
   );
 }
@@ -97,6 +97,7 @@ function Resources({ node, pods }: { node: NodeDetail; pods: PodOnNode[] }) {
     title,
     isNumber: true,
     cell: (name: string) => {
+      if (of === null) return <span class="muted">–</span>;
       const value = of?.[name] ?? 0;
       return value < 0 ? <strong class="negative">{amount(name, value)}</strong> : amount(name, value);
     },
@@ -113,14 +114,14 @@ function Resources({ node, pods }: { node: NodeDetail; pods: PodOnNode[] }) {
           column("Allocatable", node.allocatable),
           column("Own", node.own),
           column("Of others", node.foreign),
-          column("of both: assumed", assumed),
-          column("terminating", terminating),
+          column("Assumed", assumed),
+          column("Terminating", terminating),
           column("Free", node.free),
         ]}
       />
       <p class="muted">
-        Free is allocatable less own and others. A core has reported assumed pods, and no event has confirmed them; terminating ones still
-        take their room.
+        Free is allocatable less own and others. Assumed and terminating pods are among these: a core has reported the former, and no event
+        has confirmed them; the latter still take their room.
       </p>
     </>
   );

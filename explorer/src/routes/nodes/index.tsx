@@ -13,7 +13,7 @@ import { Meter } from "../../ui/bars";
 import { CopyMenu } from "../../ui/copy_menu";
 import { csv } from "../../ui/csv";
 import { TextField } from "../../ui/fields";
-import { amount, count, counted, moment } from "../../ui/format";
+import { count, counted, moment, share } from "../../ui/format";
 import type { GridColumn, Sort } from "../../ui/grid";
 import { Grid } from "../../ui/grid";
 import { Shown } from "../../ui/shown";
@@ -166,7 +166,7 @@ function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridC
     {
       key: "name",
       title: "Node",
-      width: "minmax(14rem, 2fr)",
+      rem: 14, grow: 2,
       isSortable: true,
       cell: (row) => (
         <a href={href(["nodes", table.name(at(row))])} tabIndex={-1}>
@@ -177,22 +177,23 @@ function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridC
     ...resources.map((resource) => ({
       key: resource,
       title: `${resource} free`,
-      width: "minmax(11rem, 1fr)",
+      rem: 12.5, grow: 1,
       isSortable: true,
-      isNumber: true,
+      sortsDown: true,
       cell: (row: number) => <Free table={table} row={at(row)} resource={resource} />,
     })),
     {
       key: "cordoned",
       title: "Cordoned",
-      width: "6rem",
+      rem: 7.5,
       cell: (row) => (table.isCordoned(at(row)) ? <span class="badge alarming">cordoned</span> : ""),
     },
     {
       key: "taints",
       title: "Taints",
-      width: "minmax(12rem, 2fr)",
+      rem: 12, grow: 2,
       isSortable: true,
+      sortsDown: true,
       cell: (row) => <Taints text={table.taints(at(row))} />,
     },
   ];
@@ -202,7 +203,7 @@ function Free({ table, row, resource }: { table: NodeTable; row: number; resourc
   const free = table.amount(`free:${resource}`, row);
   const whole = table.amount(`allocatable:${resource}`, row);
   if (whole === 0 && free === 0) return <span class="muted">–</span>;
-  return <Meter part={free} whole={whole} text={`${amount(resource, free)} of ${amount(resource, whole)}`} />;
+  return <Meter part={free} whole={whole} text={share(resource, free, whole)} />;
 }
 
 /** Taints of a row in its one line. All of them are on the page of the node: a cell of 10,000 would be what makes scrolling slow. */

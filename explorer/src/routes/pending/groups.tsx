@@ -23,34 +23,34 @@ const KEY_TITLES: Record<string, string> = { cause: "Cause", predicate: "Predica
 export function groupCells(groups: PendingGroup[], by: string, isShort = false): GridColumn[] {
   const of = (row: number) => groups[row] as PendingGroup;
   const columns: (GridColumn | false)[] = [
-    { key: "count", title: "Pods", width: "4.5rem", isNumber: true, cell: (row) => count(of(row).count) },
+    { key: "count", title: "Pods", rem: 4.5, isNumber: true, cell: (row) => count(of(row).count) },
     by !== "answer" && by !== "cause" && {
       key: "key",
       title: KEY_TITLES[by] ?? "Key",
-      width: "minmax(9rem, 1.2fr)",
+      rem: 9, grow: 1.2,
       cell: (row) => (of(row).key ? <Shown text={of(row).key} /> : <span class="muted">none</span>),
     },
     {
       key: "cause",
       title: "Cause",
-      width: "10rem",
+      rem: 9.5,
       cell: (row) => causeCell(of(row)),
     },
-    { key: "headline", title: "Answer", width: "minmax(15rem, 4fr)", cell: (row) => <Shown text={of(row).headline} /> },
+    { key: "headline", title: "Answer", rem: isShort ? 9 : 15, grow: 4, cell: (row) => <Shown text={of(row).headline} /> },
     !isShort && {
       key: "pods",
       title: "First pods",
-      width: "minmax(10rem, 2fr)",
+      rem: 10, grow: 2,
       cell: (row) => <FirstPods group={of(row)} />,
     },
     !isShort && by !== "owner" && {
       key: "owner",
       title: "Owner",
-      width: "minmax(8rem, 1fr)",
+      rem: 8, grow: 1,
       cell: (row) => (of(row).owner ? <Shown text={of(row).owner ?? ""} /> : <span class="muted">several or none</span>),
     },
-    { key: "oldest", title: "Oldest", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).oldest} /> },
-    !isShort && { key: "since", title: "Since", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).since} /> },
+    { key: "oldest", title: "Oldest", rem: 5, isNumber: true, cell: (row) => <Ago time={of(row).oldest} /> },
+    !isShort && { key: "since", title: "Since", rem: 5, isNumber: true, cell: (row) => <Ago time={of(row).since} /> },
   ];
   return columns.filter((column) => column !== false);
 }

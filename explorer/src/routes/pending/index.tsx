@@ -124,25 +124,25 @@ function podCells(pods: PendingPod[]): GridColumn[] {
     {
       key: "name",
       title: "Pod",
-      width: "minmax(12rem, 2fr)",
+      rem: 12, grow: 2,
       cell: (row) => (
         <a href={podHref(nameOf(of(row)))} tabIndex={-1}>
           <Shown text={nameOf(of(row))} />
         </a>
       ),
     },
-    { key: "cause", title: "Cause", width: "10rem", cell: (row) => <CauseBadge name={of(row).cause} /> },
-    { key: "headline", title: "Answer", width: "minmax(15rem, 4fr)", cell: (row) => <Shown text={of(row).headline} /> },
+    { key: "cause", title: "Cause", rem: 10, cell: (row) => <CauseBadge name={of(row).cause} /> },
+    { key: "headline", title: "Answer", rem: 15, grow: 4, cell: (row) => <Shown text={of(row).headline} /> },
     {
       key: "fits",
       title: "Nodes fit",
-      width: "7rem",
+      rem: 7,
       isNumber: true,
       cell: (row) => (of(row).nodes === undefined ? <span class="muted">not evaluated</span> : `${count(of(row).feasibleCount ?? 0)} of ${count(of(row).nodes ?? 0)}`),
     },
-    { key: "priority", title: "Priority", width: "6.5rem", isNumber: true, cell: (row) => count(of(row).priority) },
-    { key: "created", title: "Age", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).created} /> },
-    { key: "since", title: "Since", width: "5rem", isNumber: true, cell: (row) => <Ago time={of(row).since} /> },
+    { key: "priority", title: "Priority", rem: 6.5, isNumber: true, cell: (row) => count(of(row).priority) },
+    { key: "created", title: "Age", rem: 5, isNumber: true, cell: (row) => <Ago time={of(row).created} /> },
+    { key: "since", title: "Since", rem: 5, isNumber: true, cell: (row) => <Ago time={of(row).since} /> },
   ];
 }
 
