@@ -117,6 +117,9 @@ export interface NodeState {
   version: Version;
   nodes: NodeDetail[];
   clusterDevices?: DevicePool[];
+  /** Empty, as these are on no node. */
+  pending: unknown[];
+  nominated: unknown[];
   orphans: PodOnNode[];
   history: NodeEvent[];
 }
@@ -165,21 +168,17 @@ export interface PodOnNode {
   terminating: boolean;
 }
 
-/** A change of an allocation, or of a watermark, on a node. */
-export interface NodeEvent {
+/** A change of an allocation, or of a watermark, on a node. The fields of the pod are those of the former, the last three of the latter. */
+export interface NodeEvent extends Partial<PodOnNode> {
   type: string;
   generation: string;
   at: string;
-  namespace?: string;
-  name?: string;
-  ownership?: string;
-  assumed?: boolean;
-  terminating?: boolean;
   freeBefore?: Amounts;
   freeAfter?: Amounts;
   watermark?: { sum: string; of: string; above: number; below: number };
   amount?: number;
   whole?: number;
+  pods?: { uid: string; namespace: string; name: string; amount: number }[];
 }
 
 /** `GET /v1/nodes/NAME/object`: the node as predicates see it. */
@@ -244,6 +243,9 @@ export interface Accounting {
   imports: string[];
   annotations: string[];
   sums: string[];
+  ignoredNamespaces: string[];
+  gauges: string[];
+  watermarks: { sum: string; of: string; above: number; below: number }[];
   calls: number;
   breaker: Breaker;
 }

@@ -110,7 +110,7 @@ function Resources({ node, pods }: { node: NodeDetail; pods: PodOnNode[] }) {
         rowKey={(name) => name}
         columns={[
           { title: "Resource", isHead: true, cell: (name) => <Shown text={name} /> },
-          column("Capacity", node.capacity),
+          column("Capacity", Object.keys(node.capacity ?? {}).length > 0 ? node.capacity : null),
           column("Allocatable", node.allocatable),
           column("Own", node.own),
           column("Of others", node.foreign),

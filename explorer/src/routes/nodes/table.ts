@@ -4,6 +4,7 @@
 
 import type { Client } from "../../api/client";
 import { withQuery } from "../../api/client";
+import { ApiError } from "../../api/errors";
 import type { CodedValues, ColumnValues, NodeColumns, Version } from "../../api/types";
 import type { Condition, RowFacts } from "./where";
 import { meets } from "./where";
@@ -13,6 +14,9 @@ export const PAGE_ROWS = 10_000;
 
 /** Columns of one call: the most that the sidecar gives at once. */
 export const MOST_COLUMNS = 32;
+
+/** How often a table is begun anew because another process has answered: with more, the page reaches several at once. */
+const MOST_RESTARTS = 3;
 
 /** All nodes at about one moment: pages that were read while the cluster changed may be some generations apart. */
 export class NodeTable implements RowFacts {
@@ -71,12 +75,20 @@ export async function loadTable(
   const pages: NodeColumns[] = [];
   let rows = 0;
   let all = 1;
+  let restarts = 0;
   while (rows < all) {
     const path = withQuery("v1/nodes", { columns: columns.join(","), rows: `${rows}-${rows + PAGE_ROWS - 1}` });
     const answer = await client.get<NodeColumns>(path, { signal });
     if (answer.same) break;
-    // Another process: its rows are other nodes.
-    if (pages[0] && pages[0].epoch !== answer.value.epoch) pages.length = 0;
+    if (pages[0] && pages[0].epoch !== answer.value.epoch) {
+      // Another process: its rows are other nodes, so that all are read again.
+      if (restarts === MOST_RESTARTS) throw new ApiError("failed", 200, "several processes answer in turn");
+      restarts += 1;
+      pages.length = 0;
+      rows = 0;
+      all = 1;
+      continue;
+    }
     pages.push(answer.value);
     rows = answer.value.first + answer.value.rows;
     all = answer.value.nodes;
