@@ -90,7 +90,7 @@ impl ClassPlaces {
         }
     }
 
-    /// Those of the explorer, which has no streams of requests and changes nothing.
+    /// Places of the explorer, which has no streams of requests and changes nothing.
     fn of_explorer() -> Self {
         Self {
             changes: Places::for_streams(limits::EXPLORER_STREAMS),

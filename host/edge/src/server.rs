@@ -49,7 +49,7 @@ pub struct Server<S> {
 /// The differences between listeners.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
-    /// Connections at once.
+    /// The most connections at once.
     connections: usize,
     /// Whether it is that of the explorer.
     is_explorer: bool,

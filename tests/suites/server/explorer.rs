@@ -49,7 +49,7 @@ fn with_body(path: &str, headers: &[&str], media_type: &str, body: &str) -> Stri
 const CLICKED: [&str; 4] =
     ["host: localhost", "sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"];
 
-/// What attackers send: name, request, and the statuses that they may get.
+/// Requests of attackers: name, request, and the statuses that they may get.
 fn attacks(port: u16) -> Vec<(&'static str, String, &'static [u16])> {
     let own = &["host: localhost"];
     let (host, origin) = (format!("host: localhost:{port}"), "origin: http://evil.example");

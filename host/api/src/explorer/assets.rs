@@ -15,9 +15,9 @@ pub struct Asset {
     pub path: &'static str,
     /// Media type of the file.
     pub media_type: &'static str,
-    /// The file.
+    /// The bytes of the file.
     pub plain: &'static [u8],
-    /// The file compressed by gzip; empty where that is no smaller.
+    /// The bytes compressed by gzip; empty where that is no smaller.
     pub gzipped: &'static [u8],
     /// Version of the file, in quotes.
     pub etag: &'static str,

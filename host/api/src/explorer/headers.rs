@@ -3,7 +3,7 @@
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
 
-/// What the page may do: run its own scripts and styles, show its own pictures, ask its own server. It cannot be framed, sends no forms,
+/// The rights of the page in a browser: it runs its own scripts and styles, shows its own pictures, asks its own server. It cannot be framed, sends no forms,
 /// and makes no markup of text.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \

@@ -77,7 +77,7 @@ pub(crate) struct ServeArgs {
     /// 127.0.0.1:10272, with --no-tcp none]
     #[arg(long, value_name = "ADDR", help_heading = "Listeners")]
     pub(crate) explorer: Option<SocketAddr>,
-    /// Serve no explorer
+    /// Serve the API without an explorer
     #[arg(long, conflicts_with = "explorer", help_heading = "Listeners")]
     pub(crate) no_explorer: bool,
     /// Largest request body in bytes
