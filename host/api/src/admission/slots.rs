@@ -111,7 +111,11 @@ impl Slots {
         deadline: Deadline,
     ) -> Result<(OwnedSemaphorePermit, &Lane), Error> {
         if class == ListenerClass::Explorer {
-            let queued = self.explorer.queue(class)?;
+            if let Ok(permit) = Arc::clone(&self.explorer.free).try_acquire_owned() {
+                return Ok((permit, &self.explorer));
+            }
+            // A person waits for as long as a request may, and no core waits behind.
+            let queued = self.explorer.place(class)?;
             return Ok((until(deadline, self.explorer.free(), queued).await?, &self.explorer));
         }
         if let Ok(permit) = Arc::clone(&self.all.free).try_acquire_owned() {
@@ -150,14 +154,22 @@ impl Lane {
 
     /// A place in the queue, where a slot is expected in time.
     fn queue(&self, class: ListenerClass) -> Result<SemaphorePermit<'_>, Error> {
-        let queue = match class {
+        let (queued, queue) = (self.place(class)?, self.places(class));
+        let waiting = limits::QUEUE_REQUESTS.saturating_sub(queue.available_permits());
+        if self.expected_wait(waiting) > limits::QUEUE_EXPECTED { Err(Error::Overloaded) } else { Ok(queued) }
+    }
+
+    /// A place in the queue, however long the wait.
+    fn place(&self, class: ListenerClass) -> Result<SemaphorePermit<'_>, Error> {
+        self.places(class).try_acquire().map_err(|_| Error::Overloaded)
+    }
+
+    fn places(&self, class: ListenerClass) -> &Semaphore {
+        match class {
             ListenerClass::Unix => &self.unix,
             // Nobody else is in the queue of the explorer's lane.
             ListenerClass::Tcp | ListenerClass::Explorer => &self.tcp,
-        };
-        let queued = queue.try_acquire().map_err(|_| Error::Overloaded)?;
-        let waiting = limits::QUEUE_REQUESTS.saturating_sub(queue.available_permits());
-        if self.expected_wait(waiting) > limits::QUEUE_EXPECTED { Err(Error::Overloaded) } else { Ok(queued) }
+        }
     }
 
     /// The next slot that is free.

@@ -3,8 +3,8 @@
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
 
-/// The rights of the page in a browser: it runs its own scripts and styles, shows its own pictures, asks its own server. It cannot be framed, sends no forms,
-/// and makes no markup of text.
+/// The rights of the page in a browser: it runs its own scripts and styles, shows its own pictures, and asks its own server. It cannot be
+/// framed, sends no forms, and makes no markup of text.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

@@ -52,9 +52,9 @@ pub fn router(service: Service, access: Access, assets: &'static [Asset]) -> Rou
     let help = paths.help();
     let served =
         calls().filter_map(Route::over_http).fold(Router::new(), |router, (path, handler)| router.route(path, handler));
-    let served = assets
-        .iter()
-        .fold(served, |router, asset| router.route(asset.path, get(async |headers: HeaderMap| asset.answer(&headers))));
+    let served = assets.iter().fold(served, |router, asset| {
+        router.route(asset.path, get(async move |headers: HeaderMap| asset.answer(&headers)))
+    });
     let page = assets.iter().find(|asset| asset.path == INDEX);
     let served = served.route(
         PAGE,

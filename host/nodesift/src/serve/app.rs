@@ -113,16 +113,16 @@ impl<'a> App<'a> {
     ) -> anyhow::Result<Listening<'a>> {
         let listeners = Listeners::bind(self.args, socket).await?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let address = |listener: &Option<TcpListener>| match listener {
+        let address = |listener: Option<&TcpListener>| match listener {
             Some(listener) => listener.local_addr().context("cannot read the bound address").map(Some),
             None => Ok(None),
         };
         let url = |address| format!("{scheme}://{address}");
-        let explorer = address(&listeners.explorer)?.map(url);
+        let explorer = address(listeners.explorer.as_ref())?.map(url);
         let bound = Bound {
-            tcp: address(&listeners.tcp)?.map(url),
+            tcp: address(listeners.tcp.as_ref())?.map(url),
             socket: listeners.socket_file.path(),
-            probes: address(&listeners.probes)?.map(|address| address.to_string()),
+            probes: address(listeners.probes.as_ref())?.map(|address| address.to_string()),
             explorer: explorer.clone(),
         };
         let source = match connection {
