@@ -51,3 +51,16 @@ fn tree(program: &str, arguments: &[&str]) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
+
+/// A build of the dev profile goes on without Node; what is released does not.
+#[test]
+fn a_release_has_the_page_of_the_explorer_and_every_build_says_whether_it_has() {
+    let output = Command::new(crate::BINARY).args(["version", "-o", "json"]).output().unwrap();
+    let version: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let has_page = version["explorer"].as_bool().expect("it says whether it has the page");
+    assert!(has_page || version["debugAssertions"] == true, "make explorer, and build again: {version}");
+    for (script, check) in [("build.sh", ".ci/explorer\n"), ("image.sh", "\"explorer\""), ("dist.sh", "\"explorer\"")] {
+        let text = std::fs::read_to_string(workspace().with_file_name("deploy").join(script)).unwrap();
+        assert!(text.contains(check), "{script} would ship a program without the page");
+    }
+}
