@@ -1,0 +1,16 @@
+// Limits of what-ifs, each with its unit and its reason.
+
+/** Nodes that edits add at most, one or all together: the number that an overlay holds. */
+export const COPIES = 1_000;
+
+/** Nodes that one edit may change: the number that an overlay holds. */
+export const NODES = 1_000;
+
+/** Edits of one what-if: more rows than these are no longer compared at a glance. */
+export const EDITS = 32;
+
+/** Bytes of the edits in a link: proxies and ticket systems cut longer addresses. */
+export const LINK_BYTES = 4_096;
+
+/** Objects that are fetched at a time: browsers open about six connections to one host. */
+export const FETCHES = 6;
