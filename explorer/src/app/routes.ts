@@ -7,9 +7,11 @@ import { Node } from "../routes/node";
 import { Nodes } from "../routes/nodes";
 import { Overview } from "../routes/overview";
 import { Pending } from "../routes/pending";
+import { Pod } from "../routes/pod";
 import { Policy } from "../routes/policy";
 import { PolicyHistory } from "../routes/policy_history";
 import { Shadow } from "../routes/shadow";
+import { TryManifest, TryPod } from "../routes/try";
 import type { Route } from "./router";
 import { match } from "./router";
 
@@ -32,6 +34,9 @@ export interface RouteEntry {
 export const ROUTES: RouteEntry[] = [
   { pattern: "/", title: () => "Overview", component: Overview, needs: "read", menu: "Overview" },
   { pattern: "/pending", title: () => "Pending pods", component: Pending, needs: "read", menu: "Pending" },
+  { pattern: "/pods/:ns/:name", title: (route) => `Pod ${route.names["ns"]}/${route.names["name"]}`, component: Pod, needs: "read" },
+  { pattern: "/pods/:ns/:name/try", title: (route) => `What if ${route.names["ns"]}/${route.names["name"]}`, component: TryPod, needs: "read" },
+  { pattern: "/try", title: () => "Try a manifest", component: TryManifest, needs: "read", menu: "Try" },
   { pattern: "/nodes", title: () => "Nodes", component: Nodes, needs: "read", menu: "Nodes" },
   { pattern: "/nodes/:name", title: (route) => `Node ${route.names["name"]}`, component: Node, needs: "operate" },
   { pattern: "/policy", title: () => "Policy", component: Policy, needs: "operate", menu: "Policy" },

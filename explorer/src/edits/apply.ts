@@ -1,7 +1,7 @@
 // Edits → an edited pod, and the overlay of a request. Edits change copies of objects and nothing else, so that the answer about
 // them is that about objects which were written so. Start at `whatIf`.
 
-import { print, type Edit } from "./grammar";
+import type { Edit } from "./grammar";
 import { COPIES, FETCHES, NODES } from "./limits";
 import { isObject, listAt, objectAt, type Json, type JsonObject, type Objects } from "./objects";
 
@@ -23,23 +23,24 @@ export interface WhatIf {
   };
 }
 
-/** An edit about something that is not there. */
-export class NothingToEdit extends Error {
-  readonly edit: string;
-
-  constructor(edit: Edit, reason: string) {
-    super(reason);
-    this.edit = print(edit);
-  }
+/** An edit that cannot be made: it is about something that is not there, or whose object is not to be had. */
+export class NotMade extends Error {
+  /** Index of the edit among those that were to be made. */
+  at = 0;
 }
 
-/**
- * Makes all edits, in their order. Throws `NothingToEdit` for the first that is about something that is not there; errors of
- * `objects` go through.
- */
+/** Makes all edits, in their order. Throws `NotMade` for the first that cannot be made, with the error of `objects` as its cause. */
 export async function whatIf(edits: readonly Edit[], subject: Subject, objects: Objects): Promise<WhatIf> {
   const made = new Making(subject, objects);
-  for (const edit of edits) await made.make(edit);
+  for (const [at, edit] of edits.entries()) {
+    try {
+      await made.make(edit);
+    } catch (error) {
+      const failed = error instanceof NotMade ? error : new NotMade(error instanceof Error ? error.message : String(error), { cause: error });
+      failed.at = at;
+      throw failed;
+    }
+  }
   return made.finish();
 }
 
@@ -76,7 +77,7 @@ class Making {
 
   finish(): WhatIf {
     const names = [...this.#nodes.keys()].sort();
-    const nodes = names.flatMap((name) => this.#nodes.get(name) ?? []).map((object) => ({ object }));
+    const nodes = names.map((name) => ({ object: this.#nodes.get(name) ?? {} }));
     const removedPods = this.#removed.map((name) => ({ name }));
     const hasOverlay = nodes.length > 0 || removedPods.length > 0;
     return { ...(this.#pod ? { pod: this.#pod } : {}), ...(hasOverlay ? { overlay: { nodes, removedPods } } : {}) };
@@ -87,16 +88,16 @@ class Making {
       this.#pod = structuredClone(await this.#objects.pod(this.#subject.namespace, this.#subject.name));
     }
     const spec = objectAt(this.#pod, "spec");
-    if (!spec) throw new NothingToEdit(edit, "the pod has no spec");
+    if (!spec) throw new NotMade("the pod has no spec");
     const nothing = editSpec(edit, spec);
-    if (nothing) throw new NothingToEdit(edit, nothing);
+    if (nothing) throw new NotMade(nothing);
   }
 
   async #copy(edit: Edit & { kind: "copies" }): Promise<void> {
     const original = this.#nodes.get(edit.node) ?? (await this.#objects.node(edit.node));
     this.#copies += edit.count;
     if (this.#copies > COPIES) {
-      throw new NothingToEdit(edit, `all edits add ${this.#copies} nodes, and ${COPIES} is the most`);
+      throw new NotMade(`all edits add ${this.#copies} nodes, and ${COPIES} is the most`);
     }
     // A number that an edit before has taken, or that the cluster has, would replace that node.
     for (let number = 1, left = edit.count; left > 0; number += 1) {
@@ -118,7 +119,7 @@ class Making {
     const names = (await this.#objects.taintedBy(edit.key)).filter((name) => !this.#nodes.has(name));
     if (names.length > NODES) {
       const why = `${names.length} nodes have such a taint, and one question may change ${NODES}`;
-      throw new NothingToEdit(edit, `${why}: use tolerate=${edit.key}`);
+      throw new NotMade(`${why}: use tolerate=${edit.key}`);
     }
     const queue = [...names];
     const fetchAll = async (): Promise<void> => {
@@ -127,7 +128,7 @@ class Making {
     await Promise.all(Array.from({ length: FETCHES }, fetchAll));
     let removed = 0;
     for (const node of this.#nodes.values()) removed += removeTaints(node, edit.key);
-    if (removed === 0) throw new NothingToEdit(edit, "no node has such a taint");
+    if (removed === 0) throw new NotMade("no node has such a taint");
   }
 
   /** A node as edits before have left it. */

@@ -19,7 +19,8 @@ export interface HeatMapProps {
   label: string;
   /** One line about the node of a row. */
   describe: (row: number) => string;
-  onPick: (row: number) => void;
+  /** Called where a cell is chosen; without it none can be. */
+  onPick?: (row: number) => void;
   /** Called with the canvas and its layout once it is drawn. */
   onDrawn?: (canvas: HTMLCanvasElement, layout: Layout) => void;
 }
@@ -56,7 +57,7 @@ export function HeatMap({ cells, groups, markOf, only, label, describe, onPick, 
   const pick = (index: number): void => {
     setAt(index);
     const row = map?.order[index];
-    if (row !== undefined) onPick(row);
+    if (row !== undefined) onPick?.(row);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!map || event.ctrlKey || event.altKey || event.metaKey) return;

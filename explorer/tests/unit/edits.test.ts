@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { NothingToEdit, whatIf, type WhatIf } from "../../src/edits/apply";
+import { NotMade, whatIf, type WhatIf } from "../../src/edits/apply";
 import { parse, print } from "../../src/edits/grammar";
 import { fromQuery, toQuery, tooLong } from "../../src/edits/link";
 import type { JsonObject, Objects } from "../../src/edits/objects";
@@ -147,7 +147,7 @@ test("copies add up and replace no node", async () => {
   // The cluster has an n1-copy-2.
   assert.deepEqual(await names("node+=n1*3"), ["n1-copy-1", "n1-copy-3", "n1-copy-4"]);
   await assert.rejects(made("node+=n0*600", "node+=n1*600"), {
-    edit: "node+=n1*600",
+    at: 1,
     message: "all edits add 1200 nodes, and 1000 is the most",
   });
 });
@@ -177,11 +177,11 @@ test("an edit about nothing is named", async () => {
     ["drop=spread[2]", "no such spread constraint"],
   ] as const) {
     await assert.rejects(made("tolerate=gpu", edit), (error: Error) => {
-      return error instanceof NothingToEdit && error.edit === edit && error.message.includes(said);
+      return error instanceof NotMade && error.at === 1 && error.message.includes(said);
     });
   }
   await assert.rejects(made("drop=affinity", "drop=affinity"), { message: "the pod has no affinity" });
-  await assert.rejects(made("uncordon=n9"), { message: "n9 is not there" });
+  await assert.rejects(made("cpu=1", "drop=affinity", "uncordon=n9"), { at: 2, message: "n9 is not there" });
 });
 
 test("a link gives back the edits that were written into it", () => {

@@ -1,0 +1,230 @@
+// The page of one pod: why it is pending, at a glance and then in detail. Start at Pod.
+
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { LIST_MS, useMay, usePolled } from "../../api/hooks";
+import type { HelpfulEdit, PodHistory, Why } from "../../api/why";
+import { go, href, setParameters, type Route } from "../../app/router";
+import { useShortcut } from "../../app/shortcuts";
+import { count as countCells, decode, FITS, NOT_EVALUATED } from "../../heatmap/cells";
+import type { Layout } from "../../heatmap/layout";
+import { assign, FITTING, UNEVALUATED, type Mark } from "../../heatmap/marks";
+import { marksOfCells } from "../../heatmap/paint";
+import { picture } from "../../heatmap/picture";
+import { CauseBadge } from "../../ui/causes";
+import { CopyMenu, type CopyItem } from "../../ui/copy_menu";
+import { TextField } from "../../ui/fields";
+import { moment } from "../../ui/format";
+import { Shown } from "../../ui/shown";
+import { Document } from "../../ui/status";
+import { Ago } from "../../ui/time";
+import { EvidenceList } from "./evidence";
+import { Funnel } from "./funnel";
+import { Help, Nearest } from "./help";
+import { labelOf, PROPOSED } from "./labels";
+import { Missing } from "./missing";
+import { Nodes } from "./nodes";
+import { Panel } from "./panel";
+import { useLabel, useNames, usePodAnswer, whyPath } from "./question";
+import { Faults, Past, Rest } from "./rest";
+import { command, curl, ticket } from "./texts";
+
+export function Pod({ route }: { route: Route }) {
+  const { ns: namespace = "", name = "" } = route.names;
+  const by = labelOf(route.parameters.get("by"));
+  const path = whyPath(namespace, name, by);
+  const answer = usePodAnswer(path);
+  const mayOperate = useMay("operate");
+  const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
+  const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
+  const tryAddress = href(["pods", namespace, name, "try"]);
+  useShortcut("t", "try changes of the pod", () => go(tryAddress));
+  return (
+    <>
+      {isGone && answer.error && <Missing namespace={namespace} name={name} error={answer.error} history={past.value} />}
+      {isGone && !answer.value && (
+        <h1>
+          <Shown text={`${namespace}/${name}`} />
+        </h1>
+      )}
+      {(!isGone || answer.value) && (
+        <Document polled={isGone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
+          {(value) => (
+            <Answer route={route} namespace={namespace} name={name} by={by} answer={value} at={answer.at} path={path} history={past.value} />
+          )}
+        </Document>
+      )}
+    </>
+  );
+}
+
+interface AnswerProps {
+  route: Route;
+  namespace: string;
+  name: string;
+  by: string;
+  answer: Why;
+  /** When the sidecar gave it, in milliseconds of the clock. */
+  at: number | undefined;
+  path: string;
+  history: PodHistory | undefined;
+}
+
+function Answer({ route, namespace, name, by, answer, at, path, history }: AnswerProps) {
+  const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
+  const label = useLabel(by, cells.length);
+  const names = useNames(cells.length);
+  const { marks, markOf } = useMarks(answer);
+  const selected = route.parameters.get("step") ?? "";
+  const node = route.parameters.get("node") ?? "";
+  const [help, setHelp] = useState<HelpfulEdit[]>([]);
+  const drawn = useRef<{ canvas: HTMLCanvasElement; layout: Layout } | undefined>(undefined);
+  const onDrawn = useCallback((canvas: HTMLCanvasElement, layout: Layout) => {
+    drawn.current = { canvas, layout };
+  }, []);
+  const hrefOf = (of: string): string => href(route.path, { ...Object.fromEntries(route.parameters), node: of });
+  const { version, cause } = answer;
+  const asked = at === undefined ? "" : ` · asked at ${moment(at, Date.now())}`;
+  return (
+    <article class="pod">
+      <div class="title-row">
+        <h1>
+          <Shown text={answer.pod} />
+        </h1>
+        <div class="tools">
+          <a class="button" href={href(["pods", namespace, name, "try"])}>
+            Try changes
+          </a>
+          <CopyMenu items={copies()} />
+          <button type="button" onClick={() => print()}>
+            Print
+          </button>
+        </div>
+      </div>
+      <p class="headline">
+        <CauseBadge name={cause.name} /> <Shown text={cause.headline} />
+        {cause.since && (
+          <span class="muted">
+            {" "}
+            for <Ago time={cause.since} />
+          </span>
+        )}
+      </p>
+      <Faults answer={answer} />
+      <div class="pod-columns">
+        <section aria-labelledby="funnel">
+          <h2 id="funnel">Where its nodes are lost</h2>
+          <Funnel answer={answer} marks={marks} selected={selected} onSelect={(step) => setParameters(route, { step }, { replace: true })} />
+        </section>
+        <section aria-labelledby="map">
+          <div class="title-row">
+            <h2 id="map">Every node by its first obstacle</h2>
+            <TextField
+              label="Grouped by label"
+              value={route.parameters.get("by") ?? "zone"}
+              suggestions={PROPOSED}
+              error={label.error || undefined}
+              onChange={(next) => setParameters(route, { by: next.trim() }, { replace: true })}
+            />
+          </div>
+          {label.isWaiting ? (
+            <p class="muted">Asking for the labels of nodes …</p>
+          ) : (
+            <Nodes
+              answer={answer}
+              cells={cells}
+              groups={label.groups}
+              by={by}
+              names={names}
+              markOf={markOf}
+              selected={selected}
+              hrefOf={hrefOf}
+              onPick={(of) => setParameters(route, { node: of }, { replace: true })}
+              onDrawn={onDrawn}
+            />
+          )}
+        </section>
+      </div>
+      {node && (
+        <Panel
+          namespace={namespace}
+          name={name}
+          node={node}
+          generation={version.generation}
+          onClose={() => setParameters(route, { node: undefined }, { replace: true })}
+        />
+      )}
+      <h2>Evidence</h2>
+      <EvidenceList evidence={answer.evidence} />
+      <div class="columns">
+        <section>
+          <h2>Nearest nodes</h2>
+          <Nearest answer={answer} hrefOf={hrefOf} />
+        </section>
+        <section>
+          <h2>What would help</h2>
+          <Help namespace={namespace} name={name} fits={answer.feasibleCount > 0} onFound={setHelp} />
+        </section>
+      </div>
+      <Rest answer={answer} />
+      {history && (
+        <>
+          <h2>Past causes</h2>
+          <Past history={history} />
+        </>
+      )}
+      {answer.message && (
+        <>
+          <h2>kube-scheduler's message</h2>
+          <pre>
+            <Shown text={answer.message} />
+          </pre>
+        </>
+      )}
+      <p class="muted">
+        Generation {version.generation}, policy {version.policyGeneration}
+        {asked}
+      </p>
+    </article>
+  );
+
+  function copies(): CopyItem[] {
+    const json = (): string => `${JSON.stringify({ ...answer, help: help.length > 0 ? help : answer.help }, null, 2)}\n`;
+    const file = `${namespace}-${name}`;
+    return [
+      { label: "Link", text: () => location.href },
+      { label: "Command", text: () => command(namespace, name, by) },
+      { label: "Markdown", text: () => ticket({ ...answer, help }, location.href) },
+      { label: "curl", text: () => curl(new URL(path, document.baseURI).href) },
+      { label: "JSON", text: json },
+      { label: "JSON file", file: () => ({ name: `${file}.json`, content: new Blob([json()], { type: "application/json" }) }) },
+      {
+        label: "PNG of the map",
+        file: async () => {
+          if (!drawn.current) throw new Error("the map is not drawn yet");
+          const { canvas, layout } = drawn.current;
+          return { name: `${file}.png`, content: await picture(canvas, layout, `${answer.pod}  ${cause.name}`, legendOf(answer, cells, marks)) };
+        },
+      },
+    ];
+  }
+}
+
+/** Marks of the predicates that reject nodes; each keeps its own as long as the page is open. */
+export function useMarks(answer: Why): { marks: ReadonlyMap<string, Mark>; markOf: (cell: number) => Mark } {
+  const known = useRef<ReadonlyMap<string, Mark>>(new Map());
+  const signature = JSON.stringify(answer.funnel.map(({ predicate, rejected }) => [predicate, rejected > 0]));
+  return useMemo(() => {
+    known.current = assign(known.current, answer.funnel);
+    return { marks: known.current, markOf: marksOfCells(answer.funnel, known.current) };
+  }, [signature]);
+}
+
+function legendOf(answer: Why, cells: Uint8Array, marks: ReadonlyMap<string, Mark>): { mark: Mark; text: string; nodes: number }[] {
+  const counts = countCells(cells);
+  const steps = answer.funnel.map(({ predicate }, at) => ({ mark: marks.get(predicate) ?? UNEVALUATED, text: predicate, nodes: counts[at] ?? 0 }));
+  return [
+    ...steps,
+    { mark: FITTING, text: "fits", nodes: counts[FITS] ?? 0 },
+    { mark: UNEVALUATED, text: "not evaluated", nodes: counts[NOT_EVALUATED] ?? 0 },
+  ].filter(({ nodes }) => nodes > 0);
+}

@@ -1,0 +1,102 @@
+// A pod about which there is no answer: unknown, deleted, or bound. What is still known of it is shown instead. Start at Missing.
+
+import { useEffect, useState } from "preact/hooks";
+import { withQuery } from "../../api/client";
+import type { ApiError } from "../../api/errors";
+import { session } from "../../api/hooks";
+import type { Pending } from "../../api/types";
+import type { PodHistory } from "../../api/why";
+import { announce } from "../../app/live";
+import { href } from "../../app/router";
+import { CauseBadge } from "../../ui/causes";
+import { Shown } from "../../ui/shown";
+import { Moment } from "../../ui/time";
+import { nearNames } from "./near_names";
+
+export interface MissingProps {
+  namespace: string;
+  name: string;
+  error: ApiError;
+  history: PodHistory | undefined;
+}
+
+export function Missing({ namespace, name, error, history }: MissingProps) {
+  const left = history && !history.pending ? history : undefined;
+  const isBound = error.failure === "conflict";
+  const near = useNearNames(namespace, name, !isBound && !left);
+  const heading = isBound ? "Bound" : left ? "No longer pending" : "Not here";
+  useEffect(() => announce(`${namespace}/${name}: ${heading}`), [heading]);
+  return (
+    <div class="trouble" role="group" aria-label={heading}>
+      <p>
+        <strong>{heading}.</strong> {left ? <Left history={left} /> : <Shown text={error.message} />}
+      </p>
+      {left && left.causes.length > 0 && (
+        <p>
+          Its last cause was <CauseBadge name={left.causes.at(-1)!.cause} /> <Shown text={left.headline} />
+        </p>
+      )}
+      {near.length > 0 && (
+        <p>
+          Pending pods with a name like it:{" "}
+          {near.map((pod, at) => (
+            <>
+              {at > 0 && ", "}
+              <a href={href(["pods", ...pod.split("/")])}>
+                <Shown text={pod} />
+              </a>
+            </>
+          ))}
+        </p>
+      )}
+      {!isBound && (
+        <p>
+          <a href={href(["pending"], { ns: namespace })}>Pending pods of this namespace</a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** When the pod left the list of pending pods, and where it is. */
+function Left({ history }: { history: PodHistory }) {
+  return (
+    <>
+      {history.node ? (
+        <>
+          The pod is on node{" "}
+          <a href={href(["nodes", history.node])}>
+            <Shown text={history.node} />
+          </a>
+        </>
+      ) : (
+        "The pod was deleted, or has ended"
+      )}
+      {history.left && (
+        <>
+          {" "}
+          since <Moment time={history.left} />
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+function useNearNames(namespace: string, name: string, isWanted: boolean): string[] {
+  const [near, setNear] = useState<string[]>([]);
+  useEffect(() => {
+    if (!isWanted) return;
+    const call = new AbortController();
+    session.client
+      .get<Pending>(withQuery("v1/pending", { limit: 1_000 }), { signal: call.signal })
+      .then((answer) => {
+        const pods = answer.same ? [] : answer.value.pods.map((pod) => `${pod.namespace}/${pod.name}`);
+        setNear(nearNames(namespace, name, pods));
+      })
+      // Without the list there is nothing to propose, and the reason stands above.
+      .catch(() => setNear([]));
+    return () => call.abort();
+  }, [namespace, name, isWanted]);
+  return near;
+}

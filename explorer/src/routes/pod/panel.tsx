@@ -1,0 +1,130 @@
+// One node and the pod: every predicate that rejects it, with its reasons and the facts behind them, and what-ifs about this node.
+// Start at Panel.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isAbort } from "../../api/client";
+import { ApiError } from "../../api/errors";
+import { session } from "../../api/hooks";
+import type { NodeObject } from "../../api/types";
+import type { Why } from "../../api/why";
+import { href } from "../../app/router";
+import { toQuery } from "../../edits/link";
+import { Shown } from "../../ui/shown";
+import { Facts } from "../../ui/table";
+import { details } from "./details";
+
+/** Taints of the node that are shown. */
+const MOST_TAINTS = 20;
+
+export interface PanelProps {
+  namespace: string;
+  name: string;
+  node: string;
+  /** Changes with every new answer about the pod, so that the panel is asked for again. */
+  generation: string;
+  onClose: () => void;
+}
+
+interface Known {
+  node: string;
+  why?: Why;
+  object?: NodeObject;
+  error?: string;
+}
+
+export function Panel({ namespace, name, node, generation, onClose }: PanelProps) {
+  const [known, setKnown] = useState<Known>({ node });
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus({ preventScroll: true }), [node]);
+  useEffect(() => {
+    const call = new AbortController();
+    const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
+    const why = session.client.post<Why>("v1/why", JSON.stringify(question), "application/json", call.signal);
+    const object = session.client.get<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, { signal: call.signal });
+    Promise.all([why, object])
+      .then(([why, object]) => setKnown({ node, why, ...(object.same ? {} : { object: object.value }) }))
+      .catch((error: unknown) => {
+        if (!isAbort(error)) setKnown({ node, error: error instanceof ApiError ? error.message : String(error) });
+      });
+    return () => call.abort();
+  }, [namespace, name, node, generation]);
+  const { why, object, error } = known.node === node ? known : ({ node } as Known);
+  const isCordoned = object?.spec?.unschedulable === true;
+  const edits = [`node+=${node}*1`, ...(isCordoned ? [`uncordon=${node}`] : [])];
+  return (
+    <section
+      ref={box}
+      class="panel"
+      tabIndex={-1}
+      aria-label={`Node ${node}`}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onClose();
+      }}
+    >
+      <div class="title-row">
+        <h2>
+          <a href={href(["nodes", node], { pod: `${namespace}/${name}` })}>
+            <Shown text={node} />
+          </a>
+        </h2>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      {error && <p class="field-error">{error}</p>}
+      {!why && !error && <p class="muted">Asking for the node …</p>}
+      {why && <Obstacles why={why} />}
+      {object && (
+        <Facts
+          facts={[
+            ["Taints", <Shown text={taintsOf(object)} />],
+            ["Allocatable", <Shown text={amountsOf(object)} />],
+          ]}
+        />
+      )}
+      <p>
+        What if:{" "}
+        {edits.map((edit) => (
+          <a key={edit} class="what-if" href={`${href(["pods", namespace, name, "try"])}?${toQuery([edit])}`}>
+            {edit.startsWith("node+=") ? "one more node like this" : "it were not cordoned"}
+          </a>
+        ))}
+      </p>
+    </section>
+  );
+}
+
+/** Each predicate that rejects the node, not the first alone. */
+function Obstacles({ why }: { why: Why }) {
+  const rejecting = why.alone.filter(({ rejects }) => rejects > 0);
+  if (rejecting.length === 0) return <p class="good-text">The pod fits this node.</p>;
+  return (
+    <ol class="obstacles">
+      {rejecting.map(({ predicate }) => {
+        const step = why.funnel.find((step) => step.predicate === predicate);
+        const facts = step ? details(why, step) : [];
+        return (
+          <li key={predicate}>
+            <strong>
+              <Shown text={predicate} />
+            </strong>
+            {facts.length > 0 && ": "}
+            <Shown text={facts.join("; ")} />
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function taintsOf(object: NodeObject): string {
+  const taints = (object.spec?.taints ?? []).map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
+  const more = taints.length - MOST_TAINTS;
+  return [...taints.slice(0, MOST_TAINTS), ...(more > 0 ? [`${more} more`] : [])].join(", ") || "none";
+}
+
+function amountsOf(object: NodeObject): string {
+  return Object.entries(object.status?.allocatable ?? {})
+    .map(([name, quantity]) => `${name} ${quantity}`)
+    .join(", ");
+}

@@ -1,0 +1,75 @@
+// What the page asks about a pod: the answer, again whenever the cluster has changed, and the rows that its cells stand for.
+// Start at `usePodAnswer`.
+
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { PULSE_PATH } from "../../app/pulse";
+import { isAbort, withQuery } from "../../api/client";
+import { LIST_MS, session, usePolled, type PolledView } from "../../api/hooks";
+import { labelColumn, NodeNames } from "../../api/rows";
+import type { NodeColumns } from "../../api/types";
+import type { Why } from "../../api/why";
+import type { Groups } from "../../heatmap/layout";
+
+/** The time between two questions about an unchanged cluster, in milliseconds: causes change with time too. */
+const ASK_MS = 20_000;
+
+/** The least time between two questions about a cluster that changes, in milliseconds: each takes the sidecar an evaluation. */
+const LEAST_MS = 4_000;
+
+/** The path of the question about a pod. */
+export function whyPath(namespace: string, name: string, by: string): string {
+  return withQuery("v1/why", { pod: `${namespace}/${name}`, by, cells: "true" });
+}
+
+/** The answer at a path of `/v1/why`, asked for again once the cluster or the policy has changed. */
+export function usePodAnswer(path: string): PolledView<Why> {
+  const polled = usePolled<Why>(path, ASK_MS);
+  const pulse = usePolled<NodeColumns>(PULSE_PATH, LIST_MS);
+  const isOld = isOlder(polled.value, pulse.value);
+  useEffect(() => {
+    if (!isOld || polled.error) return;
+    const wait = Math.max(0, (polled.at ?? 0) + LEAST_MS - Date.now());
+    const timer = setTimeout(() => session.poller<Why>(path, ASK_MS).refresh(), wait);
+    return () => clearTimeout(timer);
+  }, [isOld, polled.at, polled.error, path]);
+  return polled;
+}
+
+/** Whether the sidecar has a newer snapshot, or another policy, than an answer is of. */
+export function isOlder(answer: Why | undefined, pulse: NodeColumns | undefined): boolean {
+  if (!answer || !pulse) return false;
+  const [of, now] = [answer.version, pulse.version];
+  return BigInt(now.generation) > BigInt(of.generation) || now.policyGeneration !== of.policyGeneration;
+}
+
+/** The values of a label by row. `rows` is the number of rows of the answer, once there is one. */
+export function useLabel(key: string, rows: number | undefined): { groups: Groups | undefined; isWaiting: boolean; error: string } {
+  const [state, setState] = useState<{ key: string; groups?: Groups; error: string }>();
+  const restarts = useRestarts();
+  const of = state?.key === key ? state : undefined;
+  const isOther = of?.groups !== undefined && rows !== undefined && of.groups.codes.length !== rows;
+  useEffect(() => {
+    if (!key) return;
+    const call = new AbortController();
+    labelColumn(session.client, key, call.signal)
+      .then((groups) => setState({ key, groups, error: "" }))
+      .catch((error: unknown) => {
+        if (!isAbort(error)) setState({ key, error: error instanceof Error ? error.message : String(error) });
+      });
+    return () => call.abort();
+  }, [key, restarts, isOther ? rows : 0]);
+  return { groups: of?.groups, isWaiting: key !== "" && !of, error: of?.error ?? "" };
+}
+
+/** Names of nodes by row; the component is drawn again when more have come. */
+export function useNames(rows: number | undefined): NodeNames {
+  const [, redraw] = useReducer((times: number) => times + 1, 0);
+  const restarts = useRestarts();
+  return useMemo(() => new NodeNames(session.client, () => redraw(undefined)), [rows, restarts]);
+}
+
+function useRestarts(): number {
+  const [restarts, count] = useReducer((times: number) => times + 1, 0);
+  useEffect(() => session.onRestart(() => count(undefined)), []);
+  return restarts;
+}

@@ -1,0 +1,141 @@
+// The result of a what-if: both causes, each predicate before and after, nodes gained and lost, faults, and the map with the edits.
+// Start at ComparisonView.
+
+import { useMemo } from "preact/hooks";
+import type { Why } from "../../api/why";
+import { decode } from "../../heatmap/cells";
+import { HeatMap } from "../../heatmap";
+import { CauseBadge } from "../../ui/causes";
+import { count, counted } from "../../ui/format";
+import { Shown } from "../../ui/shown";
+import { Table } from "../../ui/table";
+import { useMarks } from "../pod";
+import { useLabel, useNames } from "../pod/question";
+import { Faults } from "../pod/rest";
+import { compare } from "./compare";
+import type { Result } from "./what_if";
+
+/** Names of nodes that are listed. */
+const NAMED = 20;
+
+export function ComparisonView({ result, by, hrefOf }: { result: Result; by: string; hrefOf: (node: string) => string }) {
+  const { before, after } = result;
+  const compared = useMemo(() => compare(before, after), [before, after]);
+  const gained = after.feasibleCount - before.feasibleCount;
+  return (
+    <>
+      <dl class="sides">
+        <Side title="As it is" answer={before} />
+        <Side title="With the edits" answer={after} />
+      </dl>
+      <p class="headline">
+        Nodes that fit: {count(before.feasibleCount)} → <strong>{count(after.feasibleCount)}</strong>{" "}
+        <span class={gained > 0 ? "good-text" : "muted"}>({signed(gained)})</span>
+        {before.nodes !== after.nodes && (
+          <span class="muted">
+            {" "}
+            of {count(before.nodes)} → {count(after.nodes)} nodes
+          </span>
+        )}
+      </p>
+      {!compared.isSameState && <p class="muted">The cluster changed between the two answers; they are asked for again.</p>}
+      <Faults answer={after} />
+      <div class="pod-columns">
+        <section>
+          <h2>Predicates</h2>
+          <Table
+            caption="Nodes that each predicate rejects, before and after"
+            rows={compared.changes}
+            rowKey={({ predicate }) => predicate}
+            empty="No predicate rejects a node."
+            columns={[
+              { title: "Predicate", isHead: true, cell: (of) => <Shown text={of.predicate} /> },
+              { title: "Rejects", isNumber: true, cell: (of) => count(of.before) },
+              { title: "With the edits", isNumber: true, cell: (of) => count(of.after) },
+              { title: "Change", isNumber: true, cell: (of) => (of.after === of.before ? "·" : signed(of.after - of.before)) },
+            ]}
+          />
+          <Rows title="Gained" rows={compared.gained} after={after} hrefOf={hrefOf} />
+          {compared.added.nodes > 0 && (
+            <p>
+              {counted(compared.added.nodes, "added node")}, of which {count(compared.added.fit)} fit. A copy has no CSINode, so no limits of
+              volumes.
+            </p>
+          )}
+          <Rows title="Lost" rows={compared.lost} after={after} hrefOf={hrefOf} />
+        </section>
+        <section>
+          <h2>Every node with the edits</h2>
+          <Map answer={after} by={by} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Side({ title, answer }: { title: string; answer: Why }) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>
+        <CauseBadge name={answer.cause.name} /> <Shown text={answer.cause.headline} />
+      </dd>
+    </div>
+  );
+}
+
+function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; after: Why; hrefOf: (node: string) => string }) {
+  const names = useNames(after.nodes);
+  if (rows.length === 0) return null;
+  const more = rows.length - NAMED;
+  return (
+    <>
+      <h3>
+        {title}: {counted(rows.length, "node")}
+      </h3>
+      <ul class="inline">
+        {rows.slice(0, NAMED).map((row) => {
+          const name = names.get(row);
+          return (
+            <li key={row}>
+              {name === undefined ? (
+                "…"
+              ) : (
+                <a href={hrefOf(name)}>
+                  <Shown text={name} />
+                </a>
+              )}
+            </li>
+          );
+        })}
+        {more > 0 && <li class="muted">{count(more)} more</li>}
+      </ul>
+    </>
+  );
+}
+
+function Map({ answer, by }: { answer: Why; by: string }) {
+  const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
+  // Nodes that the edits add are behind those of the table, and in no group of it.
+  const { groups } = useLabel(by, undefined);
+  const names = useNames(cells.length);
+  const { markOf } = useMarks(answer);
+  const describe = (row: number): string => {
+    const first = answer.funnel[cells[row] ?? 255];
+    return `${names.get(row) ?? (groups && row >= groups.codes.length ? "an added node" : `node in row ${row}`)}: ${first?.predicate ?? "fits"}`;
+  };
+  return (
+    <HeatMap
+      cells={cells}
+      groups={groups}
+      markOf={markOf}
+      only={undefined}
+      label={`${counted(cells.length, "node")} with the edits, by first obstacle`}
+      describe={describe}
+    />
+  );
+}
+
+function signed(number: number): string {
+  return number > 0 ? `+${count(number)}` : number < 0 ? `−${count(-number)}` : "±0";
+}
