@@ -1,17 +1,10 @@
 // The one table of the page's routes: pattern, title, the class of calls that it needs, and the component. Start at ROUTES.
 
 import type { ComponentType } from "preact";
-import { About } from "../routes/about";
-import { Negotiations } from "../routes/negotiations";
-import { Node } from "../routes/node";
-import { Nodes } from "../routes/nodes";
 import { Overview } from "../routes/overview";
 import { Pending } from "../routes/pending";
 import { Pod } from "../routes/pod";
-import { Policy } from "../routes/policy";
-import { PolicyHistory } from "../routes/policy_history";
-import { Shadow } from "../routes/shadow";
-import { TryManifest, TryPod } from "../routes/try";
+import { lazily } from "./lazily";
 import type { Route } from "./router";
 import { match } from "./router";
 
@@ -31,19 +24,21 @@ export interface RouteEntry {
   menu?: string;
 }
 
+const later = lazily(() => import("../routes/later"));
+
 export const ROUTES: RouteEntry[] = [
   { pattern: "/", title: () => "Overview", component: Overview, needs: "read", menu: "Overview" },
   { pattern: "/pending", title: () => "Pending pods", component: Pending, needs: "read", menu: "Pending" },
   { pattern: "/pods/:ns/:name", title: (route) => `Pod ${route.names["ns"]}/${route.names["name"]}`, component: Pod, needs: "read" },
-  { pattern: "/pods/:ns/:name/try", title: (route) => `What if ${route.names["ns"]}/${route.names["name"]}`, component: TryPod, needs: "read" },
-  { pattern: "/try", title: () => "Try a manifest", component: TryManifest, needs: "read", menu: "Try" },
-  { pattern: "/nodes", title: () => "Nodes", component: Nodes, needs: "read", menu: "Nodes" },
-  { pattern: "/nodes/:name", title: (route) => `Node ${route.names["name"]}`, component: Node, needs: "operate" },
-  { pattern: "/policy", title: () => "Policy", component: Policy, needs: "operate", menu: "Policy" },
-  { pattern: "/policy/history", title: () => "Reloads of the policy", component: PolicyHistory, needs: "operate" },
-  { pattern: "/shadow", title: () => "Shadows", component: Shadow, needs: "operate", menu: "Shadows" },
-  { pattern: "/negotiations", title: () => "Negotiations", component: Negotiations, needs: "operate", menu: "Negotiations" },
-  { pattern: "/about", title: () => "About", component: About, needs: "probe", menu: "About" },
+  { pattern: "/pods/:ns/:name/try", title: (route) => `What if ${route.names["ns"]}/${route.names["name"]}`, component: later((of) => of.TryPod), needs: "read" },
+  { pattern: "/try", title: () => "Try a manifest", component: later((of) => of.TryManifest), needs: "read", menu: "Try" },
+  { pattern: "/nodes", title: () => "Nodes", component: later((of) => of.Nodes), needs: "read", menu: "Nodes" },
+  { pattern: "/nodes/:name", title: (route) => `Node ${route.names["name"]}`, component: later((of) => of.Node), needs: "operate" },
+  { pattern: "/policy", title: () => "Policy", component: later((of) => of.Policy), needs: "operate", menu: "Policy" },
+  { pattern: "/policy/history", title: () => "Reloads of the policy", component: later((of) => of.PolicyHistory), needs: "operate" },
+  { pattern: "/shadow", title: () => "Shadows", component: later((of) => of.Shadow), needs: "operate", menu: "Shadows" },
+  { pattern: "/negotiations", title: () => "Negotiations", component: later((of) => of.Negotiations), needs: "operate", menu: "Negotiations" },
+  { pattern: "/about", title: () => "About", component: later((of) => of.About), needs: "probe", menu: "About" },
 ];
 
 /** The entry of an address, and the route with the names of its pattern; null where there is none. */

@@ -1,7 +1,7 @@
 // Facts behind the rejections, by the interface through which predicates read them. Start at EvidenceList.
 
 import type { Evidence } from "../../api/why";
-import { count } from "../../ui/format";
+import { count, counted } from "../../ui/format";
 import { Shown } from "../../ui/shown";
 import { Table, type TableColumn } from "../../ui/table";
 import { number } from "./amount";
@@ -31,10 +31,10 @@ export function EvidenceList({ evidence }: { evidence: Evidence[] }) {
 function Explained({ evidence }: { evidence: Evidence }) {
   const { rejected, explained } = evidence;
   if (explained === undefined || explained === null) return null;
-  if (explained === rejected) return <p class="muted">This keeps the pod off {count(rejected)} nodes.</p>;
+  if (explained === rejected) return <p class="muted">This keeps the pod off {counted(rejected, "node")}.</p>;
   return (
     <p class="muted">
-      This keeps the pod off {count(explained)} of the {count(rejected)} nodes that these predicates reject; something else keeps it off the
+      This keeps the pod off {count(explained)} of the {counted(rejected, "node")} that these predicates reject; something else keeps it off the
       others, such as arguments of a predicate.
     </p>
   );

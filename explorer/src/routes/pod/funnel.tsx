@@ -5,7 +5,7 @@ import { Swatch } from "../../heatmap/swatch";
 import { FITTING, type Mark } from "../../heatmap/marks";
 import type { Why } from "../../api/why";
 import { count } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Shown, visible } from "../../ui/shown";
 import { details, listed } from "./details";
 
 /** Facts of one step that are shown. */
@@ -58,7 +58,7 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
             {steps.map((step) => (
               <tr key={step.predicate} class={selected === step.predicate ? "selected" : undefined}>
                 <th scope="row">
-                  <button type="button" class="step" aria-pressed={selected === step.predicate} onClick={() => select(step.predicate)}>
+                  <button type="button" class="step" title={visible(step.predicate)} aria-pressed={selected === step.predicate} onClick={() => select(step.predicate)}>
                     <Swatch mark={marks.get(step.predicate) ?? FITTING} /> <Shown text={step.predicate} />
                   </button>
                 </th>

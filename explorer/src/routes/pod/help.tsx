@@ -10,17 +10,25 @@ import { announce } from "../../app/live";
 import { href } from "../../app/router";
 import { useShortcut } from "../../app/shortcuts";
 import { toQuery } from "../../edits/link";
+import { UNEVALUATED, type Mark } from "../../heatmap/marks";
+import { Swatch } from "../../heatmap/swatch";
 import { count, counted } from "../../ui/format";
 import { Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
 import { obstacle } from "./texts";
 
-export function Nearest({ answer, hrefOf }: { answer: Why; hrefOf: (node: string) => string }) {
+export interface NearestProps {
+  answer: Why;
+  marks: ReadonlyMap<string, Mark>;
+  hrefOf: (node: string) => string;
+}
+
+export function Nearest({ answer, marks, hrefOf }: NearestProps) {
   const all = answer.alone.reduce((sum, { onlyReason }) => sum + onlyReason, 0);
   const more = all - answer.nearest.length;
   if (answer.nearest.length === 0) return <p class="muted">No node is rejected by one predicate alone.</p>;
   return (
-    <>
+    <div class="bounded">
       <Table
         caption="Nodes with one obstacle"
         rows={answer.nearest}
@@ -35,12 +43,18 @@ export function Nearest({ answer, hrefOf }: { answer: Why; hrefOf: (node: string
               </a>
             ),
           },
-          { title: "Its one obstacle", cell: (near) => <Shown text={obstacle(near)} /> },
-          { title: "Predicate", cell: ({ predicate }) => <Shown text={predicate} /> },
+          {
+            title: "Its one obstacle",
+            cell: (near) => (
+              <>
+                <Swatch mark={marks.get(near.predicate) ?? UNEVALUATED} /> <Shown text={obstacle(near)} />
+              </>
+            ),
+          },
         ]}
       />
       {more > 0 && <p class="muted">{counted(more, "more node")} with one obstacle.</p>}
-    </>
+    </div>
   );
 }
 
@@ -113,8 +127,8 @@ function Found({ answer, tryHref }: { answer: Why; tryHref: (edit: string) => st
               </a>
             ),
           },
-          { title: "Nodes gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
-          { title: "Nodes that fit then", isNumber: true, cell: ({ feasibleCount }) => count(feasibleCount) },
+          { title: "Gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
+          { title: "Fit then", isNumber: true, cell: ({ feasibleCount }) => count(feasibleCount) },
           { title: "But", cell: ({ caveat }) => caveat },
         ]}
       />

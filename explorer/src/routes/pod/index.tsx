@@ -22,7 +22,7 @@ import { Funnel } from "./funnel";
 import { Help, Nearest } from "./help";
 import { labelOf, PROPOSED } from "./labels";
 import { Missing } from "./missing";
-import { Nodes } from "./nodes";
+import { NodeMap, NodeTable } from "./nodes";
 import { Panel } from "./panel";
 import { useLabel, useNames, usePodAnswer, whyPath } from "./question";
 import { Faults, Past, Rest } from "./rest";
@@ -83,6 +83,7 @@ function Answer({ route, namespace, name, by, answer, at, path, history }: Answe
   }, []);
   const hrefOf = (of: string): string => href(route.path, { ...Object.fromEntries(route.parameters), node: of });
   const { version, cause } = answer;
+  const nodes = { answer, cells, groups: label.groups, by, names, markOf, selected };
   const asked = at === undefined ? "" : ` · asked at ${moment(at, Date.now())}`;
   return (
     <article class="pod">
@@ -129,36 +130,28 @@ function Answer({ route, namespace, name, by, answer, at, path, history }: Answe
           {label.isWaiting ? (
             <p class="muted">Asking for the labels of nodes …</p>
           ) : (
-            <Nodes
-              answer={answer}
-              cells={cells}
-              groups={label.groups}
-              by={by}
-              names={names}
-              markOf={markOf}
-              selected={selected}
-              hrefOf={hrefOf}
-              onPick={(of) => setParameters(route, { node: of }, { replace: true })}
-              onDrawn={onDrawn}
-            />
+            <NodeMap {...nodes} onPick={(of) => setParameters(route, { node: of }, { replace: true })} onDrawn={onDrawn} />
           )}
         </section>
       </div>
-      {node && (
-        <Panel
-          namespace={namespace}
-          name={name}
-          node={node}
-          generation={version.generation}
-          onClose={() => setParameters(route, { node: undefined }, { replace: true })}
-        />
-      )}
+      <div class={node ? "pod-columns" : undefined}>
+        <NodeTable {...nodes} hrefOf={hrefOf} />
+        {node && (
+          <Panel
+            namespace={namespace}
+            name={name}
+            node={node}
+            generation={version.generation}
+            onClose={() => setParameters(route, { node: undefined }, { replace: true })}
+          />
+        )}
+      </div>
       <h2>Evidence</h2>
       <EvidenceList evidence={answer.evidence} />
       <div class="columns">
         <section>
           <h2>Nearest nodes</h2>
-          <Nearest answer={answer} hrefOf={hrefOf} />
+          <Nearest answer={answer} marks={marks} hrefOf={hrefOf} />
         </section>
         <section>
           <h2>What would help</h2>

@@ -24,30 +24,22 @@ export interface NodesProps {
   markOf: (cell: number) => Mark;
   /** The predicate whose nodes are selected, or `FIT`; empty for all. */
   selected: string;
-  /** The address that shows a node. */
-  hrefOf: (node: string) => string;
-  onPick: (node: string) => void;
-  onDrawn: (canvas: HTMLCanvasElement, layout: Layout) => void;
 }
 
-export function Nodes({ answer, cells, groups, by, names, markOf, selected, hrefOf, onPick, onDrawn }: NodesProps) {
-  const only = cellOf(answer, selected);
-  const rows = useMemo(() => {
-    const all = Array.from(cells, (_, row) => row);
-    return only === undefined ? all : all.filter((row) => cells[row] === only);
-  }, [cells, only]);
-  const said = (row: number): string => obstacleOf(answer, cells[row]);
-  const describe = (row: number): string => `${names.get(row) ?? `node in row ${row}`}: ${said(row)}`;
-  const which = selected === FIT ? "that fit" : selected ? `lost at ${selected}` : "in all";
+/** The heat map, and its numbers. */
+export function NodeMap(
+  props: NodesProps & { onPick: (node: string) => void; onDrawn: (canvas: HTMLCanvasElement, layout: Layout) => void },
+) {
+  const { answer, cells, groups, by, names, markOf, selected, onPick, onDrawn } = props;
   return (
     <>
       <HeatMap
         cells={cells}
         groups={groups}
         markOf={markOf}
-        only={only}
+        only={cellOf(answer, selected)}
         label={`${counted(cells.length, "node")} by first obstacle`}
-        describe={describe}
+        describe={(row) => `${names.get(row) ?? `node in row ${row}`}: ${obstacleOf(answer, cells[row])}`}
         onPick={(row) => {
           const name = names.get(row);
           if (name !== undefined) onPick(name);
@@ -55,44 +47,51 @@ export function Nodes({ answer, cells, groups, by, names, markOf, selected, href
         onDrawn={onDrawn}
       />
       {answer.groups && <Counts answer={answer} by={by} markOf={markOf} />}
+    </>
+  );
+}
+
+/** The table of the nodes that are selected. Its rows open the panel of a node. */
+export function NodeTable({ answer, cells, groups, by, names, markOf, selected, hrefOf }: NodesProps & { hrefOf: (node: string) => string }) {
+  const only = cellOf(answer, selected);
+  const rows = useMemo(() => {
+    const all = Array.from(cells, (_, row) => row);
+    return only === undefined ? all : all.filter((row) => cells[row] === only);
+  }, [cells, only]);
+  const row = (at: number): number => rows[at] ?? 0;
+  const which = selected === FIT ? selected : only === undefined ? "in all" : `lost at ${selected}`;
+  const label = {
+    key: "label",
+    title: by.slice(by.lastIndexOf("/") + 1),
+    width: "minmax(7rem, 2fr)",
+    cell: (at: number) => <Shown text={groups?.values[groups.codes[row(at)] ?? -1] ?? "(without)"} />,
+  };
+  return (
+    <section aria-labelledby="nodes">
       <h2 id="nodes">
-        {counted(rows.length, "node")} {selected ? <Shown text={which} /> : which}
+        {counted(rows.length, "node")} <Shown text={which} />
       </h2>
       <Grid
         label={`Nodes ${which}`}
         rowCount={rows.length}
         virtual
-        rowHref={(at) => hrefOf(names.get(rows[at] ?? 0) ?? "")}
+        rowHref={(at) => hrefOf(names.get(row(at)) ?? "")}
         columns={[
-          {
-            key: "node",
-            title: "Node",
-            width: "minmax(14rem, 3fr)",
-            cell: (at) => <Shown text={names.get(rows[at] ?? 0) ?? "…"} />,
-          },
-          ...(groups
-            ? [
-                {
-                  key: "label",
-                  title: by,
-                  width: "minmax(9rem, 2fr)",
-                  cell: (at: number) => <Shown text={groups.values[groups.codes[rows[at] ?? 0] ?? -1] ?? "(without)"} />,
-                },
-              ]
-            : []),
+          { key: "node", title: "Node", width: "minmax(12rem, 3fr)", cell: (at) => <Shown text={names.get(row(at)) ?? "…"} /> },
+          ...(groups ? [label] : []),
           {
             key: "obstacle",
             title: "First obstacle",
-            width: "minmax(11rem, 3fr)",
+            width: "minmax(10rem, 2fr)",
             cell: (at) => (
               <>
-                <Swatch mark={markOf(cells[rows[at] ?? 0] ?? NOT_EVALUATED)} /> <Shown text={said(rows[at] ?? 0)} />
+                <Swatch mark={markOf(cells[row(at)] ?? NOT_EVALUATED)} /> <Shown text={obstacleOf(answer, cells[row(at)])} />
               </>
             ),
           },
         ]}
       />
-    </>
+    </section>
   );
 }
 
@@ -103,7 +102,8 @@ function cellOf(answer: Why, selected: string): number | undefined {
   return index < 0 ? undefined : index;
 }
 
-function obstacleOf(answer: Why, cell: number | undefined): string {
+/** The first obstacle of a node by its cell, in words. */
+export function obstacleOf(answer: Why, cell: number | undefined): string {
   if (cell === FITS) return "fits";
   return cell === undefined || cell === NOT_EVALUATED ? "not evaluated" : (answer.funnel[cell]?.predicate ?? "not evaluated");
 }

@@ -5,23 +5,30 @@ import { useMemo } from "preact/hooks";
 import type { Why } from "../../api/why";
 import { decode } from "../../heatmap/cells";
 import { HeatMap } from "../../heatmap";
+import type { Mark } from "../../heatmap/marks";
+import { Swatch } from "../../heatmap/swatch";
 import { CauseBadge } from "../../ui/causes";
 import { count, counted } from "../../ui/format";
 import { Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
+import { obstacleOf } from "../pod/nodes";
 import { useMarks } from "../pod";
 import { useLabel, useNames } from "../pod/question";
 import { Faults } from "../pod/rest";
 import { compare } from "./compare";
 import type { Result } from "./what_if";
 
+/** The heading of nodes that edits add. No value of a label has parentheses. */
+const ADDED = "(added)";
+
 /** Names of nodes that are listed. */
-const NAMED = 20;
+const NAMED = 8;
 
 export function ComparisonView({ result, by, hrefOf }: { result: Result; by: string; hrefOf: (node: string) => string }) {
   const { before, after } = result;
   const compared = useMemo(() => compare(before, after), [before, after]);
   const gained = after.feasibleCount - before.feasibleCount;
+  const { marks, markOf } = useMarks(after);
   return (
     <>
       <dl class="sides">
@@ -49,7 +56,15 @@ export function ComparisonView({ result, by, hrefOf }: { result: Result; by: str
             rowKey={({ predicate }) => predicate}
             empty="No predicate rejects a node."
             columns={[
-              { title: "Predicate", isHead: true, cell: (of) => <Shown text={of.predicate} /> },
+              {
+                title: "Predicate",
+                isHead: true,
+                cell: ({ predicate }) => (
+                  <>
+                    {marks.has(predicate) && <Swatch mark={marks.get(predicate)!} />} <Shown text={predicate} />
+                  </>
+                ),
+              },
               { title: "Rejects", isNumber: true, cell: (of) => count(of.before) },
               { title: "With the edits", isNumber: true, cell: (of) => count(of.after) },
               { title: "Change", isNumber: true, cell: (of) => (of.after === of.before ? "·" : signed(of.after - of.before)) },
@@ -66,7 +81,7 @@ export function ComparisonView({ result, by, hrefOf }: { result: Result; by: str
         </section>
         <section>
           <h2>Every node with the edits</h2>
-          <Map answer={after} by={by} />
+          <Map answer={after} by={by} markOf={markOf} />
         </section>
       </div>
     </>
@@ -114,15 +129,15 @@ function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; a
   );
 }
 
-function Map({ answer, by }: { answer: Why; by: string }) {
+function Map({ answer, by, markOf }: { answer: Why; by: string; markOf: (cell: number) => Mark }) {
   const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
-  // Nodes that the edits add are behind those of the table, and in no group of it.
-  const { groups } = useLabel(by, undefined);
+  const { groups: known } = useLabel(by, undefined);
   const names = useNames(cells.length);
-  const { markOf } = useMarks(answer);
+  // Nodes that the edits add are behind those of the table, and are a group of their own.
+  const groups = useMemo(() => known && { values: [...known.values, ADDED], codes: Array.from(cells, (_, row) => known.codes[row] ?? known.values.length) }, [known, cells]);
   const describe = (row: number): string => {
-    const first = answer.funnel[cells[row] ?? 255];
-    return `${names.get(row) ?? (groups && row >= groups.codes.length ? "an added node" : `node in row ${row}`)}: ${first?.predicate ?? "fits"}`;
+    const isAdded = known && row >= known.codes.length;
+    return `${isAdded ? "an added node" : (names.get(row) ?? `node in row ${row}`)}: ${obstacleOf(answer, cells[row])}`;
   };
   return (
     <HeatMap
