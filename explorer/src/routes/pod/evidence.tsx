@@ -50,8 +50,10 @@ function tables(of: Evidence) {
           columns={[
             { title: "Resource", isHead: true, cell: (row) => <Shown text={row.resource} /> },
             { title: "Requested", isNumber: true, cell: (row) => number(row.resource, row.requested) },
-            { title: "Most free on one node", isNumber: true, cell: (row) => number(row.resource, row.largestFree) },
-            { title: "That node", cell: (row) => <Shown text={row.largestFreeNode} /> },
+            {
+              title: "Most free on one node",
+              cell: (row) => <Shown text={`${number(row.resource, row.largestFree)} on ${row.largestFreeNode}`} />,
+            },
             {
               title: "Free where nothing else is in the way",
               isNumber: true,

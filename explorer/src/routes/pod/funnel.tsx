@@ -3,7 +3,7 @@
 
 import { Swatch } from "../../heatmap/swatch";
 import { FITTING, type Mark } from "../../heatmap/marks";
-import type { Why } from "../../api/why";
+import type { Why as Answer } from "../../api/why";
 import { count } from "../../ui/format";
 import { Shown, visible } from "../../ui/shown";
 import { details, listed } from "./details";
@@ -15,7 +15,7 @@ const SHOWN = 3;
 export const FIT = "that fit";
 
 export interface FunnelProps {
-  answer: Why;
+  answer: Answer;
   marks: ReadonlyMap<string, Mark>;
   /** The predicate whose nodes are selected; empty for none. */
   selected: string;
@@ -44,7 +44,6 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
               <th scope="col" class="number" title="Nodes that no other predicate rejects">
                 Only reason
               </th>
-              <th scope="col">Why</th>
             </tr>
           </thead>
           <tbody>
@@ -53,7 +52,6 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
               <td />
               <td class="number">{count(answer.nodes)}</td>
               <td />
-              <td />
             </tr>
             {steps.map((step) => (
               <tr key={step.predicate} class={selected === step.predicate ? "selected" : undefined}>
@@ -61,6 +59,7 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
                   <button type="button" class="step" title={visible(step.predicate)} aria-pressed={selected === step.predicate} onClick={() => select(step.predicate)}>
                     <Swatch mark={marks.get(step.predicate) ?? FITTING} /> <Shown text={step.predicate} />
                   </button>
+                  <Why text={listed(details(answer, step), SHOWN)} />
                 </th>
                 <td class="number">−{count(step.rejected)}</td>
                 <td class="number">
@@ -68,9 +67,6 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
                   <Share part={step.after} whole={answer.nodes} />
                 </td>
                 <td class="number">{count(only.get(step.predicate) ?? 0)}</td>
-                <td>
-                  <Shown text={listed(details(answer, step), SHOWN)} />
-                </td>
               </tr>
             ))}
             <tr class={selected === FIT ? "selected" : undefined}>
@@ -78,15 +74,13 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
                 <button type="button" class="step" aria-pressed={selected === FIT} onClick={() => select(FIT)}>
                   <Swatch mark={FITTING} /> Nodes that fit
                 </button>
+                <Why text={listed(feasible(answer), SHOWN + 1, ", ")} />
               </th>
               <td />
               <td class="number">
                 <strong>{count(answer.feasibleCount)}</strong>
               </td>
               <td />
-              <td>
-                <Shown text={listed(feasible(answer), SHOWN + 1, ", ")} />
-              </td>
             </tr>
           </tbody>
         </table>
@@ -97,10 +91,19 @@ export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
 }
 
 /** Names of nodes that fit, and how many there are beyond those that are named. */
-function feasible(answer: Why): string[] {
+function feasible(answer: Answer): string[] {
   const shown = answer.feasible.slice(0, SHOWN);
   const more = answer.feasibleCount - shown.length;
   return shown.length > 0 && more > 0 ? [...shown, `${count(more)} more`] : shown;
+}
+
+/** What the predicate could read that keeps the pod away. */
+function Why({ text }: { text: string }) {
+  return text ? (
+    <div class="why">
+      <Shown text={text} />
+    </div>
+  ) : null;
 }
 
 function Share({ part, whole }: { part: number; whole: number }) {
