@@ -7,6 +7,7 @@ use nodesift_sandbox::Code;
 use crate::Error;
 use crate::evaluate::row_set::RowSet;
 use crate::party::PartySeat;
+use crate::scores::PodScores;
 use nodesift_cache::metadata::Account;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::Fault;
@@ -70,6 +71,8 @@ pub struct PodAnswer {
     pub claims_to_release: Vec<String>,
     /// Predicates whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
+    /// Scores of the feasible nodes; `None` where the query asks for none.
+    pub scores: Option<Box<PodScores>>,
     /// Why there is no answer for this pod, which is not in the cache; all other fields but the name are empty. Only with
     /// [`Options::with_unknown_named`](crate::Options::with_unknown_named).
     pub error: Option<Box<Error>>,
@@ -155,6 +158,7 @@ impl PodAnswer {
             + self.message.as_ref().map_or(0, |message| message.len())
             + self.claims_to_release.iter().map(|claim| size_of::<String>() + claim.len()).sum::<usize>()
             + self.faults.iter().map(fault).sum::<usize>()
+            + self.scores.as_ref().map_or(0, |scores| scores.heap_bytes())
     }
 }
 
@@ -194,10 +198,10 @@ pub struct FailureGroup {
     pub rows: Arc<RowSet>,
 }
 
-/// A predicate whose call failed for a pod, or a plugin of kube-scheduler that the pod needs and no predicate evaluates.
-#[derive(Debug, Clone)]
+/// A predicate or scorer whose call failed for a pod, or a plugin of kube-scheduler that the pod needs and no predicate evaluates.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
-    /// The predicate's name in the policy, or the plugin's.
+    /// The name of the predicate or scorer in the policy, or the plugin's.
     pub predicate: Arc<str>,
     /// Kind and detail of the failed call.
     pub fault: Fault,
@@ -208,9 +212,10 @@ pub struct FaultReport {
 /// The effect of a failure policy on a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Every node of the query counts as rejected by the predicate; for what is not evaluated, every node that needs it.
+    /// Every node of the query counts as rejected by the predicate; for what is not evaluated, every node that needs it. Of a scorer: the
+    /// pod has no scores.
     Rejected,
-    /// Every node of the query counts as feasible for the predicate.
+    /// Every node of the query counts as feasible for the predicate. A scorer adds nothing on any node.
     Ignored,
 }
 

@@ -17,6 +17,7 @@
 //! evaluate    evaluation of a query, pod by pod: predicates called or cached verdicts used, then combined
 //! reuse       cached verdicts, and the facts that they depend on
 //! allocation  what a pod's claims get on a node, as it is written
+//! scores      how good the feasible nodes of a pod are, by the scorers of the policy
 //! selectors   which devices the CEL of selectors matches, and what is kept of it
 //! pending     why pods are pending: the list that is kept, with causes, and when cores last asked
 //! shadow      policies that are evaluated beside the active one and decide nothing
@@ -46,6 +47,7 @@ pub mod predicate_metrics;
 mod query;
 mod reuse;
 mod scenarios;
+mod scores;
 pub mod selectors;
 mod set_aside;
 pub mod shadow;
@@ -91,6 +93,7 @@ pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveErr
 pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
 pub use scenarios::warm_up::WarmUp;
+pub use scores::{ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
 pub use set_aside::Aside;
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
@@ -274,7 +277,7 @@ impl Engine {
     /// some microseconds per pod and calls no predicate, so that threads that must not be held up can ask before [`Self::answer`].
     pub fn answer_cached(&self, query: &Query, snapshot: &Arc<Snapshot>) -> Option<Answer> {
         let every_row = query.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
-        if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure {
+        if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure || query.scores.is_some() {
             return None;
         }
         let running = self.running_on(snapshot);

@@ -13,6 +13,17 @@ pub const NOMINATED_ROWS: usize = 20_000_000;
 /// 5 MB; a predicate with another reason for each node takes up to 200 bytes a node.
 pub const ANSWER_BYTES: usize = 16 << 20;
 
+/// Nodes with their totals that one query can ask for of each pod. A core that picks among equal nodes by rules of its own looks at some;
+/// with the scores of ten scorers each takes some 300 bytes.
+pub const TOP_NODES: usize = 1_000;
+
+/// Most weight of a scorer. Totals are then whole numbers that JSON's readers of 64-bit floats keep, for any number of scorers that a
+/// policy has.
+pub const SCORE_WEIGHT: i64 = 1_000_000;
+
+/// The highest score of a node: MaxNodeScore of kube-scheduler.
+pub const MAX_SCORE: i64 = 100;
+
 /// Least number of rows in the first range of a query with a limit: the overhead of one call equals some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
 

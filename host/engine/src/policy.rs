@@ -28,12 +28,14 @@ use nodesift_cache::metadata::{Accountant, Selection};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::{EXTRA_MEMORY_BYTES, FILTER_TIME_WEIGHT, GUEST_MEMORY_BYTES, LOG_LINE_BYTES};
 use nodesift_sandbox::wire::allocation::Allocation;
+use nodesift_sandbox::wire::scoring::Scores;
 use nodesift_sandbox::{Extra, Facts, Interface, Level, Lifetime, Line, Module, Verdict, printable};
 
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change, is_by_size};
 use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, THROTTLE_FROM};
 use crate::predicate_metrics::PredicateCounts;
+use crate::scores::ActiveScorer;
 use crate::selectors::Selectors;
 use crate::set_aside::{Earlier, Owner};
 use crate::throttle::{CallTimer, Throttle, Turn};
@@ -56,6 +58,8 @@ pub struct ActivePolicy {
     pub scheduler_names: Vec<String>,
     /// The loaded predicates, in evaluation order.
     pub predicates: Vec<ActivePredicate>,
+    /// The loaded scorers, in the order in which the policy lists them; empty where it scores nothing.
+    pub scorers: Vec<ActiveScorer>,
     /// Fields of its document that evaluations read as they are.
     pub settings: Arc<PolicySettings>,
     /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
@@ -75,6 +79,7 @@ impl ActivePolicy {
             generation: 1,
             scheduler_names,
             predicates,
+            scorers: Vec::new(),
             settings: Arc::default(),
             selectors: None,
             accounting: None,
@@ -223,6 +228,30 @@ impl ActivePredicate {
     ) -> Result<Option<Allocation>, Fault> {
         self.call(context, |_, extra| {
             self.module.allocate_with(facts, context.rows(), place, context.deadline(), extra)
+        })
+    }
+
+    /// Has the module score the pod on every row of the context's batch, and converts the scores; a fault of `convert` is one of the call.
+    /// Otherwise as [`Self::filter`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`].
+    pub(crate) fn score<T>(
+        &self,
+        facts: Arc<dyn Facts>,
+        context: &Context,
+        convert: impl FnOnce(Scores) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if self.is_beside {
+            let timer = CallTimer::start();
+            let scores = self.module.score(facts, context.rows(), context.deadline()).and_then(convert);
+            context.charge(&timer, timer.elapsed(), self.is_of_pod(scores.as_ref().err(), context));
+            return scores;
+        }
+        self.call(context, |lines, extra| {
+            let scores = self.module.score_with(facts, context.rows(), context.deadline(), lines, extra);
+            scores.and_then(convert)
         })
     }
 

@@ -10,6 +10,7 @@ use crate::facts::Batch;
 use crate::limits::{SAMPLE_ROWS, UNKNOWN_NODES};
 use crate::pending::Asker;
 use crate::policy::Phase;
+use crate::scores::ScoreRequest;
 use nodesift_cache::metadata::PodRecord;
 use nodesift_cache::{Row, Snapshot};
 use nodesift_object::Pod;
@@ -28,6 +29,8 @@ pub struct Query {
     /// When the request ends. Evaluation then stops, between predicates and inside them, and the query has no answer. `None`:
     /// only the budget of each call limits it.
     pub deadline: Option<Instant>,
+    /// Scores of the feasible nodes that are wanted; `None`: none.
+    pub scores: Option<ScoreRequest>,
     /// Names of predicates of the policy that are not evaluated: they count as fitting every node.
     pub skip: Vec<String>,
     /// Whether whoever asks negotiates with the parties of the pods before it binds them: nodes then fit of which a party has said nothing.
@@ -41,7 +44,17 @@ impl Query {
     pub fn new(pods: impl IntoIterator<Item = PodRef>) -> Self {
         let (nodes, phase, depth) = (Nodes::All, Phase::Allocate, Depth::FirstFailure);
         let pods = pods.into_iter().collect();
-        Self { pods, nodes, phase, depth, deadline: None, skip: Vec::new(), is_negotiated: false, asker: None }
+        Self {
+            pods,
+            nodes,
+            phase,
+            depth,
+            deadline: None,
+            scores: None,
+            skip: Vec::new(),
+            is_negotiated: false,
+            asker: None,
+        }
     }
 
     /// Sets the nodes to evaluate; by default all.
@@ -66,6 +79,12 @@ impl Query {
     #[must_use]
     pub fn with_deadline(self, deadline: impl Into<Option<Instant>>) -> Self {
         Self { deadline: deadline.into(), ..self }
+    }
+
+    /// Sets the scores of feasible nodes that are wanted; by default none.
+    #[must_use]
+    pub fn with_scores(self, scores: impl Into<Option<ScoreRequest>>) -> Self {
+        Self { scores: scores.into(), ..self }
     }
 
     /// Sets the names of predicates that are not evaluated; by default none.

@@ -328,6 +328,7 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
         generation: 0,
         scheduler_names: policy.scheduler_names.clone(),
         predicates,
+        scorers: Vec::new(),
         settings: Arc::new(policy.settings.clone()),
         selectors: None,
         accounting: None,

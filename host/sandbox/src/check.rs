@@ -1,12 +1,14 @@
 //! Checks the value that a guest returned and converts it to the host's [`Verdict`]. A value that contradicts the contract
-//! fails the call. One with too many or too long reasons does not: they are cut, and counted. Start at [`verdict`]; `allocation` checks
-//! the other value that a guest can return.
+//! fails the call. One with too many or too long reasons does not: they are cut, and counted. Start at [`verdict`]; `allocation` and
+//! `scoring` check the other values that a guest can return.
 
 mod allocation;
+mod scoring;
 
 use std::borrow::Cow;
 
 pub(super) use allocation::allocation;
+pub(super) use scoring::scores;
 
 use crate::codes::Codes;
 use crate::fault::{Fault, FaultKind};

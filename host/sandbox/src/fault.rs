@@ -21,7 +21,7 @@ pub enum FaultKind {
     /// The verdict is larger than the limits on failures, reasons or bytes, or the allocation than those on devices or bytes.
     OutputTooLarge,
     /// The verdict contradicts the contract: wrong length, a code without a failure, a text that is not UTF-8. Or the allocation
-    /// does.
+    /// does, or the scores do: one is not from 0 to 100 once it is normalized.
     MalformedVerdict,
     /// `describe` or `configure` returned an error or a malformed result.
     Configure,
@@ -33,7 +33,8 @@ pub enum FaultKind {
     /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
     /// fails, so this kind is in no answer.
     RequestDeadline,
-    /// The pod asks for what no predicate evaluates, or the predicate for devices that gives none; the detail names it.
+    /// The pod asks for what no predicate evaluates, or the predicate for devices gives none, or the scorer scores nothing; the detail
+    /// names it.
     Unsupported,
     /// An accounting component could not determine the resources that the pod takes of its node, and the policy refuses such pods; the
     /// detail gives the reason.

@@ -30,11 +30,11 @@ pub struct Grants {
     pub args: String,
     /// Linear memory of one instance in bytes.
     pub memory_bytes: usize,
-    /// Bytes that one call may pass to the host, not counting the codes of the rows.
+    /// Bytes that one call may pass to the host, not counting the codes or scores of the rows.
     pub output_bytes: usize,
     /// Lines that it may write to the log in each [`LOG_PERIOD`](crate::limits::LOG_PERIOD), all instances together.
     pub log_lines: u32,
-    /// Processor time budget of one `filter` call; `None` derives it from the number of rows.
+    /// Processor time budget of one `filter` or `score` call; `None` derives it from the number of rows.
     pub time_per_call: Option<Duration>,
     /// Whether instances are reused.
     pub lifetime: Lifetime,

@@ -41,7 +41,7 @@ pub(super) trait FactStore: Send + 'static {
     ///
     /// # Errors
     ///
-    /// Outside `filter` and `allocate`; the error ends the guest's call.
+    /// Outside `filter`, `allocate` and `score`; the error ends the guest's call.
     fn facts(&self) -> wasmtime::Result<&dyn Facts>;
 
     /// The row sets of the running `filter` call.
@@ -223,7 +223,7 @@ macro_rules! interfaces {
             }
         }
 
-        /// Facts of a running `filter` call: the pod and the batch of that call, one method per function of the contract. Columns have one
+        /// Facts of a running call: the pod and the batch of that call, one method per function of the contract. Columns have one
         /// entry per row of the batch. Units and meanings are those of the contract.
         pub trait Facts: Send + Sync {
             /// Builds what is kept for every call on the snapshot, where that has not been done yet.
@@ -471,6 +471,10 @@ interfaces! {
     /// The pods that have the same controller as the pod being filtered, on all nodes of the cluster.
     ClusterControllers = "cluster-controllers", pods_on_nodes: true, since: V0_2 {
         "same-controller" => timed same_controller(terminating: flag) -> Option<Arc<[u32]>>;
+    }
+    /// The nodes of which a `score` call chooses.
+    ClusterCandidates = "cluster-candidates", pods_on_nodes: false, since: V0_2 {
+        "feasible" => untimed feasible() -> Arc<[u8]>;
     }
     /// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {

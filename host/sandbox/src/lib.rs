@@ -26,7 +26,7 @@
 //! row_sets    sets of rows that guests combine and reject
 //!   rows      one of them, as bits
 //! wire        types of the contract at the component boundary
-//! check       the value that a guest returned → Verdict, Allocation or Fault
+//! check       the value that a guest returned → Verdict, Allocation, Scores or Fault
 //! verdict · codes     the checked verdict
 //! fault       the closed list of failures
 //! text        texts of guests, escaped and shortened
@@ -34,7 +34,8 @@
 //! ```
 //!
 //! Start with [`Runtime`], then [`Module::filter`]. Every call of a guest ends with a checked [`Verdict`] or a
-//! [`Fault`](fault::Fault), or, of [`Module::allocate`], with a checked [`Allocation`](wire::allocation::Allocation) or a fault.
+//! [`Fault`](fault::Fault), or, of [`Module::allocate`] and [`Module::score`], with a checked [`Allocation`](wire::allocation::Allocation),
+//! checked [`Scores`](wire::scoring::Scores), or a fault.
 
 pub mod accounting;
 mod backtrace;

@@ -216,7 +216,7 @@ pub const ALLOCATION_PICKS: usize = 4096;
 /// Bytes of one reason; a longer one is cut.
 pub const REASON_BYTES: usize = 1024;
 
-/// Bytes that a guest may pass to the host in one call, not counting the codes of the rows; all of an allocation. A policy can only
+/// Bytes that a guest may pass to the host in one call, not counting the codes or scores of the rows; all of an allocation. A policy can only
 /// lower it.
 pub const OUTPUT_BYTES: usize = 1 << 20;
 

@@ -32,6 +32,8 @@ pub(super) struct Predicate {
     pub(super) contract: String,
     /// The full name of the export `allocator`, where there is one of that version.
     pub(super) allocator: Option<String>,
+    /// The full name of the export `scorer`, where there is one of that version.
+    pub(super) scorer: Option<String>,
 }
 
 /// The names of what a component imports and exports, whatever contract it was built for.
@@ -182,10 +184,13 @@ fn predicate_of(exports: &[String]) -> Result<Option<Predicate>, LoadError> {
     let predicate = |export: &String| match contract::split(export) {
         Some(("predicate", version)) => {
             let minor = Minor::from_version(version);
-            // 0.1 has no such interface.
-            let allocator = (minor >= Some(Minor::V0_2)).then(|| format!("{PACKAGE}/allocator@{version}"));
-            let allocator = allocator.filter(|name| exports.contains(name));
-            Some((minor, Predicate { export: export.clone(), contract: version.to_owned(), allocator }))
+            // 0.1 has none of these interfaces.
+            let second = |interface: &str| {
+                let name = (minor >= Some(Minor::V0_2)).then(|| format!("{PACKAGE}/{interface}@{version}"));
+                name.filter(|name| exports.contains(name))
+            };
+            let (allocator, scorer) = (second("allocator"), second("scorer"));
+            Some((minor, Predicate { export: export.clone(), contract: version.to_owned(), allocator, scorer }))
         }
         _ => None,
     };
@@ -260,18 +265,22 @@ mod tests {
     }
 
     #[test]
-    fn an_allocator_counts_beside_a_predicate_of_its_version() {
-        let allocator = |exports: &[&str]| {
+    fn an_allocator_and_a_scorer_count_beside_a_predicate_of_their_version() {
+        let others = |exports: &[&str]| {
             let export = |name: &&str| format!(r#"(export "nodesift:predicate/{name}" (instance $i))"#);
             let exports: String = exports.iter().map(export).collect();
-            read(&format!("(component (instance $i) {exports})")).unwrap().predicate().unwrap().allocator.clone()
+            let manifest = read(&format!("(component (instance $i) {exports})")).unwrap();
+            let predicate = manifest.predicate().unwrap();
+            (predicate.allocator.clone(), predicate.scorer.clone())
         };
-        let full = |version: &str| Some(format!("nodesift:predicate/allocator@{version}"));
-        assert_eq!(allocator(&["predicate@0.2.0"]), None);
-        assert_eq!(allocator(&["allocator@0.2.0", "predicate@0.2.0"]), full("0.2.0"));
-        assert_eq!(allocator(&["predicate@0.2.3", "allocator@0.2.3"]), full("0.2.3"));
-        assert_eq!(allocator(&["predicate@0.2.0", "allocator@0.3.0"]), None);
-        assert_eq!(allocator(&["predicate@0.1.1", "allocator@0.1.1"]), None);
+        let full = |name: &str| Some(format!("nodesift:predicate/{name}"));
+        assert_eq!(others(&["predicate@0.2.0"]), (None, None));
+        assert_eq!(others(&["allocator@0.2.0", "predicate@0.2.0"]), (full("allocator@0.2.0"), None));
+        assert_eq!(others(&["predicate@0.2.3", "scorer@0.2.3"]), (None, full("scorer@0.2.3")));
+        let both = &["scorer@0.2.0", "predicate@0.2.0", "allocator@0.2.0"];
+        assert_eq!(others(both), (full("allocator@0.2.0"), full("scorer@0.2.0")));
+        assert_eq!(others(&["predicate@0.2.0", "allocator@0.3.0", "scorer@0.2.1"]), (None, None));
+        assert_eq!(others(&["predicate@0.1.1", "allocator@0.1.1", "scorer@0.1.1"]), (None, None));
     }
 
     /// A component with one section of types, which has this many and this content.

@@ -23,6 +23,7 @@ use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::Descriptor;
 use super::wire::allocation::Allocation;
+use super::wire::scoring::{Normalization, Scores};
 use super::world::World as _;
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{FAULT_LINES, INSTANTIATE_TIME};
@@ -32,6 +33,8 @@ pub struct Module {
     component: Arc<Component<PredicateWorld>>,
     manifest: Arc<Manifest>,
     descriptor: Descriptor,
+    /// `None` where it exports no `scorer`.
+    normalization: Option<Normalization>,
     line_budget: Arc<LineBudget>,
     fault_lines: LineBudget,
 }
@@ -50,9 +53,13 @@ impl Module {
         first.begin(CallLimits::from(INSTANTIATE_TIME));
         PredicateWorld::configure(&mut first, &linked.exports, &grants)
             .map_err(|fault| LoadError::Step { step: "configure", fault })?;
+        let scorer = linked.exports.scorer;
+        let normalization = scorer.map(|scorer| first.normalization(scorer)).transpose();
+        let normalization = normalization.map_err(|fault| LoadError::Step { step: "normalize-by", fault })?;
         let line_budget = Arc::new(LineBudget::new(grants.log_lines));
         let component = Component::new(linked, grants, pool, clock, spares);
-        let module = Self { component, manifest, descriptor, line_budget, fault_lines: LineBudget::new(FAULT_LINES) };
+        let fault_lines = LineBudget::new(FAULT_LINES);
+        let module = Self { component, manifest, descriptor, normalization, line_budget, fault_lines };
         match module.grants().lifetime {
             Lifetime::Reused => module.component.put_back(first),
             Lifetime::PerCall | Lifetime::Recycled => {
@@ -248,6 +255,55 @@ impl Module {
         let output_bytes = self.grants().output_bytes;
         self.call((rows, facts.weight()), until, extra, None, |instance| {
             instance.allocate(export, facts, rows, row, output_bytes)
+        })
+    }
+
+    /// How its raw scores are normalized; `None` where it does not score: it does not export `scorer`.
+    pub fn normalization(&self) -> Option<Normalization> {
+        self.normalization
+    }
+
+    /// Scores one pod on every row of a batch of `rows` rows. The limits are those of a `filter` call with this batch, and its lines are
+    /// neither kept nor counted. There is one raw score per row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::filter`]. [`FaultKind::Unsupported`] where the module does not [score](Self::normalization).
+    pub fn score(&self, facts: Arc<dyn Facts>, rows: u32, until: Option<Instant>) -> Result<Scores, Fault> {
+        self.score_for(facts, rows, until, None, Extra::default())
+    }
+
+    /// Scores like [`Self::score`], with minimums for the limits of this call, and appends to `lines` the log lines that the guest writes,
+    /// whether or not the call returns scores.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::score`].
+    pub fn score_with(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        until: Option<Instant>,
+        lines: &mut Vec<Line>,
+        extra: Extra,
+    ) -> Result<Scores, Fault> {
+        self.score_for(facts, rows, until, Some(lines), extra)
+    }
+
+    fn score_for(
+        &self,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        until: Option<Instant>,
+        lines: Option<&mut Vec<Line>>,
+        extra: Extra,
+    ) -> Result<Scores, Fault> {
+        let Some(scorer) = self.component.linked.exports.scorer else {
+            return Err(Fault::new(FaultKind::Unsupported, "the component gives no scores"));
+        };
+        let output_bytes = self.grants().output_bytes;
+        self.call((rows, facts.weight()), until, extra, lines, |instance| {
+            instance.score(scorer, facts, rows, output_bytes)
         })
     }
 

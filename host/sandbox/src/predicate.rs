@@ -18,12 +18,13 @@ use super::row_sets::{RowSetError, RowSets};
 use super::text::shorten;
 use super::verdict::Verdict;
 use super::wire::allocation::Allocation;
+use super::wire::scoring::{Normalization, Scores};
 use super::wire::{self, Descriptor};
 use super::world::{Rules, World};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{IDLE_INSTANCES, MODULE_SLOTS, MODULE_SPARES, OUTPUT_BYTES};
 
-/// The world of components that export `predicate`, with or without `allocator`.
+/// The world of components that export `predicate`, with or without `allocator` and `scorer`.
 #[derive(Debug)]
 pub(super) struct PredicateWorld;
 
@@ -35,6 +36,15 @@ pub(super) struct Exports {
     filter: ComponentExportIndex,
     /// None where the component has no such export.
     pub(super) allocate: Option<ComponentExportIndex>,
+    /// None where the component has no such export.
+    pub(super) scorer: Option<ScorerExports>,
+}
+
+/// Indices of the functions of the export `scorer`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScorerExports {
+    normalize_by: ComponentExportIndex,
+    score: ComponentExportIndex,
 }
 
 impl Exports {
@@ -51,11 +61,16 @@ impl Exports {
             })
         };
         let of_predicate = |name| function(&predicate.export, name);
+        let of_scorer = |interface: &String| {
+            let (normalize_by, score) = (function(interface, "normalize-by")?, function(interface, "score")?);
+            Ok(ScorerExports { normalize_by, score })
+        };
         Ok(Self {
             describe: of_predicate("describe")?,
             configure: of_predicate("configure")?,
             filter: of_predicate("filter")?,
             allocate: predicate.allocator.as_ref().map(|interface| function(interface, "allocate")).transpose()?,
+            scorer: predicate.scorer.as_ref().map(of_scorer).transpose()?,
         })
     }
 }
@@ -100,10 +115,14 @@ impl World for PredicateWorld {
         instance.check::<(u32,), (wire::Verdict,)>(exports.filter).map_err(named("filter"))?;
         instance.check::<(), (Descriptor,)>(exports.describe).map_err(named("describe"))?;
         instance.check::<(&str,), (Configured,)>(exports.configure).map_err(named("configure"))?;
-        match exports.allocate {
-            Some(allocate) => instance.check::<(u32, u32), (Option<Allocation>,)>(allocate).map_err(named("allocate")),
-            None => Ok(()),
+        if let Some(allocate) = exports.allocate {
+            instance.check::<(u32, u32), (Option<Allocation>,)>(allocate).map_err(named("allocate"))?;
         }
+        if let Some(scorer) = exports.scorer {
+            instance.check::<(), (Normalization,)>(scorer.normalize_by).map_err(named("normalize-by"))?;
+            instance.check::<(u32,), (Scores,)>(scorer.score).map_err(named("score"))?;
+        }
+        Ok(())
     }
 
     /// An error that the predicate returns is the fault `Configure` with the predicate's text.
@@ -180,5 +199,25 @@ impl Instance<PredicateWorld> {
         let function = self.function::<(u32, u32), (Option<Allocation>,)>(export)?;
         let ((raw,), _) = self.call(function, (rows, row), Batch { facts, row_sets: None }, output_bytes)?;
         raw.map(check::allocation).transpose()
+    }
+
+    /// Calls `normalize-by`, as a part of the call that has begun.
+    pub(super) fn normalization(&mut self, scorer: ScorerExports) -> Result<Normalization, Fault> {
+        self.set_up(scorer.normalize_by, ()).map(|(normalization,)| normalization)
+    }
+
+    /// Calls `score` for a batch of `rows` rows, as a part of the call that has begun. It may pass `output_bytes` to the host beside the
+    /// scores of the rows.
+    pub(super) fn score(
+        &mut self,
+        scorer: ScorerExports,
+        facts: Arc<dyn Facts>,
+        rows: u32,
+        output_bytes: usize,
+    ) -> Result<Scores, Fault> {
+        let function = self.function::<(u32,), (Scores,)>(scorer.score)?;
+        let output_bytes = output_bytes + rows as usize * size_of::<i64>();
+        let ((raw,), _) = self.call(function, (rows,), Batch { facts, row_sets: None }, output_bytes)?;
+        check::scores(raw, rows)
     }
 }

@@ -1,12 +1,13 @@
 //! The contract's types at the component boundary, named as in `sdk/predicate/wit`. The types that a guest returns are here;
 //! those that it reads are in `pod`, `parties`, `selectors` and `storage`, and in [`claims`] and [`devices`], whose names are used with
-//! theirs. So are the names in [`allocation`], which some guests return as well.
+//! theirs. So are the names in [`allocation`] and [`scoring`], which some guests return as well.
 
 pub mod allocation;
 pub mod claims;
 pub mod devices;
 mod parties;
 mod pod;
+pub mod scoring;
 mod selectors;
 mod storage;
 

@@ -656,6 +656,15 @@ ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/cluster-candidates@0.2.0"), import_name("feasible")))
+extern void import_cluster_candidates_feasible(ns_list_u8 *);
+
+ns_list_u8 ns_cluster_candidates_feasible(void) {
+    ns_list_u8 result;
+    import_cluster_candidates_feasible(&result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/cluster-affinity@0.2.0"), import_name("topology-keys")))
 extern void import_cluster_affinity_topology_keys(ns_list_text *);
 
@@ -1257,6 +1266,10 @@ __attribute__((weak)) ns_list_s64 ns_cluster_pods_requested(ns_list_cluster_pods
 __attribute__((weak)) ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating) {
     (void)terminating;
     return (ns_option_list_u32){0};
+}
+
+__attribute__((weak)) ns_list_u8 ns_cluster_candidates_feasible(void) {
+    return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
 }
 
 __attribute__((weak)) ns_list_text ns_cluster_affinity_topology_keys(void) {

@@ -1280,6 +1280,14 @@ typedef struct ns_option_list_u32 {
 // of different controllers share no cached verdict of a predicate that has read it.
 ns_option_list_u32 ns_cluster_controllers_same_controller(bool terminating);
 
+// cluster-candidates
+// The nodes of which a `score` call chooses. A scorer that imports it depends on every predicate of the policy; one that does not has
+// scores that the host may keep. Since 0.2.
+
+// A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+// cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+ns_list_u8 ns_cluster_candidates_feasible(void);
+
 // cluster-affinity
 // Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
 

@@ -211,6 +211,10 @@ impl Facts for Bridge {
         self.0.same_controller(terminating).map(|column| column.to_vec())
     }
 
+    fn cluster_candidates_feasible(&self) -> Vec<u8> {
+        self.0.feasible().to_vec()
+    }
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         texts(&self.0.anti_affinity_keys())
     }

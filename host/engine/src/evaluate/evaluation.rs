@@ -82,6 +82,7 @@ impl Evaluation {
             named: conjunction.named().cloned(),
             claims_to_release: self.claims_to_release(context),
             faults: self.faults,
+            scores: None,
             error: None,
             next: None,
         }

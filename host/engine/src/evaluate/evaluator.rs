@@ -19,6 +19,7 @@ use crate::facts::{Batch, Context};
 use crate::limits::INLINE_PREDICATES;
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
+use crate::scores::ActiveScorer;
 
 /// The predicates of one phase of a policy, and the store of their cached verdicts, if it may be used.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,11 @@ impl<'a> Evaluator<'a> {
         self.policy.predicates.iter().enumerate().filter(move |(_, predicate)| {
             predicate.decides(self.phase) && !self.skip.iter().any(|name| *name == *predicate.name)
         })
+    }
+
+    /// The scorers of the policy.
+    pub(crate) fn scorers(self) -> &'a [ActiveScorer] {
+        &self.policy.scorers
     }
 
     /// The failure policy for what no predicate evaluates.

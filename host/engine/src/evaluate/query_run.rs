@@ -20,6 +20,7 @@ use crate::policy::running::Running;
 use crate::query::{Depth, Nodes, PodRef, Query, Unknown};
 use crate::scenarios::nominated::{self, NominatedRow, RowBudget};
 use crate::scenarios::sample;
+use crate::scores::score;
 use crate::shadow::Shadow;
 use crate::subject::Subject;
 use crate::{Engine, Error, Reuse};
@@ -61,9 +62,17 @@ impl<'a> QueryRun<'a> {
                 .map_err(|stop| stopped(stop, &subject))?,
         };
         let depth = self.query.depth;
+        let scores = match &self.query.scores {
+            Some(request) => {
+                let feasible = evaluated.evaluation.conjunction.feasible();
+                let scores = score(self.evaluator.scorers(), request, &evaluated.context, feasible);
+                Some(Box::new(scores.map_err(|stop| stopped(stop, &subject))?))
+            }
+            None => None,
+        };
         let answer = evaluated.evaluation.into_answer(depth, subject.name, &evaluated.context);
         let account = subject.account.filter(|_| depth == Depth::Each);
-        Ok(PodAnswer { next: evaluated.next, account, ..answer })
+        Ok(PodAnswer { next: evaluated.next, account, scores, ..answer })
     }
 
     /// Evaluates with and without the store, and compares the results.

@@ -50,6 +50,8 @@ pub struct Context {
     pub(super) is_negotiated: bool,
     /// The pod's name and UID, empty where nobody said: which claims are made for it.
     pub(super) owner: (Arc<str>, Arc<str>),
+    /// The rows of the cluster on which the pod fits, as flags; `None` except in a score call.
+    pub(super) candidates: Option<Arc<[u8]>>,
     /// When the request ends for which the facts are read.
     deadline: Option<Instant>,
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
@@ -83,6 +85,7 @@ impl Context {
             refusal: None,
             is_negotiated: false,
             owner: (Arc::default(), Arc::default()),
+            candidates: None,
             deadline: None,
             now: 0,
             matched_terms: OnceLock::new(),
@@ -188,6 +191,12 @@ impl Context {
     /// When the evaluation of the pod began.
     pub(crate) fn now(&self) -> i64 {
         self.now
+    }
+
+    /// Sets the rows of the cluster on which the pod fits, as flags: one entry per row of the cluster.
+    #[must_use]
+    pub(crate) fn with_candidates(self, candidates: Arc<[u8]>) -> Self {
+        Self { candidates: Some(candidates), ..self }
     }
 
     /// Sets when the request ends: no predicate runs beyond it.

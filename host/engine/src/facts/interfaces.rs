@@ -269,6 +269,10 @@ impl Facts for Context {
         Some(self.count_siblings(&self.siblings()?, terminating))
     }
 
+    fn feasible(&self) -> Arc<[u8]> {
+        self.candidates.as_ref().map_or_else(|| self.constant(1), Arc::clone)
+    }
+
     fn anti_affinity_keys(&self) -> Vec<Arc<str>> {
         self.matched_topology_keys()
     }

@@ -478,6 +478,8 @@ fact_table! {
         PodCount(key: CountKey): Column<u32>, PodsOnNodes(Interface::ClusterPods, No)
             => |context| context.snapshot().count(key);
         PodSum(key: SumKey): Column<i64>, PodsOnNodes(Interface::ClusterPods, No) => |context| context.snapshot().sum(key);
+        // Of a score call the rows that fit the pod, of all others every row.
+        Feasible: Arc<[u8]>, Cluster(Yes) => |context| context.feasible();
         // Of the controller that the read of the pod's UID of it names.
         Siblings(terminating: bool): Option<Siblings>, PodsOnNodes(Interface::ClusterControllers, Yes)
             => |context| Siblings::find(context, *terminating);

@@ -363,6 +363,7 @@ impl Facts for Recorder {
             |this| this.column(NodeInterface::Info, FactKey::NodeInfo(field));
         image_column(image: &str) -> Arc<[u8]>, |this| this.column_by(NodeInterface::Images, image, FactKey::NodeImage);
         created() -> Arc<[i64]>, |this| this.column(NodeInterface::Age, FactKey::NodeMoment(Moment::Created));
+        feasible() -> Arc<[u8]>, |this| this.read(FactKey::Feasible);
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);
         claim_users(claim: &str) -> u32, |this| this.claim_by(claim, FactKey::ClaimUsers);

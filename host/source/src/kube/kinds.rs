@@ -73,6 +73,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeImages
         | Interface::NodeAge
         | Interface::ClusterControllers
+        | Interface::ClusterCandidates
         | Interface::ClusterVolumeUse
         | Interface::Time
         | Interface::RowSets

@@ -170,8 +170,8 @@ fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<O
             World {
                 text: contract,
                 name: "guest",
-                about: "those of accounting and of allocating are beside it",
-                modules: "pub mod accounting;\npub mod allocating;\n\n",
+                about: "those of accounting, of allocating and of scoring are beside it",
+                modules: "pub mod accounting;\npub mod allocating;\npub mod scoring;\n\n",
                 module: "nodesift_sdk::bindings",
                 export: "__export_component",
                 derives: &ORDERED,
@@ -191,6 +191,20 @@ fn bindings_of_rust(contract: &str, accounting: &str, cel: &str) -> Result<Vec<O
                 derives: &ORDERED,
                 has_unused_types: false,
                 with: &[("nodesift:predicate/pod-claims@0.2.0", "crate::bindings::nodesift::predicate::pod_claims")],
+            },
+        ),
+        (
+            "sdk/predicate/rust/src/bindings/scoring.rs",
+            World {
+                text: contract,
+                name: "scoring",
+                about: "an export that only scorers have",
+                modules: "",
+                module: "nodesift_sdk::bindings::scoring",
+                export: "__export_scorer",
+                derives: &ORDERED,
+                has_unused_types: false,
+                with: &[],
             },
         ),
         (

@@ -217,6 +217,9 @@ func Empty(rows int) Host {
 	host.ClusterControllersSameController = func(terminating bool) ([]uint32, bool) {
 		return nil, false
 	}
+	host.ClusterCandidatesFeasible = func() []uint8 {
+		return make([]uint8, rows)
+	}
 	host.ClusterAffinityTopologyKeys = func() []string {
 		return nil
 	}

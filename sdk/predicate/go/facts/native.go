@@ -156,6 +156,8 @@ type Host struct {
 	ClusterPodsRequested func(selectors []ClusterPodsPodSelector, resource string, terminating bool) []int64
 	// ClusterControllersSameController: `same-controller` of cluster-controllers.
 	ClusterControllersSameController func(terminating bool) ([]uint32, bool)
+	// ClusterCandidatesFeasible: `feasible` of cluster-candidates.
+	ClusterCandidatesFeasible func() []uint8
 	// ClusterAffinityTopologyKeys: `topology-keys` of cluster-affinity.
 	ClusterAffinityTopologyKeys func() []string
 	// ClusterAffinityAntiAffinityTerms: `anti-affinity-terms` of cluster-affinity.
@@ -926,6 +928,16 @@ func ClusterControllersSameController(terminating bool) ([]uint32, bool) {
 		panic(missing("cluster-controllers", "same-controller"))
 	}
 	return host.ClusterControllersSameController(terminating)
+}
+
+// ClusterCandidatesFeasible: `feasible` of cluster-candidates.
+// A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+// cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+func ClusterCandidatesFeasible() []uint8 {
+	if host.ClusterCandidatesFeasible == nil {
+		panic(missing("cluster-candidates", "feasible"))
+	}
+	return host.ClusterCandidatesFeasible()
 }
 
 // ClusterAffinityTopologyKeys: `topology-keys` of cluster-affinity.

@@ -1103,6 +1103,20 @@ func ClusterControllersSameController(terminating bool) ([]uint32, bool) {
 	return result, isSome
 }
 
+//go:wasmimport nodesift:predicate/cluster-candidates@0.2.0 feasible
+func importClusterCandidatesFeasible(result unsafe.Pointer)
+
+// ClusterCandidatesFeasible: `feasible` of cluster-candidates.
+// A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+// cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+func ClusterCandidatesFeasible() []uint8 {
+	importClusterCandidatesFeasible(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint8](p, 0)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/cluster-affinity@0.2.0 topology-keys
 func importClusterAffinityTopologyKeys(result unsafe.Pointer)
 

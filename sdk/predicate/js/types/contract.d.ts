@@ -1075,6 +1075,17 @@ export interface Contract {
      */
     sameController(terminating: boolean): readonly number[] | null;
   };
+  /**
+   * The nodes of which a `score` call chooses. A scorer that imports it depends on every predicate of the policy; one that does not has
+   * scores that the host may keep. Since 0.2.
+   */
+  'cluster-candidates': {
+    /**
+     * A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+     * cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+     */
+    feasible(): Uint8Array;
+  };
   /** Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered. */
   'cluster-affinity': {
     /** The topology keys of the matching terms, sorted, without duplicates. */

@@ -219,6 +219,7 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
                 json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": {"team": "a"}}}),
             );
         }),
+        case!("cluster-candidates.feasible", |facts| facts.feasible(), |world| world.apply(node("n9"))),
         case!("config-maps.entry", |facts| facts.config_entry("ns/m", "k"), |world| {
             world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "ns"},
                 "data": {"k": "v"}}));
@@ -389,7 +390,7 @@ fn functions() -> BTreeSet<String> {
         if let Some((name, _)) = line
             .trim()
             .split_once(": func(")
-            .filter(|_| !["predicate", "allocator", "row-sets", "log"].contains(&interface))
+            .filter(|_| !["predicate", "allocator", "scorer", "row-sets", "log"].contains(&interface))
         {
             functions.insert(format!("{interface}.{name}"));
         }

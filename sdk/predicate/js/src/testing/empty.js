@@ -127,6 +127,9 @@ export const empty = (rows) => ({
   'cluster-controllers': {
     sameController: () => null,
   },
+  'cluster-candidates': {
+    feasible: () => new Uint8Array(rows),
+  },
   'cluster-affinity': {
     topologyKeys: () => [],
     antiAffinityTerms: () => new Array(rows).fill(0),

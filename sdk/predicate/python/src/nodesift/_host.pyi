@@ -926,6 +926,16 @@ class ClusterControllers(Protocol):
         """
         ...
 
+class ClusterCandidates(Protocol):
+    """The nodes of which a `score` call chooses. A scorer that imports it depends on every predicate of the policy; one that does not has
+    scores that the host may keep. Since 0.2.
+    """
+    def feasible(self) -> bytes:
+        """A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+        cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+        """
+        ...
+
 class ClusterAffinity(Protocol):
     """Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered."""
     def topology_keys(self) -> list[str]:
@@ -1104,6 +1114,8 @@ def facts(name: Literal["node-parties"], what: str | None = None) -> NodeParties
 def facts(name: Literal["cluster-pods"], what: str | None = None) -> ClusterPods: ...
 @overload
 def facts(name: Literal["cluster-controllers"], what: str | None = None) -> ClusterControllers: ...
+@overload
+def facts(name: Literal["cluster-candidates"], what: str | None = None) -> ClusterCandidates: ...
 @overload
 def facts(name: Literal["cluster-affinity"], what: str | None = None) -> ClusterAffinity: ...
 @overload

@@ -40,6 +40,17 @@ pub mod cluster_controllers {
     }
 }
 
+/// The nodes of which a `score` call chooses. A scorer that imports it depends on every predicate of the policy; one that does not has
+/// scores that the host may keep. Since 0.2.
+pub mod cluster_candidates {
+    /// A flag: the node fits by all predicates of the policy, and is one of those that are asked about. One entry per row of the
+    /// cluster. In a `filter` or `allocate` call, where nothing is known of other predicates: 1 in every row.
+    #[must_use]
+    pub fn feasible() -> Vec<u8> {
+        ask!(cluster_candidates::feasible() or cluster_candidates_feasible)
+    }
+}
+
 /// Required anti-affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
 pub mod cluster_affinity {
     /// The topology keys of the matching terms, sorted, without duplicates.

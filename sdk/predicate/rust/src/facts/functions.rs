@@ -285,6 +285,10 @@ pub trait Facts {
         missing("cluster-controllers", "same-controller")
     }
 
+    fn cluster_candidates_feasible(&self) -> Vec<u8> {
+        missing("cluster-candidates", "feasible")
+    }
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         missing("cluster-affinity", "topology-keys")
     }

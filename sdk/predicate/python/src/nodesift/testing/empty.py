@@ -147,6 +147,9 @@ def empty(rows: int) -> dict[str, Any]:
         "cluster-controllers": SimpleNamespace(
             same_controller=lambda *_: None,
         ),
+        "cluster-candidates": SimpleNamespace(
+            feasible=lambda *_: bytes(rows),
+        ),
         "cluster-affinity": SimpleNamespace(
             topology_keys=lambda *_: [],
             anti_affinity_terms=lambda *_: [0] * rows,

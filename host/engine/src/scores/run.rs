@@ -1,0 +1,201 @@
+//! The scorers of a policy, called about one pod after its feasible rows are known, and their scores added up. Start at [`score`].
+
+use std::sync::Arc;
+
+use nodesift_cache::Row;
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::wire::scoring::{NO_SCORE, Normalization, Scores};
+use nodesift_sandbox::{Facts, Interface};
+
+use super::normalization::normalize;
+use super::pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
+use super::ranking::{best, shuffled};
+use super::scorer::ActiveScorer;
+use crate::answer::FaultReport;
+use crate::evaluate::Stop;
+use crate::evaluate::evaluation::effect_of;
+use crate::evaluate::row_set::RowSet;
+use crate::facts::{Batch, Context};
+use crate::limits::TOP_NODES;
+use crate::policy::OnError;
+
+/// Scores the feasible rows of a pod. The context has the facts about the rows of the query, of which the feasible ones are a part; a
+/// scorer is asked about all of them, a cluster-wide one about every row. Where no row is feasible, no scorer is asked.
+///
+/// # Errors
+///
+/// [`Stop::Deadline`] where the request ends before every scorer has answered.
+pub(crate) fn score(
+    scorers: &[ActiveScorer],
+    request: &ScoreRequest,
+    context: &Arc<Context>,
+    feasible: &RowSet,
+) -> Result<PodScores, Stop> {
+    if feasible.is_empty() || request.top == 0 {
+        return Ok(PodScores::default());
+    }
+    let mut run = Run::new(context, feasible);
+    let mut scores = PodScores::default();
+    for scorer in scorers {
+        let outcome = match &scores.error {
+            Some(_) => ScorerOutcome::NotAsked,
+            None => run.add(scorer, &mut scores)?,
+        };
+        scores.scorers.push(ScorerScores { scorer: Arc::clone(scorer.name()), weight: scorer.weight, outcome });
+    }
+    if scores.error.is_none() {
+        (scores.nodes, scores.ties) = run.best(request);
+    }
+    Ok(scores)
+}
+
+/// The answer of one scorer, normalized.
+enum Given {
+    Skip,
+    /// Raw and normalized scores: one entry per feasible row.
+    Scores(Vec<i64>, Vec<i64>),
+    /// The pod cannot be scored.
+    Failed(String),
+}
+
+/// The scores of one pod so far.
+struct Run<'a> {
+    context: &'a Arc<Context>,
+    /// The feasible rows, ascending. The lists below have one entry for each.
+    rows: Vec<Row>,
+    /// Their places in the batch of the context.
+    places: Vec<usize>,
+    totals: Vec<i64>,
+    /// Raw and normalized scores by scorer; `None` for one that adds nothing.
+    by_scorer: Vec<Option<(Vec<i64>, Vec<i64>)>>,
+    /// The facts about every row, made when a scorer needs them.
+    over_all: Option<Arc<Context>>,
+    /// These with the feasible rows as a fact.
+    with_candidates: Option<Arc<Context>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(context: &'a Arc<Context>, feasible: &RowSet) -> Self {
+        let rows: Vec<Row> = feasible.iter().collect();
+        let places = match context.batch() {
+            Batch::All => rows.iter().map(|row| row.index()).collect(),
+            Batch::Rows(batch) => {
+                let mut places: Vec<(Row, usize)> =
+                    batch.iter().enumerate().map(|(place, row)| (*row, place)).collect();
+                places.sort_unstable();
+                // A feasible row is one of the batch.
+                let place = |row: &Row| {
+                    let found = places.binary_search_by_key(row, |(row, _)| *row).ok();
+                    found.and_then(|at| places.get(at)).map_or(usize::MAX, |(_, place)| *place)
+                };
+                rows.iter().map(place).collect()
+            }
+        };
+        let totals = vec![0; rows.len()];
+        Self { context, rows, places, totals, by_scorer: Vec::new(), over_all: None, with_candidates: None }
+    }
+
+    /// Asks one scorer and adds its scores to the totals. Faults and errors are noted in `scores`.
+    fn add(&mut self, scorer: &ActiveScorer, scores: &mut PodScores) -> Result<ScorerOutcome, Stop> {
+        let (outcome, by_row) = match self.ask(scorer) {
+            Ok(Given::Skip) => (ScorerOutcome::Skipped, None),
+            Ok(Given::Failed(text)) => {
+                scores.error = Some(format!("{}: {text}", scorer.name()));
+                (ScorerOutcome::Failed, None)
+            }
+            Ok(Given::Scores(raw, normalized)) => {
+                for (total, score) in self.totals.iter_mut().zip(&normalized) {
+                    *total = total.saturating_add(scorer.weight.saturating_mul(*score));
+                }
+                (ScorerOutcome::Scored, Some((raw, normalized)))
+            }
+            Err(fault) if fault.kind == FaultKind::RequestDeadline => return Err(Stop::Deadline),
+            Err(fault) => {
+                let on_error = scorer.component.on_error;
+                if on_error == OnError::Reject {
+                    scores.error = Some(format!("scorer {:?} failed: {}", scorer.name(), fault.kind.name()));
+                }
+                let predicate = Arc::clone(scorer.name());
+                scores.faults.push(FaultReport { predicate, fault, effect: effect_of(on_error) });
+                (ScorerOutcome::Failed, None)
+            }
+        };
+        self.by_scorer.push(by_row);
+        Ok(outcome)
+    }
+
+    fn ask(&mut self, scorer: &ActiveScorer) -> Result<Given, Fault> {
+        let module = &scorer.component.module;
+        let (context, is_of_batch) = match module.is_cluster_wide() {
+            false => (Arc::clone(self.context), true),
+            true if module.imports().contains(&Interface::ClusterCandidates) => (self.candidates(), false),
+            true => (self.all_rows(), false),
+        };
+        // A module that does not score has a fault, whatever this is.
+        let normalization = module.normalization().unwrap_or(Normalization::None);
+        let (rows, places) = (&self.rows, &self.places);
+        scorer.component.score(Arc::clone(&context) as Arc<dyn Facts>, &context, |given| match given {
+            Scores::Skip => Ok(Given::Skip),
+            Scores::Failed(text) => Ok(Given::Failed(text)),
+            Scores::ByRow(by_row) => {
+                let at = |place: usize| by_row.get(place).copied().unwrap_or(NO_SCORE);
+                let raw: Vec<i64> = match is_of_batch {
+                    true => places.iter().map(|place| at(*place)).collect(),
+                    false => rows.iter().map(|row| at(row.index())).collect(),
+                };
+                let mut normalized = raw.clone();
+                normalize(normalization, &mut normalized).map_err(|(place, score)| {
+                    let node = rows.get(place).map_or("", |row| context.snapshot().node_name(*row));
+                    let text = format!("the score of the node {node} is {score}: not from 0 to 100");
+                    Fault::new(FaultKind::MalformedVerdict, &text)
+                })?;
+                Ok(Given::Scores(raw, normalized))
+            }
+        })
+    }
+
+    /// The facts about every row.
+    fn all_rows(&mut self) -> Arc<Context> {
+        if matches!(self.context.batch(), Batch::All) {
+            return Arc::clone(self.context);
+        }
+        let context = self.context;
+        Arc::clone(self.over_all.get_or_insert_with(|| Arc::new(context.over(Batch::All))))
+    }
+
+    /// The facts about every row, of which the feasible ones are known.
+    fn candidates(&mut self) -> Arc<Context> {
+        let (context, rows) = (self.context, &self.rows);
+        let with_candidates = self.with_candidates.get_or_insert_with(|| {
+            let mut flags = vec![0; context.snapshot().node_count()];
+            for row in rows {
+                if let Some(flag) = flags.get_mut(row.index()) {
+                    *flag = 1;
+                }
+            }
+            Arc::new(context.over(Batch::All).with_candidates(flags.into()))
+        });
+        Arc::clone(with_candidates)
+    }
+
+    /// The best rows, and how many more have the total of the last of them.
+    fn best(&self, request: &ScoreRequest) -> (Vec<ScoredNode>, usize) {
+        let (snapshot, names) = (self.context.snapshot(), self.context.snapshot().node_names());
+        let key = |place: usize| {
+            let row = self.rows.get(place).copied().unwrap_or(Row(u32::MAX));
+            let hash = request.seed.map_or(0, |seed| shuffled(seed, snapshot.node_name(row)));
+            (hash, names.rank(row))
+        };
+        let (places, ties) = best(&self.totals, request.top.min(TOP_NODES), key);
+        let node = |place: usize| {
+            let each = |by_row: &Option<(Vec<i64>, Vec<i64>)>| {
+                let (raw, normalized) = by_row.as_ref()?;
+                let raw = Some(*raw.get(place)?).filter(|raw| *raw != NO_SCORE);
+                Some(NodeScore { raw, normalized: *normalized.get(place)? })
+            };
+            let each = if request.each { self.by_scorer.iter().map(each).collect() } else { Vec::new() };
+            Some(ScoredNode { row: *self.rows.get(place)?, total: *self.totals.get(place)?, each })
+        };
+        (places.into_iter().filter_map(node).collect(), ties)
+    }
+}
