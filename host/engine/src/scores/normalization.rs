@@ -77,7 +77,7 @@ fn by_distance(scores: &mut [i64]) {
 mod tests {
     use super::*;
 
-    /// What the slow twin makes of raw scores, before any of it is judged.
+    /// The scores of the slow twin, before any of them is judged.
     fn expected(normalization: Normalization, raw: &[Option<i64>]) -> Vec<i64> {
         let known: Vec<i128> = raw.iter().flatten().map(|score| i128::from(*score)).collect();
         let lowest = known.iter().copied().fold(i128::MAX, i128::min);

@@ -9,7 +9,8 @@
 //!   [`node_selector`], [`label_selector`], [`taints`] and [`topology`] implement the Kubernetes semantics of these.
 //!
 //! [`rows`] are sets of rows that the host combines and rejects, for predicates in few words. [`log`] writes lines for operators.
-//! [`accounting`] is for modules that are no predicates: they say what a pod takes. An [`allocator`] also says which devices a pod gets. [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from [`native`]. This crate knows nothing of the host.
+//! [`accounting`] is for modules that are no predicates: they say what a pod takes. An [`allocator`] also says which devices a pod gets, a [`scorer`] how good a node is that fits.
+//! [`export!`] turns either form into a component. Outside a component, in tests and benchmarks, facts come from [`native`]. This crate knows nothing of the host.
 //!
 //! ```
 //! use nodesift_sdk::native::{Cluster, Node, Pod};
@@ -64,6 +65,7 @@ pub mod panics;
 pub mod per_node;
 mod predicate;
 pub mod rows;
+pub mod scorer;
 pub mod syntax;
 pub mod taints;
 mod toleration;

@@ -2,10 +2,11 @@
 //!
 //! Facts are still columns: the first read of a fact fetches its column for the whole batch, and later reads use the
 //! cached column. A column that the predicate does not read is not fetched. Nodes that share what the predicate reads of them share
-//! one call of it (`decisions`).
+//! one call of it (`decisions`). [`NodeScorer`] is the form for components that score nodes.
 
 mod decisions;
 mod memo;
+mod scorer;
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -23,6 +24,7 @@ use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
 use decisions::{Decision, Decisions};
 use memo::Memo;
+pub use scorer::NodeScorer;
 
 /// A predicate over one pod and one node. Every `NodePredicate` is a [`Predicate`], which documents the associated
 /// items.

@@ -93,29 +93,38 @@ impl<P: Predicate> Default for Instance<P> {
 
 /// Exports a [`Predicate`] or a [`NodePredicate`](crate::per_node::NodePredicate) as the predicate of this crate's
 /// component. The version in its descriptor is the version of the crate. With `allocator` after the type, an
-/// [`Allocator`](crate::allocator::Allocator) is exported as that as well.
+/// [`Allocator`](crate::allocator::Allocator) is exported as that as well, and with `scorer` a [`Scorer`](crate::scorer::Scorer).
 ///
 /// On targets other than wasm32 it does nothing, so that several predicates can be linked into one test or benchmark.
 #[macro_export]
 macro_rules! export {
-    ($predicate:ty) => {
-        $crate::export!(@component $predicate, {});
-    };
-    ($predicate:ty, allocator) => {
-        $crate::export!(@component $predicate, {
-            use $crate::allocator::Allocation;
-            use $crate::bindings::allocating::exports::nodesift::predicate::allocator;
+    (@allocator) => {
+        use $crate::bindings::allocating::exports::nodesift::predicate::allocator;
 
-            impl allocator::Guest for Component {
-                fn allocate(rows: u32, row: u32) -> ::core::option::Option<Allocation> {
-                    INSTANCE.with(|instance| instance.allocate(rows, row))
-                }
+        impl allocator::Guest for Component {
+            fn allocate(rows: u32, row: u32) -> ::core::option::Option<allocator::Allocation> {
+                INSTANCE.with(|instance| instance.allocate(rows, row))
+            }
+        }
+
+        $crate::bindings::allocating::__export_allocator!(Component with_types_in $crate::bindings::allocating);
+    };
+    (@scorer) => {
+        use $crate::bindings::scoring::exports::nodesift::predicate::scorer;
+
+        impl scorer::Guest for Component {
+            fn normalize_by() -> scorer::Normalization {
+                INSTANCE.with($crate::Instance::normalize_by)
             }
 
-            $crate::bindings::allocating::__export_allocator!(Component with_types_in $crate::bindings::allocating);
-        });
+            fn score(rows: u32) -> scorer::Scores {
+                INSTANCE.with(|instance| instance.score(rows))
+            }
+        }
+
+        $crate::bindings::scoring::__export_scorer!(Component with_types_in $crate::bindings::scoring);
     };
-    (@component $predicate:ty, { $($more:tt)* }) => {
+    ($predicate:ty $(, $second:ident)*) => {
         #[cfg(target_arch = "wasm32")]
         #[allow(unsafe_code, reason = "the component boundary")]
         const _: () = {
@@ -144,7 +153,7 @@ macro_rules! export {
 
             $crate::bindings::__export_component!(Component with_types_in $crate::bindings);
 
-            $($more)*
+            $($crate::export!(@$second);)*
         };
     };
 }

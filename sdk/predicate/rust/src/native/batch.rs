@@ -435,6 +435,10 @@ impl Facts for Batch {
         Some(cluster.nodes.iter().map(|node| count(node.running.iter().filter(is_same))).collect())
     }
 
+    fn cluster_candidates_feasible(&self) -> Vec<u8> {
+        self.all_rows().nodes.iter().map(|node| u8::from(!node.infeasible)).collect()
+    }
+
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);

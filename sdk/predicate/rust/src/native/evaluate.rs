@@ -1,4 +1,4 @@
-//! Runs predicates on a [`Cluster`] and checks that pointwise predicates are pointwise.
+//! Runs predicates and scorers on a [`Cluster`], and checks that pointwise ones are pointwise.
 
 use std::rc::Rc;
 
@@ -8,6 +8,7 @@ use super::node::Node;
 use crate::facts::with_facts;
 use crate::predicate::Predicate;
 use crate::rows;
+use crate::scorer::{Scorer, Scores};
 use crate::verdict::{Failure, Verdict};
 
 impl Cluster {
@@ -48,6 +49,39 @@ impl Cluster {
             failure.map(|failure| format!("{}: {}", node.name, failure.reasons.join(", ")))
         };
         self.nodes.iter().zip(self.failures(predicate)).filter_map(rejected).collect()
+    }
+
+    /// The raw scores of one batch of all nodes, in the order in which they were added. Unless the scorer read a `cluster-*` fact, a batch of
+    /// one is scored for every node as well. The pod fits on the nodes that are not [infeasible](Node::infeasible).
+    ///
+    /// # Panics
+    ///
+    /// Where there is not one score per row. Where the scores of the large batch and of the small ones differ: the score that a
+    /// pointwise scorer gives a node must not depend on the other nodes of the batch.
+    pub fn scores(&self, scorer: &impl Scorer) -> Scores {
+        let (together, cluster_wide) = self.score((0..self.nodes.len()).collect(), scorer);
+        if !cluster_wide {
+            for row in 0..self.nodes.len() {
+                let alone = self.score(vec![row], scorer).0;
+                let expected = match &together {
+                    Scores::ByRow(scores) => Scores::ByRow(scores.iter().skip(row).take(1).copied().collect()),
+                    other => other.clone(),
+                };
+                assert_eq!(expected, alone, "the score of a node depends on the other nodes of the batch");
+            }
+        }
+        together
+    }
+
+    /// Scores a batch of these nodes: the scores, and whether the scorer read a `cluster-*` fact.
+    fn score(&self, rows: Vec<usize>, scorer: &impl Scorer) -> (Scores, bool) {
+        let count = rows.len();
+        let batch = Rc::new(Batch::new(self.clone(), rows));
+        let scores = with_facts(batch.clone(), || scorer.score(count));
+        if let Scores::ByRow(scores) = &scores {
+            assert_eq!(scores.len(), count, "the scores do not match their batch");
+        }
+        (scores, batch.has_read_cluster_facts())
     }
 
     /// Evaluates a batch of these nodes: the failure of each row, and whether the predicate read a `cluster-*` fact.

@@ -39,6 +39,7 @@ pub struct Node {
     pub(super) unregistered: bool,
     pub(super) missing_drivers: BTreeSet<String>,
     pub(super) migrated: BTreeSet<String>,
+    pub(super) infeasible: bool,
 }
 
 /// The name of a field in the contract.
@@ -79,6 +80,13 @@ impl Node {
     #[must_use]
     pub fn unschedulable(mut self) -> Self {
         self.unschedulable = true;
+        self
+    }
+
+    /// Has the pod not fit on the node, as `cluster-candidates` shows it.
+    #[must_use]
+    pub fn infeasible(mut self) -> Self {
+        self.infeasible = true;
         self
     }
 
