@@ -103,7 +103,9 @@ impl ActivePolicy {
             pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
             pod_claims: reads(Interface::PodClaims) || reads(Interface::NodeParties),
             node_info: reads(Interface::NodeInfo),
-            node_images: reads(Interface::NodeImages),
+            node_images: reads(Interface::NodeImages) || reads(Interface::ClusterImages),
+            pod_images: reads(Interface::PodImages),
+            non_zero_requests: reads(Interface::PodNonZeroRequests) || reads(Interface::NodeNonZeroRequests),
             ..Selection::default()
         };
         match &self.accounting {

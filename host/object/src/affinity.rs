@@ -1,11 +1,12 @@
-//! Affinity and topology spread of pods: required terms of node and pod affinity, and topology spread constraints. Start at [`Affinity`].
+//! Affinity and topology spread of pods: terms of node affinity, required terms of pod affinity, and topology spread constraints.
+//! Start at [`Affinity`].
 //!
-//! Valid preferred terms are not kept: they rank nodes and never reject one.
+//! Valid preferred terms of pod affinity are not kept: they rank nodes and never reject one.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::field::{is_default, null_is_default, text_enum};
-use crate::selector::{LabelSelector, NodeSelector};
+use crate::selector::{LabelSelector, NodeSelector, NodeSelectorTerm};
 
 /// Affinity of a pod, as in `spec.affinity`: its required terms, and preferred pod terms that are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
@@ -22,7 +23,7 @@ pub struct Affinity {
     pub pod_anti_affinity: PodAffinity,
 }
 
-/// Node affinity of a pod, as in `spec.affinity.nodeAffinity`. Preferred terms are not kept.
+/// Node affinity of a pod, as in `spec.affinity.nodeAffinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 pub struct NodeAffinity {
     /// `requiredDuringSchedulingIgnoredDuringExecution`; none where absent, which matches every node.
@@ -32,6 +33,24 @@ pub struct NodeAffinity {
         skip_serializing_if = "Option::is_none"
     )]
     pub required: Option<NodeSelector>,
+    /// `preferredDuringSchedulingIgnoredDuringExecution`; none where absent, which is not the same as an empty list.
+    #[serde(
+        default,
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub preferred: Option<Vec<PreferredTerm>>,
+}
+
+/// Preference of a pod for the nodes that a term matches. An entry of the preferred node affinity.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+pub struct PreferredTerm {
+    /// Number that a matching node is worth; 0 switches the preference off.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
+    pub weight: i32,
+    /// Requirements on the node, as written.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
+    pub preference: NodeSelectorTerm,
 }
 
 /// Affinity or anti-affinity to other pods, as in `spec.affinity.podAffinity` and `podAntiAffinity`.

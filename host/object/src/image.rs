@@ -1,17 +1,19 @@
-//! Images that are present on a node. A kubelet lists 50 with two or three names each, in every heartbeat, and few policies
-//! read them; so the names are read into one text, without an allocation for each. Start at [`ImageNames`].
+//! Images that are present on a node. A kubelet lists 50 with two or three names each, in every heartbeat; so the names are read
+//! into one text, without an allocation for each. Start at [`ImageNames`].
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// All names of all entries of `status.images`, in order.
+/// All names of all entries of `status.images`, in order, each with the size of its image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImageNames {
     /// The names one after the other.
     text: String,
     /// End of each name in `text`, in bytes.
     ends: Vec<u32>,
+    /// `sizeBytes` of the image of each name.
+    sizes: Vec<i64>,
 }
 
 impl ImageNames {
@@ -19,6 +21,11 @@ impl ImageNames {
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).filter_map(|(start, end)| self.text.get(start as usize..*end as usize))
+    }
+
+    /// Iterates over the image names like [`Self::iter`], each with the size of its image in bytes; 0 where the kubelet does not say.
+    pub fn with_sizes(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.iter().zip(self.sizes.iter().copied())
     }
 
     fn push<E: Error>(&mut self, name: &str) -> Result<(), E> {
@@ -52,7 +59,7 @@ impl<'de> Visitor<'de> for Images<'_> {
     }
 }
 
-/// Visitor of one image; skips all its fields but `names`.
+/// Visitor of one image; skips all its fields but `names` and `sizeBytes`.
 struct Image<'a>(&'a mut ImageNames);
 
 impl<'de> Visitor<'de> for Image<'_> {
@@ -63,13 +70,15 @@ impl<'de> Visitor<'de> for Image<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut image: A) -> Result<(), A::Error> {
-        while let Some(is_names) = image.next_key_seed(IsNames)? {
-            if is_names {
-                image.next_value_seed(Nullable(Names(self.0)))?;
-            } else {
-                image.next_value::<IgnoredAny>()?;
+        let mut size = None;
+        while let Some(field) = image.next_key_seed(FieldName)? {
+            match field {
+                Field::Names => image.next_value_seed(Nullable(Names(self.0)))?,
+                Field::Size => size = image.next_value::<Option<i64>>()?,
+                Field::Other => drop(image.next_value::<IgnoredAny>()?),
             }
         }
+        self.0.sizes.resize(self.0.ends.len(), size.unwrap_or(0));
         Ok(())
     }
 }
@@ -143,25 +152,36 @@ impl<'de, V: Visitor<'de, Value = ()>> Visitor<'de> for OrNull<V> {
     }
 }
 
-/// Whether a key is `names`.
-struct IsNames;
+/// Field of an image, as far as it is read.
+enum Field {
+    Names,
+    Size,
+    Other,
+}
 
-impl<'de> DeserializeSeed<'de> for IsNames {
-    type Value = bool;
+/// Seed that reads the name of a field.
+struct FieldName;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+impl<'de> DeserializeSeed<'de> for FieldName {
+    type Value = Field;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl Visitor<'_> for IsNames {
-    type Value = bool;
+impl Visitor<'_> for FieldName {
+    type Value = Field;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
     }
 
-    fn visit_str<E: Error>(self, key: &str) -> Result<bool, E> {
-        Ok(key == "names")
+    fn visit_str<E: Error>(self, key: &str) -> Result<Field, E> {
+        Ok(match key {
+            "names" => Field::Names,
+            "sizeBytes" => Field::Size,
+            _ => Field::Other,
+        })
     }
 }

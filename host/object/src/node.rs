@@ -131,7 +131,7 @@ pub struct NodeStatus {
     /// Versions and platform of the machine as the kubelet reports them.
     #[serde(default, deserialize_with = "null_is_default")]
     pub node_info: NodeInfo,
-    /// Names of the images that are present.
+    /// Names of the images that are present, with their sizes.
     #[serde(default, deserialize_with = "null_is_default")]
     pub images: ImageNames,
 }

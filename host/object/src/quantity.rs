@@ -81,6 +81,11 @@ impl Quantity {
         Self { unscaled: units as i128, scale: 0, big: false }
     }
 
+    /// Returns the quantity of `millis` thousandths of a unit.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self { unscaled: millis as i128, scale: -3, big: false }
+    }
+
     /// The amount as it is held: equal amounts of different notations differ, and so may what they round to.
     pub const fn notation(&self) -> (i128, i32, bool) {
         (self.unscaled, self.scale, self.big)

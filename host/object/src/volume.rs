@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::field::{empty_object, is_default, null_is_default, presence};
 
-/// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node.
+/// One entry of `spec.volumes`, of which only the kinds are kept that can keep a pod from a node, and images.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Volume {
@@ -45,6 +45,9 @@ pub struct Volume {
     /// Portworx volume, written as the in-tree source `portworxVolume`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub portworx_volume: Option<VolumeId>,
+    /// Image that is mounted as a volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageSource>,
 }
 
 impl Volume {
@@ -65,6 +68,14 @@ pub struct ClaimSource {
     /// The claim's name, in the pod's namespace.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub claim_name: String,
+}
+
+/// `image` of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+pub struct ImageSource {
+    /// Name of the image, as the container runtime pulls it.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
+    pub reference: String,
 }
 
 /// `iscsi` of a volume.

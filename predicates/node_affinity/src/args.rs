@@ -2,9 +2,11 @@
 //! pod.
 
 use nodesift_sdk::args::{check_kind, null_as_default};
-use nodesift_sdk::columns::pod_placement::{Operator, Requirement, Term};
+use nodesift_sdk::columns::pod_placement::{self, Operator, Requirement, Term};
 use nodesift_sdk::node_selector::NodeSelector as Selector;
 use serde::Deserialize;
+
+use crate::preference::Preference;
 
 /// `NodeAffinityArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
@@ -20,7 +22,7 @@ pub struct Args {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct AddedAffinity {
     required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-    /// Only affects scoring, but invalid terms are refused, as in kube-scheduler.
+    /// Only affects scores, but invalid terms are refused for filtering too, as in kube-scheduler.
     #[serde(deserialize_with = "null_as_default")]
     preferred_during_scheduling_ignored_during_execution: Vec<PreferredTerm>,
 }
@@ -57,26 +59,43 @@ struct NodeSelectorRequirement {
     values: Vec<String>,
 }
 
+/// The affinity that a policy adds to that of every pod.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Added {
+    /// Selector of nodes that the pod may run on; none where it may run on all.
+    pub(crate) required: Option<Selector>,
+    /// Preferences that are added to those of the pod; none where the policy lists none.
+    pub(crate) preferred: Option<Vec<Preference>>,
+}
+
 impl Args {
-    /// The selector of the added required affinity; none where there is none.
+    /// The affinity that is added.
     ///
     /// # Errors
     ///
     /// The first invalid argument, with its path.
-    pub(crate) fn selector(self) -> Result<Option<Selector>, String> {
+    pub(crate) fn added(self) -> Result<Added, String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "NodeAffinityArgs")?;
-        let Some(added) = self.added_affinity else { return Ok(None) };
-        for (index, preferred) in added.preferred_during_scheduling_ignored_during_execution.into_iter().enumerate() {
-            if preferred.weight != 0 {
-                let path = format!("addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
-                Selector::strict(vec![preferred.preference.into()], |_| path.clone())?;
-            }
-        }
-        let Some(required) = added.required_during_scheduling_ignored_during_execution else { return Ok(None) };
-        let terms = required.node_selector_terms.into_iter().map(Term::from).collect();
+        let Some(added) = self.added_affinity else { return Ok(Added::default()) };
+        let preferred = added.preferred_during_scheduling_ignored_during_execution;
+        // A list whose terms all have the weight 0 is a list all the same.
+        let is_listed = !preferred.is_empty();
+        let terms = preferred.into_iter().map(pod_placement::PreferredTerm::from).collect();
+        let path = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+        let preferred = Preference::read(terms, path)?;
         let path =
             |index| format!("addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{index}]");
-        Selector::strict(terms, path).map(Some)
+        let required = added.required_during_scheduling_ignored_during_execution.map(|required| {
+            let terms = required.node_selector_terms.into_iter().map(Term::from).collect();
+            Selector::strict(terms, path)
+        });
+        Ok(Added { required: required.transpose()?, preferred: is_listed.then_some(preferred) })
+    }
+}
+
+impl From<PreferredTerm> for pod_placement::PreferredTerm {
+    fn from(PreferredTerm { weight, preference }: PreferredTerm) -> Self {
+        Self { weight, preference: preference.into() }
     }
 }
 
@@ -111,7 +130,11 @@ mod tests {
     use super::*;
 
     fn selector(text: &str) -> Result<Option<Selector>, String> {
-        parse::<Args>(text).and_then(Args::selector)
+        added(text).map(|added| added.required)
+    }
+
+    fn added(text: &str) -> Result<Added, String> {
+        parse::<Args>(text).and_then(Args::added)
     }
 
     fn required(requirement: &str) -> String {
@@ -155,7 +178,8 @@ mod tests {
                    "preference":{{"matchFields":[{{"key":"metadata.name","operator":"Exists"}}]}}}}]}}}}"#
             )
         };
-        assert!(selector(&preferred(0)).unwrap().is_none());
+        assert_eq!(added(&preferred(0)).unwrap(), Added { required: None, preferred: Some(Vec::new()) });
+        assert_eq!(added("{}").unwrap(), Added::default());
         let error = selector(&preferred(1)).unwrap_err();
         let path =
             "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchFields[0].operator";

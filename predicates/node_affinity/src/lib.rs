@@ -1,19 +1,22 @@
 //! NodeAffinity: rejects nodes that do not match the pod's node selector, its required node affinity, or the required
-//! node affinity that the policy adds to every pod.
+//! node affinity that the policy adds to every pod, and scores nodes by preferred node affinity.
 //!
 //! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/nodeaffinity. Terms are parsed
-//! and compared with columns in [`nodesift_sdk::node_selector`], [`Args`] are the policy's arguments.
+//! and compared with columns in [`nodesift_sdk::node_selector`], [`Args`] are the policy's arguments, `preference` has the score.
 
 mod args;
+mod preference;
 
 use std::collections::BTreeSet;
 
 use nodesift_sdk::columns::node_identity;
 use nodesift_sdk::columns::pod_placement::{self, Operator, Requirement, Term};
-use nodesift_sdk::node_selector::{Matcher, NAME_FIELD, NodeSelector, RequiredAffinity};
+use nodesift_sdk::node_selector::{Matcher, NAME_FIELD, RequiredAffinity};
 use nodesift_sdk::{Failure, Predicate, Verdict};
 
+use args::Added;
 pub use args::Args;
+use preference::{Preference, weigh};
 
 /// Reason: the node does not match the node selector or the affinity of the pod.
 pub const REASON_POD: &str = "node(s) didn't match Pod's node affinity/selector";
@@ -33,8 +36,8 @@ const POD: u8 = 2;
 /// Rejects nodes that the pod's node selector or required node affinity does not match.
 #[derive(Debug)]
 pub struct NodeAffinity {
-    /// The affinity that the policy adds to every pod; none where it adds none.
-    added: Option<NodeSelector>,
+    /// The affinity that the policy adds to every pod.
+    added: Added,
 }
 
 impl Predicate for NodeAffinity {
@@ -43,13 +46,13 @@ impl Predicate for NodeAffinity {
     type Args = Args;
 
     fn new(args: Args) -> Result<Self, String> {
-        Ok(Self { added: args.selector()? })
+        Ok(Self { added: args.added()? })
     }
 
     fn filter(&self, rows: usize) -> Verdict {
         let labels = pod_placement::node_selector();
         let terms = pod_placement::required_terms();
-        if self.added.is_none() && labels.is_empty() && terms.is_none() {
+        if self.added.required.is_none() && labels.is_empty() && terms.is_none() {
             return Verdict::FitsAll;
         }
         if terms.as_deref().is_some_and(conflict) {
@@ -58,7 +61,7 @@ impl Predicate for NodeAffinity {
         let named = terms.as_deref().and_then(named_rows);
         let mut matcher = Matcher::new(rows);
         let mut patterns = vec![0; rows];
-        if let Some(added) = &self.added {
+        if let Some(added) = &self.added.required {
             matcher.mark_unmatched_node_selector(&mut patterns, added, ENFORCED);
         }
         matcher.mark_unmatched_affinity(&mut patterns, &RequiredAffinity::new(labels, terms), POD);

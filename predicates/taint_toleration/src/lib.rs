@@ -1,7 +1,9 @@
 //! TaintToleration: rejects nodes with a taint of effect NoSchedule or NoExecute that the pod does not tolerate.
 //!
-//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/tainttoleration.
-//! PreferNoSchedule only affects scoring.
+//! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/tainttoleration. Taints of effect PreferNoSchedule
+//! reject no node: `score` counts them.
+
+mod score;
 
 use nodesift_sdk::columns::node_taints;
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels, taints};

@@ -273,6 +273,14 @@ impl Facts for Bridge {
         Some(self.0.required_terms()?.iter().map(term).collect())
     }
 
+    fn pod_placement_preferred_terms(&self) -> Option<Vec<pod_placement::PreferredTerm>> {
+        let preferred = |preferred: &wire::PreferredTerm| pod_placement::PreferredTerm {
+            weight: preferred.weight,
+            preference: term(&preferred.preference),
+        };
+        Some(self.0.preferred_terms()?.iter().map(preferred).collect())
+    }
+
     fn pod_tolerations_tolerations(&self) -> Vec<pod_tolerations::Toleration> {
         let toleration = |toleration: wire::Toleration| pod_tolerations::Toleration {
             key: text(&toleration.key),
@@ -288,11 +296,11 @@ impl Facts for Bridge {
     }
 
     fn pod_resources_requests(&self) -> Vec<pod_resources::Request> {
-        let request = |request: wire::Request| pod_resources::Request {
-            resource: text(&request.resource),
-            amount: request.amount,
-        };
         self.0.requests().into_iter().map(request).collect()
+    }
+
+    fn pod_non_zero_requests_requests(&self) -> Vec<pod_resources::Request> {
+        self.0.non_zero_requests().into_iter().map(request).collect()
     }
 
     fn node_taints_sets(&self) -> Vec<Vec<node_taints::Taint>> {

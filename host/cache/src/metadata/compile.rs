@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts, PodRecord,
-    SpecFacts, pins_to,
+    Conditions, HostPort, ImageFacts, NodeFacts, NonZeroUsage, ObjectFacts, ObjectText, OwnerFacts, Ownership,
+    PendingFacts, PodFacts, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;
@@ -68,11 +68,18 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         annotations: selected(&pod.metadata.annotations, &selection.annotation_keys),
         node_selector: labels(&spec.node_selector),
         required_affinity: required_affinity(pod).cloned(),
+        preferred_affinity: spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.preferred.clone()),
         is_pinned: false,
         tolerations: spec.tolerations.clone(),
         requests: amounts(&requests::incoming(pod)),
         usage: amounts(&requests::existing(pod, ResizeRules::default())),
         usages: usages(pod).map(Arc::new),
+        non_zero_requests: if selection.non_zero_requests {
+            amounts(&requests::incoming_non_zero(pod))
+        } else {
+            Amounts::default()
+        },
+        non_zero_usage: selection.non_zero_requests.then(|| Arc::new(non_zero_usage(pod))),
         host_ports: host_ports(pod),
         volumes: volumes::compile(pod),
         controller: controller(pod).map(|(kind, name)| (kind, Arc::from(name))),
@@ -87,6 +94,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
         required_features: required_features(pod),
         resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
+        images: selection.pod_images.then(|| Arc::new(image_facts(pod))),
         owner: controlling(pod).filter(|_| selection.pod_owner).map(|owner| Arc::new(owner_facts(owner))),
         claims: if selection.pod_claims { pod_claims::compile(pod).map(Arc::new) } else { None },
         object: object(pod, selection),
@@ -101,6 +109,15 @@ fn usages(pod: &Pod) -> Option<[Amounts; ResizeRules::COUNT]> {
     let usages = ResizeRules::all().map(|rules| amounts(&requests::existing(pod, rules)));
     let [first, others @ ..] = &usages;
     others.iter().any(|other| other != first).then_some(usages)
+}
+
+fn non_zero_usage(pod: &Pod) -> NonZeroUsage {
+    let counted = requests::existing_non_zero(pod, ResizeRules::default());
+    if !requests::has_resource_status(pod) {
+        return NonZeroUsage { counted, by_rules: None };
+    }
+    let by_rules = ResizeRules::all().map(|rules| requests::existing_non_zero(pod, rules));
+    NonZeroUsage { counted, by_rules: by_rules.iter().any(|other| *other != counted).then_some(by_rules) }
 }
 
 /// Compiles the facts of a pod that predicates do not read; none where none is selected, or there is nothing.
@@ -142,6 +159,25 @@ fn spec_facts(pod: &Pod) -> SpecFacts {
 pub(super) fn images(pod: &Pod) -> BTreeSet<&str> {
     let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
     containers.map(|container| container.image.as_str()).filter(|image| !image.is_empty()).collect()
+}
+
+fn image_facts(pod: &Pod) -> ImageFacts {
+    let (containers, volumes) = used_images(pod);
+    ImageFacts { containers: containers.map(tagged).collect(), volumes: volumes.map(tagged).collect() }
+}
+
+/// Images as a pod names them, in order: of init containers and containers, and of volumes.
+pub(super) fn used_images(pod: &Pod) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+    let spec = &pod.spec;
+    let containers = spec.init_containers.iter().chain(&spec.containers).map(|container| container.image.as_str());
+    let volumes = spec.volumes.iter().filter_map(|volume| Some(volume.image.as_ref()?.reference.as_str()));
+    (containers, volumes)
+}
+
+/// Returns the name of an image with a tag: `latest` where it has neither a tag nor a digest. Source: `normalizedImageName` of
+/// kube-scheduler's ImageLocality.
+fn tagged(name: &str) -> Arc<str> {
+    if name.rfind(':') > name.rfind('/') { Arc::from(name) } else { Arc::from(format!("{name}:latest")) }
 }
 
 fn owner_facts(owner: &OwnerReference) -> OwnerFacts {
@@ -332,12 +368,13 @@ fn info(node: &Node) -> Labels {
     fields.map(|(field, text)| (Arc::from(field), Arc::from(text.as_str()))).collect()
 }
 
+/// Names of present images, each with the size of its image as a text; of two images of one name the first counts.
 fn present_images(node: &Node) -> Labels {
-    let mut names: Vec<&str> = node.status.images.iter().collect();
-    names.sort_unstable();
-    names.dedup();
-    let no_value: Arc<str> = Arc::default();
-    names.into_iter().map(|name| (Arc::from(name), Arc::clone(&no_value))).collect()
+    let mut images: Vec<(&str, i64)> = node.status.images.with_sizes().collect();
+    // The sort is stable.
+    images.sort_by_key(|(name, _)| *name);
+    images.dedup_by(|(later, _), (first, _)| later == first);
+    images.into_iter().map(|(name, size)| (Arc::from(name), Arc::from(size.to_string()))).collect()
 }
 
 /// Sorts conditions by type; of two of one type the first counts, as in kube-scheduler's helpers.

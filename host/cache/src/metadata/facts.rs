@@ -6,15 +6,15 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::account::{Account, Sums};
-use super::labels::{Amounts, Labels, value_of};
+use super::labels::{Amounts, Labels, amount_of, value_of};
 use super::moments::Moments;
 use super::pod_claims::PodClaims;
-use super::requests::ResizeRules;
+use super::requests::{CPU, MEMORY, NonZero, ResizeRules};
 use super::selector::AntiAffinityTerm;
 use super::volumes::PodVolume;
 use crate::limits::{PENDING_TEXT_BYTES, POD_BYTES, POD_PART_BYTES};
 use nodesift_object::Kind;
-use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
+use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm, TopologySpreadConstraint};
 use nodesift_object::node::{ConditionStatus, Taint};
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
@@ -43,7 +43,8 @@ pub struct NodeFacts {
     pub info: Labels,
     /// The times that its object names.
     pub moments: Moments,
-    /// The names in `status.images`, sorted, each once, in the form of labels without values. Empty where no policy reads them.
+    /// The names in `status.images`, sorted, each once, in the form of labels: the value is the size in bytes. Empty where no policy
+    /// reads them.
     pub images: Labels,
     /// Amounts of `status.allocatable`, without `pods`.
     pub allocatable: Amounts,
@@ -155,6 +156,18 @@ impl PodRecord {
     /// Returns the amounts that a node must have free for the pod to be placed there; units as in [`Amounts`].
     pub fn requests(&self) -> &Amounts {
         self.account.as_ref().map_or(&self.facts.requests, |account| &account.requests)
+    }
+
+    /// Returns the usage of the pod on its node with that of containers that name none; zeros where it is not selected. An accounting
+    /// component says all that a pod takes: nothing is added to its account.
+    pub fn non_zero_usage(&self) -> NonZero {
+        match (&self.facts.non_zero_usage, self.account.as_deref()) {
+            (None, _) => NonZero::default(),
+            (Some(usage), None) => usage.counted,
+            (Some(_), Some(Account { usage, .. })) => {
+                NonZero { cpu: amount_of(usage, CPU), memory: amount_of(usage, MEMORY) }
+            }
+        }
     }
 
     /// Returns the amounts that the pod adds to the named sums of its node.
@@ -313,6 +326,8 @@ pub struct PodFacts {
     pub node_selector: Labels,
     /// The required node affinity; none where the pod has none, or is pinned.
     pub required_affinity: Option<NodeSelector>,
+    /// The preferred node affinity, as written; none where the pod has none.
+    pub preferred_affinity: Option<Vec<PreferredTerm>>,
     /// Whether the pod is bound, and its required node affinity is the name of its node and nothing else. Pods of a DaemonSet
     /// differ in nothing but that name, so it is left out; [`PodRecord::whole_facts`] restores it.
     pub is_pinned: bool,
@@ -324,6 +339,10 @@ pub struct PodFacts {
     pub usage: Amounts,
     /// Usage by each of [`ResizeRules::all`], of which [`Self::usage`] is one; none where they all give the same.
     pub usages: Option<Arc<[Amounts; ResizeRules::COUNT]>>,
+    /// Requests with those of containers that name no `cpu` or no `memory`; units as in [`Amounts`]. Empty where they are not selected.
+    pub non_zero_requests: Amounts,
+    /// Usage with that of containers that name no `cpu` or no `memory`; none where it is not selected.
+    pub non_zero_usage: Option<Arc<NonZeroUsage>>,
     /// Kind and name of the controller that made the pod, where it is one that selects pods.
     pub controller: Option<(Kind, Arc<str>)>,
     /// Spread constraints in the order of `spec.topologySpreadConstraints`.
@@ -346,6 +365,8 @@ pub struct PodFacts {
     pub volumes: Arc<[PodVolume]>,
     /// Fields that only the interface `pod-spec` shows; none where it is not selected.
     pub spec: Option<Arc<SpecFacts>>,
+    /// Images as `pod-images` shows them; none where they are not selected.
+    pub images: Option<Arc<ImageFacts>>,
     /// The controller as `pod-owner` shows it; none where there is none, or it is not selected.
     pub owner: Option<Arc<OwnerFacts>>,
     /// Claims and extended resources as `pod-claims` shows them; none where the pod asks for neither, or they are not selected.
@@ -378,6 +399,24 @@ pub struct SpecFacts {
     pub host_network: bool,
     /// Images of containers and init containers, sorted, each once.
     pub images: Arc<[Arc<str>]>,
+}
+
+/// Usage of a pod with that of containers that name none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct NonZeroUsage {
+    /// Usage that counts.
+    pub counted: NonZero,
+    /// Usage by each of [`ResizeRules::all`]; none where they all give the same.
+    pub by_rules: Option<[NonZero; ResizeRules::COUNT]>,
+}
+
+/// Names of images that a pod uses, each occurrence, in the order of the pod: a name without a tag has the tag `latest`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ImageFacts {
+    /// Images of init containers, then those of containers.
+    pub containers: Arc<[Arc<str>]>,
+    /// Images that are mounted as volumes.
+    pub volumes: Arc<[Arc<str>]>,
 }
 
 /// An owner of a pod, of any kind: an entry of `metadata.ownerReferences`.
@@ -436,17 +475,36 @@ pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
     match_expressions.is_empty() && key == NODE_NAME_FIELD && operator_text == "In" && *values == [node]
 }
 
+impl NonZeroUsage {
+    /// Returns the usage by other rules; `None` where the same counts.
+    fn by(&self, rules: ResizeRules) -> Option<Self> {
+        let counted = *self.by_rules.as_ref()?.get(rules.index())?;
+        (self.counted != counted).then(|| Self { counted, ..self.clone() })
+    }
+}
+
 impl PodFacts {
     /// Returns the facts with the usage by other rules; `None` where that is the same.
     pub(crate) fn resized_by(&self, rules: ResizeRules) -> Option<Self> {
-        let usage = self.usages.as_ref().and_then(|usages| usages.get(rules.index()))?;
-        (self.usage != *usage).then(|| Self { usage: usage.clone(), ..self.clone() })
+        let usage = self.usages.as_ref().and_then(|usages| usages.get(rules.index())).unwrap_or(&self.usage);
+        let non_zero = self.non_zero_usage.as_ref().and_then(|usage| usage.by(rules));
+        (self.usage != *usage || non_zero.is_some()).then(|| Self {
+            usage: usage.clone(),
+            non_zero_usage: non_zero.map(Arc::new).or_else(|| self.non_zero_usage.clone()),
+            ..self.clone()
+        })
     }
 
     /// Returns the facts with the requests and usage of an account.
     #[must_use]
     pub fn accounted_as(self, account: &Account) -> Self {
-        Self { requests: account.requests.clone(), usage: account.usage.clone(), ..self }
+        let is_selected = self.non_zero_usage.is_some();
+        Self {
+            requests: account.requests.clone(),
+            usage: account.usage.clone(),
+            non_zero_requests: if is_selected { account.requests.clone() } else { Amounts::default() },
+            ..self
+        }
     }
 
     /// The value of a label.

@@ -155,7 +155,7 @@ impl Kept {
         facts.annotations = self.labels(&facts.annotations);
         facts.node_selector = self.labels(&facts.node_selector);
         let usages = facts.usages.as_mut().map(|usages| Arc::make_mut(usages).iter_mut().flatten());
-        let amounts = facts.requests.iter_mut().chain(&mut facts.usage);
+        let amounts = facts.requests.iter_mut().chain(&mut facts.usage).chain(&mut facts.non_zero_requests);
         for (resource, _) in amounts.chain(usages.into_iter().flatten()) {
             *resource = self.texts.keep(Arc::clone(resource));
         }
@@ -322,9 +322,17 @@ mod tests {
         let pods = [with("a", "1", 0, "a"), with("b", "2", 0, "a"), with("c", "1", 7, "a"), with("d", "1", 0, "c")];
         let spec = Selection { pod_spec: true, ..Selection::default() };
         let owner = Selection { pod_owner: true, ..Selection::default() };
-        for (selection, templates) in
-            [(Selection::default(), 1), (spec.clone(), 3), (owner.clone(), 2), (spec.with(&owner), 4)]
-        {
+        let images = Selection { pod_images: true, ..Selection::default() };
+        let non_zero = Selection { non_zero_requests: true, ..Selection::default() };
+        for (selection, templates) in [
+            (Selection::default(), 1),
+            (spec.clone(), 3),
+            (owner.clone(), 2),
+            (spec.with(&owner), 4),
+            (images.clone(), 2),
+            (non_zero.with(&images), 2),
+            (non_zero.clone(), 1),
+        ] {
             let pool = Pool::default();
             let records = pods.each_ref().map(|pod| pool.pod_record(pod, &[], &selection));
             for (record, pod) in records.iter().zip(&pods) {
@@ -333,7 +341,13 @@ mod tests {
             let facts: FxHashSet<_> = records.iter().map(|record| Arc::as_ptr(&record.facts)).collect();
             assert_eq!(facts.len(), templates, "{selection:?}");
         }
+        let facts = compile::pod_selecting(&pods[3], &images.with(&non_zero));
+        let names: Vec<&str> =
+            facts.images.iter().flat_map(|images| images.containers.iter()).map(|name| &**name).collect();
+        assert_eq!(names, ["b:latest", "c:latest", "b:latest", ":latest"]);
+        assert_eq!(facts.non_zero_usage.unwrap().counted.cpu, 300);
         let facts = compile::pod_selecting(&pods[3], &spec.with(&owner));
+        assert!(facts.images.is_none() && facts.non_zero_usage.is_none() && facts.non_zero_requests.is_empty());
         let (spec, owner) = (facts.spec.unwrap(), facts.owner.unwrap());
         assert_eq!((spec.priority, &spec.priority_class, spec.host_network), (0, &None, true));
         assert_eq!((spec.service_account.as_deref(), &spec.runtime_class), (Some("s"), &None));

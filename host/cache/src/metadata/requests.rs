@@ -22,6 +22,10 @@ pub const MEMORY: &str = "memory";
 pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 /// The name under which a node says how many pods fit.
 pub const PODS: &str = "pods";
+/// Millicores of a container that names no `cpu`, where pods are scored. Source: `DefaultMilliCPURequest` of kube-scheduler.
+const UNNAMED_CPU_MILLIS: i64 = 100;
+/// Bytes of a container that names no `memory`, where pods are scored. Source: `DefaultMemoryRequest` of kube-scheduler.
+const UNNAMED_MEMORY_BYTES: i64 = 200 << 20;
 /// Prefix of the extended resource that a DeviceClass serves whatever its `extendedResourceName` is; its name follows.
 pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
@@ -114,9 +118,57 @@ pub fn incoming(pod: &Pod) -> Requests {
 /// is the greatest of what is specified, admitted and in force, as the rules say. Resources at zero are not listed; amounts below zero
 /// count as they are.
 pub fn existing(pod: &Pod, rules: ResizeRules) -> Requests {
-    Requests::round(&effective::from_spec_and_status(pod, rules), |name, amount| {
+    Requests::round(&effective::from_spec_and_status(pod, rules, &ResourceList::default()), |name, amount| {
         (name != PODS && amount != 0).then_some(amount)
     })
+}
+
+/// Amounts of `cpu` and `memory` with those of containers that name none: kube-scheduler's `NonZeroRequested`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct NonZero {
+    /// Processor time in millicores.
+    pub cpu: i64,
+    /// Memory in bytes.
+    pub memory: i64,
+}
+
+impl NonZero {
+    /// The amounts of a resource; 0 for any other than `cpu` and `memory`.
+    pub fn get(self, resource: &str) -> i64 {
+        match resource {
+            CPU => self.cpu,
+            MEMORY => self.memory,
+            _ => 0,
+        }
+    }
+}
+
+/// Returns the requests of an unplaced pod as the score of NodeResourcesFit counts them. They differ from [`incoming`] in two ways: a
+/// container that names no `cpu` or no `memory` asks for some, and requests of the pod as a whole do not count.
+pub fn incoming_non_zero(pod: &Pod) -> Requests {
+    Requests::round(&effective::without_pod_level(pod, &unnamed(|_| true)), |name, amount| {
+        (name != PODS).then_some(amount)
+    })
+}
+
+/// Returns the usage of a pod on its node, like [`existing`], where a container that names no `cpu` or no `memory` uses some. With
+/// requests of the pod as a whole that is so only for a resource that is named nowhere.
+pub fn existing_non_zero(pod: &Pod, rules: ResizeRules) -> NonZero {
+    let missing = if effective::has_pod_level(pod) {
+        let named = effective::from_spec_and_status(pod, rules, &ResourceList::default());
+        unnamed(|name| !named.contains_key(name))
+    } else {
+        unnamed(|_| true)
+    };
+    let sums = Requests::round(&effective::from_spec_and_status(pod, rules, &missing), |_, amount| Some(amount));
+    NonZero { cpu: sums.get(CPU), memory: sums.get(MEMORY) }
+}
+
+/// What containers ask for of those of `cpu` and `memory` that they do not name.
+fn unnamed(is_filled: impl Fn(&str) -> bool) -> ResourceList {
+    let amounts =
+        [(CPU, Quantity::from_millis(UNNAMED_CPU_MILLIS)), (MEMORY, Quantity::from_units(UNNAMED_MEMORY_BYTES))];
+    amounts.into_iter().filter(|(name, _)| is_filled(name)).map(|(name, amount)| (name.to_owned(), amount)).collect()
 }
 
 /// Whether the status of a pod says anything about resources, without which all [`ResizeRules`] give the same.

@@ -18,8 +18,12 @@ pub struct Selection {
     pub config_maps: Arc<[String]>,
     /// Whether what `node-info` shows is compiled.
     pub node_info: bool,
-    /// Whether what `node-images` shows is compiled.
+    /// Whether what `node-images` and `cluster-images` show is compiled.
     pub node_images: bool,
+    /// Whether what `pod-images` shows is compiled.
+    pub pod_images: bool,
+    /// Whether what `pod-non-zero-requests` and `node-non-zero-requests` show is compiled.
+    pub non_zero_requests: bool,
     /// Whether all owners of pods are compiled, which predicates do not read. With it, pods of different owners have no facts in
     /// common.
     pub object_owners: bool,
@@ -42,6 +46,8 @@ impl Selection {
             && (self.pod_claims || !other.pod_claims)
             && (self.node_info || !other.node_info)
             && (self.node_images || !other.node_images)
+            && (self.pod_images || !other.pod_images)
+            && (self.non_zero_requests || !other.non_zero_requests)
             && (self.object_owners || !other.object_owners)
             && (self.object_containers || !other.object_containers)
     }
@@ -57,6 +63,8 @@ impl Selection {
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
             node_images: self.node_images || other.node_images,
+            pod_images: self.pod_images || other.pod_images,
+            non_zero_requests: self.non_zero_requests || other.non_zero_requests,
             object_owners: self.object_owners || other.object_owners,
             object_containers: self.object_containers || other.object_containers,
         }
@@ -81,7 +89,9 @@ impl Selection {
             (self.pod_owner, "pod-owner or cluster-controllers"),
             (self.pod_claims, "pod-claims"),
             (self.node_info, "node-info"),
-            (self.node_images, "node-images"),
+            (self.node_images, "node-images or cluster-images"),
+            (self.pod_images, "pod-images"),
+            (self.non_zero_requests, "pod-non-zero-requests or node-non-zero-requests"),
             (self.object_owners, "object-owners"),
             (self.object_containers, "object-requests"),
         ];
@@ -117,6 +127,8 @@ mod tests {
         let second = Selection {
             pod_owner: true,
             pod_claims: true,
+            pod_images: true,
+            non_zero_requests: true,
             object_owners: true,
             object_containers: true,
             ..Selection::annotations(&["b".to_owned()])
@@ -135,6 +147,8 @@ mod tests {
                 "pod-owner or cluster-controllers",
                 "pod-claims",
                 "node-info",
+                "pod-images",
+                "pod-non-zero-requests or node-non-zero-requests",
                 "object-owners",
                 "object-requests"
             ]

@@ -7,6 +7,7 @@
 //! | `encoded_names` | all names as responses carry them |
 //! | `resources` | allocatable, free and foreign amounts per advertised resource |
 //! | `named_sums` | sums under names that a policy chooses |
+//! | `non_zero_sums` | usage of `cpu` and `memory` with an amount for containers that name none |
 //! | `unadvertised` | pods that use resources which no node advertises |
 //! | `pod_slots` | numbers of pods per node, and how many fit |
 //! | `ports` | host ports in use |
@@ -18,6 +19,7 @@ pub(crate) mod moments;
 pub(crate) mod named_sums;
 pub(crate) mod node_index;
 pub(crate) mod nominated;
+pub(crate) mod non_zero_sums;
 pub(crate) mod pod_slots;
 pub(crate) mod ports;
 pub(crate) mod resources;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::moments::MomentColumns;
 use super::named_sums::NamedSums;
 use super::node_index::NodeIndex;
+use super::non_zero_sums::NonZeroSums;
 use super::pod_slots::PodSlots;
 use super::ports::{self, PortUse};
 use super::resources::{Resource, Resources};
@@ -44,13 +45,14 @@ pub(crate) struct NodeTable {
     resources: Resources,
     slots: PodSlots,
     named_sums: NamedSums,
+    non_zero_sums: NonZeroSums,
     capacity: CodedColumn<Amounts>,
     features: CodedColumn<Vec<Arc<str>>>,
     conditions: CodedColumn<Conditions>,
     /// Fields that nodes say of themselves, where a policy reads them.
     info: NodeLabels,
-    /// Images that are present, where a policy reads them: labels without values, so that an image that was asked for has a
-    /// column of flags, which is kept up to date.
+    /// Images that are present, where a policy reads them: labels whose values are sizes in bytes, so that an image that was asked for
+    /// has a column, which is kept up to date.
     images: NodeLabels,
     moments: MomentColumns,
     ports: CodedColumn<PortUse>,
@@ -201,6 +203,11 @@ impl NodeTable {
         &self.named_sums
     }
 
+    /// Usage of pods with that of containers that name none, where a policy reads it.
+    pub(crate) fn non_zero_sums(&self) -> &NonZeroSums {
+        &self.non_zero_sums
+    }
+
     /// Volumes of the pods on nodes.
     pub(crate) fn volumes(&self) -> &PodVolumes {
         &self.volumes
@@ -265,6 +272,7 @@ impl NodeTable {
         self.resources.push();
         self.slots.push();
         self.named_sums.push();
+        self.non_zero_sums.push();
         self.capacity.push();
         self.features.push();
         self.conditions.push();
@@ -291,6 +299,7 @@ impl NodeTable {
         self.resources.swap_remove(row);
         self.slots.swap_remove(row);
         self.named_sums.swap_remove(row);
+        self.non_zero_sums.swap_remove(row);
         self.capacity.swap_remove(row);
         self.features.swap_remove(row);
         self.conditions.swap_remove(row);
@@ -450,6 +459,7 @@ impl NodeTable {
         self.resources.apply(delta, row, pod);
         self.slots.apply(delta, row, pod);
         self.named_sums.apply(delta, row, pod);
+        self.non_zero_sums.apply(delta, row, pod);
         self.volumes.apply(delta, row, pod);
         self.anti_affinity.apply(delta, row, pod);
         self.controllers.apply(delta, row, pod);
@@ -460,6 +470,7 @@ impl NodeTable {
     pub(crate) fn change_amounts(&mut self, row: Row, changes: &[AmountsChange]) {
         self.resources.change_amounts(row, changes);
         self.named_sums.change_amounts(row, changes);
+        self.non_zero_sums.change_amounts(row, changes);
     }
 
     /// Changes the usage of pods of a row in the class counts, like [`Self::change_amounts`] in the columns.

@@ -185,7 +185,14 @@ impl Snapshot {
         self.published.nodes.info().column(field)
     }
 
-    /// An image as a column, built on first use: code 0 for a row without it. `None` where no node has it or no policy reads
+    /// Size of an image in bytes as the first row that holds it says; `None` where no node has it or no policy reads images.
+    pub fn image_size(&self, image: &str) -> Option<i64> {
+        let column = self.image_column(image)?;
+        let code = column.codes.iter().copied().find(|code| *code != 0)?;
+        column.dictionary().text(code)?.parse().ok()
+    }
+
+    /// An image as a column, built on first use: code 0 for a row without it, else that of its size. `None` where no node has it or no policy reads
     /// images.
     pub fn image_column(&self, image: &str) -> Option<Arc<LabelColumn>> {
         self.published.nodes.images().column(image)
@@ -236,6 +243,12 @@ impl Snapshot {
     /// Per row what its node and the pods on it add to a named sum; `None` where the policy has not declared it.
     pub fn named_sum(&self, name: &str) -> Option<&Column<i64>> {
         self.published.nodes.named_sums().get(name)
+    }
+
+    /// Per row what the pods on it use of `cpu` or `memory`, with an amount for containers that name none; zeros where no policy reads
+    /// it. `None` for any other resource.
+    pub fn non_zero_sum(&self, resource: &str) -> Option<&Column<i64>> {
+        self.published.nodes.non_zero_sums().get(resource)
     }
 
     /// Names of all named sums that are declared, sorted.

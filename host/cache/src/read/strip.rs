@@ -9,6 +9,7 @@ use crate::columns::{Delta, Row};
 use crate::metadata::PodRecord;
 use crate::nodes::PortUse;
 use crate::nodes::named_sums::NamedSumsStrip;
+use crate::nodes::non_zero_sums::NonZeroSumsStrip;
 use crate::nodes::pod_slots::PodSlotsStrip;
 use crate::nodes::ports;
 use crate::nodes::resources::ResourcesStrip;
@@ -45,6 +46,7 @@ struct Strip<'a> {
     resources: ResourcesStrip<'a>,
     slots: PodSlotsStrip,
     named_sums: NamedSumsStrip,
+    non_zero_sums: NonZeroSumsStrip,
     ports: PortUse,
     port_codes: Vec<u32>,
     /// Distinct sets of ports, the empty one first.
@@ -60,6 +62,7 @@ impl<'a> Strip<'a> {
             resources: nodes.resources_strip(row, rows),
             slots: nodes.slots_strip(row),
             named_sums: nodes.named_sums_strip(row),
+            non_zero_sums: nodes.non_zero_sums_strip(row),
             port_codes: Vec::with_capacity(rows),
             port_sets: vec![Arc::default()],
             ports_changed: !ports.is_empty(),
@@ -71,6 +74,7 @@ impl<'a> Strip<'a> {
         self.resources.remove(pod);
         self.slots.remove(pod);
         self.named_sums.remove(pod);
+        self.non_zero_sums.remove(pod);
         if !pod.facts.host_ports.is_empty() {
             self.ports = ports::merged(&self.ports, &pod.facts.host_ports, Delta::Remove);
             self.ports_changed = true;
@@ -81,6 +85,7 @@ impl<'a> Strip<'a> {
         self.resources.push();
         self.slots.push();
         self.named_sums.push();
+        self.non_zero_sums.push();
         if self.ports_changed {
             self.ports_changed = false;
             self.port_sets.push(Arc::new(self.ports.clone()));
@@ -91,7 +96,7 @@ impl<'a> Strip<'a> {
 
     fn table(self, nodes: &NodeTable, row: Row, rows: usize) -> NodeTable {
         let ports = CodedColumn::new(self.port_codes, self.port_sets);
-        let amounts = (self.resources.finish(), self.named_sums.finish());
+        let amounts = (self.resources.finish(), self.named_sums.finish(), self.non_zero_sums.finish());
         nodes.strip(row, rows, amounts, self.slots.finish(), ports)
     }
 }

@@ -7,10 +7,10 @@ use nodesift_object::claim::AllocatedDevice;
 
 impl Writer {
     /// How many cells can be broken.
-    pub const CELLS: u8 = 14;
+    pub const CELLS: u8 = 15;
 
     /// The audit recounts the first of them from pods and labels; drift of the others shows only against a source.
-    pub const RECOUNTED_CELLS: u8 = 13;
+    pub const RECOUNTED_CELLS: u8 = 14;
 
     /// Breaks a cell, as a defect would.
     pub fn break_cell(&mut self, row: Row, which: u8) {

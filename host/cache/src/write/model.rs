@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::limits::DICTIONARY_DEAD_MIN;
+use crate::metadata::requests::NonZero;
 use crate::metadata::*;
 use crate::*;
 use nodesift_negotiation::Suitability;
@@ -62,11 +63,13 @@ pub(crate) struct NodeView {
     pod_limit: i64,
     pod_room: i64,
     sums: BTreeMap<String, i64>,
+    non_zero: NonZero,
     ports: BTreeMap<HostPort, u32>,
     capacity: Amounts,
     conditions: Conditions,
     info: BTreeMap<String, String>,
-    images: BTreeSet<String>,
+    /// Images with their sizes in bytes, as texts.
+    images: BTreeMap<String, String>,
     moments: BTreeMap<Moment, i64>,
     /// Answers of parties, by party and subject.
     answers: BTreeMap<parties::Key, Suitability>,
@@ -93,7 +96,7 @@ impl Model {
             conditions: node.conditions.clone(),
             moments: Moment::ALL.into_iter().map(|moment| (moment, node.moments.get(moment))).collect(),
             answers: self.answers.get(name).cloned().unwrap_or_default(),
-            images: node.images.iter().map(|(image, _)| image.to_string()).collect(),
+            images: node.images.iter().map(|(image, size)| (image.to_string(), size.to_string())).collect(),
             info: node.info.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
             ..NodeView::default()
         };
@@ -103,6 +106,9 @@ impl Model {
         view.sums =
             self.sum_names.iter().map(|name| (name.to_string(), amount_of(&node.sums.to_vec(), name))).collect();
         for pod in pods {
+            let non_zero = non_zero_usage_of(pod);
+            view.non_zero.cpu = view.non_zero.cpu.wrapping_add(non_zero.cpu);
+            view.non_zero.memory = view.non_zero.memory.wrapping_add(non_zero.memory);
             if let Some(account) = &pod.account {
                 for (name, sum) in &mut view.sums {
                     *sum = sum.wrapping_add(amount_of(&account.sums.to_vec(), name));
@@ -152,6 +158,15 @@ impl Model {
         let recount: BTreeMap<String, i64> =
             self.nodes.keys().map(|node| (node.clone(), self.pods_on(node).filter(counts).map(used).sum())).collect();
         assert_eq!(sums_of(snapshot, key), recount, "{key:?}");
+    }
+
+    /// Finds the first row that holds each image and compares its size.
+    fn check_images(&self, snapshot: &Snapshot) {
+        for image in IMAGES {
+            let mut held = snapshot.names().iter().flat_map(|name| self.nodes[&**name].images.iter());
+            let first = held.find(|(name, _)| **name == *image).map(|(_, size)| size.parse::<i64>().unwrap());
+            assert_eq!(snapshot.image_size(image), first, "{image}");
+        }
     }
 
     /// Finds the pods of each controller one by one and compares.
@@ -215,6 +230,16 @@ pub(crate) fn usage_of(pod: &PodRecord) -> &Amounts {
     }
 }
 
+/// Returns the usage of a pod with that of containers that name none; that of its account where it has one.
+fn non_zero_usage_of(pod: &PodRecord) -> NonZero {
+    let Some(usage) = &pod.facts.non_zero_usage else { return NonZero::default() };
+    let of_account = |account: &Arc<Account>| {
+        let [cpu, memory] = ["cpu", "memory"].map(|resource| amount_of(&account.usage, resource));
+        NonZero { cpu, memory }
+    };
+    pod.account.as_ref().map_or(usage.counted, of_account)
+}
+
 pub(crate) fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String, u32> {
     let counts = snapshot.count(key);
     assert_eq!(counts.len(), snapshot.node_count());
@@ -253,8 +278,11 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
         Some(((*key).to_owned(), text.to_string()))
     };
     let annotations = ["app", "tier"].iter().filter_map(annotation).collect();
-    let has_image =
-        |image: &&str| snapshot.image_column(image).is_some_and(|column| *column.codes.get(row).unwrap() != 0);
+    let image = |image: &&str| {
+        let column = snapshot.image_column(image)?;
+        let size = column.dictionary().text(*column.codes.get(row).unwrap())?;
+        Some(((*image).to_owned(), size.to_string()))
+    };
     let info = |key: &&str| {
         let column = snapshot.info_column(key)?;
         let text = column.dictionary().text(*column.codes.get(row).unwrap())?;
@@ -292,7 +320,11 @@ pub(crate) fn view_of(snapshot: &Snapshot, row: Row) -> NodeView {
             .clone(),
         info: ["app", "tier"].iter().filter_map(info).collect(),
         moments: Moment::ALL.into_iter().map(|moment| (moment, at(snapshot.moments(moment)))).collect(),
-        images: ["a:1", "a:2", "b", "c"].into_iter().filter(has_image).map(str::to_owned).collect(),
+        images: IMAGES.iter().filter_map(image).collect(),
+        non_zero: NonZero {
+            cpu: at(snapshot.non_zero_sum("cpu").unwrap()),
+            memory: at(snapshot.non_zero_sum("memory").unwrap()),
+        },
     }
 }
 
@@ -319,7 +351,7 @@ fn part(view: &NodeView, name: &str, interface: NodeInterface) -> NodeView {
             capacity: Vec::new(),
             conditions: Vec::new(),
             info: BTreeMap::new(),
-            images: BTreeSet::new(),
+            images: BTreeMap::new(),
             moments: BTreeMap::new(),
             answers: BTreeMap::new(),
             ..all
@@ -432,6 +464,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
             }
             model.check_terms(&snapshot, &random_labels(&mut random));
             model.check_controllers(&snapshot);
+            model.check_images(&snapshot);
             assert_eq!(views_of(&snapshot), model.views());
             model.check_advertised(&snapshot);
             model.check_nominated(&snapshot);

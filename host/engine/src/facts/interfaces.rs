@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use nodesift_cache::{LabelColumn, Moment, NOT_AN_INTEGER, PortUse};
-use nodesift_object::affinity::PodAffinityTerm;
+use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm};
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts, Kept, Meter, NoValue, Rows, wire};
 
@@ -64,14 +64,32 @@ impl Facts for Context {
         Some(selector.node_selector_terms.iter().map(convert::node_selector_term).collect())
     }
 
+    fn preferred_terms(&self) -> Option<Vec<wire::PreferredTerm>> {
+        let term = |preferred: &PreferredTerm| wire::PreferredTerm {
+            weight: preferred.weight,
+            preference: convert::node_selector_term(&preferred.preference),
+        };
+        Some(self.pod.preferred_affinity.as_ref()?.iter().map(term).collect())
+    }
+
     fn tolerations(&self) -> Vec<wire::Toleration> {
         self.pod.tolerations.iter().map(convert::toleration).collect()
     }
 
     fn requests(&self) -> Vec<wire::Request> {
-        let request =
-            |(resource, amount): &(Arc<str>, i64)| wire::Request { resource: resource.clone(), amount: *amount };
         self.pod.requests.iter().map(request).collect()
+    }
+
+    fn non_zero_requests(&self) -> Vec<wire::Request> {
+        self.pod.non_zero_requests.iter().map(request).collect()
+    }
+
+    fn container_images(&self) -> Arc<[Arc<str>]> {
+        self.pod.images.as_ref().map(|images| Arc::clone(&images.containers)).unwrap_or_default()
+    }
+
+    fn volume_images(&self) -> Arc<[Arc<str>]> {
+        self.pod.images.as_ref().map(|images| Arc::clone(&images.volumes)).unwrap_or_default()
     }
 
     fn names(&self) -> Arc<[Arc<str>]> {
@@ -205,6 +223,10 @@ impl Facts for Context {
         self.snapshot.named_sum(name).map_or_else(|| self.constant(0), |sum| self.column(sum))
     }
 
+    fn non_zero_requested(&self, resource: &str) -> Arc<[i64]> {
+        self.snapshot.non_zero_sum(resource).map_or_else(|| self.constant(0), |sum| self.column(sum))
+    }
+
     fn port_conflicts(&self) -> Option<Arc<[u8]>> {
         if self.pod.host_ports.is_empty() {
             return None;
@@ -316,6 +338,10 @@ impl Facts for Context {
             Some(column) => self.column(&column.codes).iter().map(|code| u8::from(*code != 0)).collect(),
             None => self.constant(0),
         }
+    }
+
+    fn image_size(&self, image: &str) -> i64 {
+        self.snapshot.image_size(image).unwrap_or(0)
     }
 
     fn volumes(&self) -> Vec<wire::PodVolume> {
@@ -482,6 +508,10 @@ impl Facts for Context {
 }
 
 /// The dictionary of a column; that of a column without values where there is none.
+fn request((resource, amount): &(Arc<str>, i64)) -> wire::Request {
+    wire::Request { resource: resource.clone(), amount: *amount }
+}
+
 fn dictionary(column: Option<Arc<LabelColumn>>) -> Arc<[Arc<str>]> {
     column.map_or_else(|| [Arc::from("")].into(), |column| column.dictionary().listed())
 }

@@ -395,8 +395,10 @@ fact_table! {
         Namespace: namespace;
         NodeSelector: node_selector;
         RequiredAffinity: required_affinity;
+        PreferredAffinity: preferred_affinity;
         Tolerations: tolerations;
         Requests: requests;
+        NonZeroRequests: non_zero_requests;
         Spread: spread;
         Affinity: affinity;
         AntiAffinity: anti_affinity;
@@ -457,6 +459,8 @@ fact_table! {
         PodRoom: Column<i64>, PodsOnNodes(Interface::NodeResources, No) => |context| context.snapshot().pod_room().clone();
         NamedSum(name: Arc<str>): Option<Column<i64>>, PodsOnNodes(Interface::NodeSums, No)
             => |context| context.snapshot().named_sum(name).cloned();
+        NonZeroSum(resource: Arc<str>): Option<Column<i64>>, PodsOnNodes(Interface::NodeNonZeroRequests, No)
+            => |context| context.snapshot().non_zero_sum(resource).cloned();
         ConfigEntry(config_map: Arc<str>, key: Arc<str>): Option<Arc<str>>, Cluster(No)
             => |context| context.config_entry(config_map, key);
         DeviceClassServes(resource: Arc<str>): bool, Cluster(No) => |context| context.device_class_serves(resource);
@@ -471,6 +475,7 @@ fact_table! {
             => |context| context.snapshot().info_column(field.name()).map(|column| Arc::clone(column.dictionary()));
         NodeImage(image: Arc<str>): Option<Arc<LabelColumn>>, Cluster(No)
             => |context| context.snapshot().image_column(image);
+        ImageSize(image: Arc<str>): i64, Cluster(No) => |context| context.image_size(image);
         NodeMoment(moment: Moment): Column<i64>, Cluster(No) => |context| context.snapshot().moments(*moment).clone();
         NodeDevices(query: wire::devices::Query): Arc<wire::devices::Devices>, Cluster(No)
             => |context| context.devices_for(query);

@@ -6,16 +6,17 @@
 
 use std::sync::Arc;
 
+use nodesift_cache::metadata::requests::NonZero;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, ObjectFacts,
-    OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, ImageFacts, LabelRequirement,
+    NonZeroUsage, ObjectFacts, OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_negotiation::Subject;
 use nodesift_object as object;
-use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint};
+use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm, TopologySpreadConstraint};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
@@ -290,11 +291,15 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, usages,
-        controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
-        volumes, spec, owner, claims, object,
+        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, preferred_affinity, is_pinned, tolerations,
+        requests, usage, usages, non_zero_requests, non_zero_usage, controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
+        volumes, spec, images, owner, claims, object,
     }
     ObjectFacts { owners, containers }
+    NonZeroUsage { counted, by_rules }
+    NonZero { cpu, memory }
+    ImageFacts { containers, volumes }
+    PreferredTerm { weight, preference }
     SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images }
     PodClaims { named, resources, containers }
     PodClaim { name, claim }

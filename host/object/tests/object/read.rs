@@ -196,7 +196,7 @@ fn what_a_node_reports_is_read_without_the_times_of_heartbeats() {
         (info.kubelet_version.as_str(), info.os_image.as_str(), node.spec.provider_id.as_str()),
         ("v1.36.2", "", "cloud:///n")
     );
-    assert_eq!(node.status.images.iter().collect::<Vec<_>>(), ["a@sha256:1", "a:1", ""]);
+    assert_eq!(node.status.images.with_sizes().collect::<Vec<_>>(), [("a@sha256:1", 7), ("a:1", 7), ("", 0)]);
     let absent: Node = read(&json!({"metadata": {"name": "n"}}));
     let null = json!({"metadata": {"name": "n", "creationTimestamp": null}, "spec": {"providerID": null},
         "status": {"conditions": null, "nodeInfo": null, "images": null}});

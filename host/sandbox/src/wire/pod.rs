@@ -45,6 +45,14 @@ pub struct Term {
     pub fields: Vec<Requirement>,
 }
 
+/// `pod-placement.preferred-term`: a PreferredSchedulingTerm.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
+#[component(record)]
+pub struct PreferredTerm {
+    pub weight: i32,
+    pub preference: Term,
+}
+
 /// `pod-tolerations.operator`: the operator of a toleration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(enum)]

@@ -18,24 +18,44 @@ const INFEASIBLE: &str = "Infeasible";
 
 /// Requests by the spec: the sum over containers, or the requests of the pod as a whole, and the overhead.
 pub(super) fn from_spec(pod: &Pod) -> ResourceList {
-    let mut sums = aggregate(pod, |container, _| Cow::Borrowed(&container.resources.requests));
+    let mut sums = from_containers(pod, &ResourceList::default());
     replace_pod_level(&mut sums, pod, None);
     add(&mut sums, &pod.spec.overhead);
     sums
 }
 
+/// Requests by the spec of the containers alone, and the overhead. A container that does not name a resource of `missing` asks for the
+/// amount there.
+pub(super) fn without_pod_level(pod: &Pod, missing: &ResourceList) -> ResourceList {
+    let mut sums = from_containers(pod, missing);
+    add(&mut sums, &pod.spec.overhead);
+    sums
+}
+
+fn from_containers(pod: &Pod, missing: &ResourceList) -> ResourceList {
+    aggregate(pod, missing, |container, _| Cow::Borrowed(&container.resources.requests))
+}
+
+/// Whether a resource is requested for the pod as a whole.
+pub(super) fn has_pod_level(pod: &Pod) -> bool {
+    pod.spec.resources.requests.iter().any(|(name, _)| is_pod_level(name))
+}
+
 /// Requests by spec and status: the greatest of what is specified, what the kubelet has admitted and what is in force, for the pod as a
-/// whole or for each container.
-pub(super) fn from_spec_and_status(pod: &Pod, rules: ResizeRules) -> ResourceList {
+/// whole or for each container. A container that does not name a resource of `missing` uses the amount there.
+pub(super) fn from_spec_and_status(pod: &Pod, rules: ResizeRules, missing: &ResourceList) -> ResourceList {
     let infeasible = resize_is_infeasible(pod);
-    let mut sums =
-        if rules.by_totals { greatest_total(pod, infeasible, rules) } else { sum_of_greatest(pod, infeasible) };
+    let mut sums = if rules.by_totals {
+        greatest_total(pod, infeasible, rules, missing)
+    } else {
+        sum_of_greatest(pod, infeasible, missing)
+    };
     let reported = pod.status.resources.as_ref().filter(|_| rules.pod_level).map(|actuated| {
         let specified = (!infeasible).then_some(&pod.spec.resources.requests);
         greatest(specified, &actuated.requests, &pod.status.allocated_resources)
     });
     if rules.by_totals && reported.is_some() {
-        let is_set = pod.spec.resources.requests.iter().any(|(name, _)| is_pod_level(name));
+        let is_set = has_pod_level(pod);
         for (name, amount) in
             reported.iter().flat_map(ResourceList::iter).filter(|(name, _)| is_set && is_pod_level(name))
         {
@@ -50,8 +70,8 @@ pub(super) fn from_spec_and_status(pod: &Pod, rules: ResizeRules) -> ResourceLis
 
 /// Sums over containers of the greatest amounts of each. Ordinary init containers count by the spec, and so does a container without
 /// resources in force.
-fn sum_of_greatest(pod: &Pod, infeasible: bool) -> ResourceList {
-    aggregate(pod, |container, is_long_running| {
+fn sum_of_greatest(pod: &Pod, infeasible: bool, missing: &ResourceList) -> ResourceList {
+    aggregate(pod, missing, |container, is_long_running| {
         let status = status_of(pod, container).filter(|_| is_long_running);
         match status.and_then(|status| Some((status, status.resources.as_ref()?))) {
             Some((status, actuated)) => Cow::Owned(greatest(
@@ -67,7 +87,7 @@ fn sum_of_greatest(pod: &Pod, infeasible: bool) -> ResourceList {
 /// The greatest of three totals of the pod: by the spec, by what the kubelet has admitted, by what is in force. A container of which the
 /// status does not say counts by what comes before; if the resize is infeasible, not by the spec. What the status of the pod as a whole
 /// says replaces the sums over containers.
-fn greatest_total(pod: &Pod, infeasible: bool, rules: ResizeRules) -> ResourceList {
+fn greatest_total(pod: &Pod, infeasible: bool, rules: ResizeRules, missing: &ResourceList) -> ResourceList {
     let specified = |container: &Container| -> ResourceList {
         if infeasible { ResourceList::default() } else { container.resources.requests.clone() }
     };
@@ -83,10 +103,10 @@ fn greatest_total(pod: &Pod, infeasible: bool, rules: ResizeRules) -> ResourceLi
     let of_pod = (listed(&pod.status.allocated_resources)).zip(pod.status.resources.as_ref());
     let of_pod = of_pod.and_then(|(admitted, resources)| Some((admitted, listed(&resources.requests)?)));
     let (admitted, actuated) = of_pod.filter(|_| rules.pod_level).unwrap_or_else(|| {
-        let admitted = aggregate(pod, |container, _| Cow::Owned(admitted(container)));
-        (admitted, aggregate(pod, |container, _| Cow::Owned(actuated(container))))
+        let admitted = aggregate(pod, missing, |container, _| Cow::Owned(admitted(container)));
+        (admitted, aggregate(pod, missing, |container, _| Cow::Owned(actuated(container))))
     });
-    let by_spec = aggregate(pod, |container, _| Cow::Borrowed(&container.resources.requests));
+    let by_spec = from_containers(pod, missing);
     let mut total = if infeasible { ResourceList::default() } else { by_spec };
     raise(&mut total, &admitted);
     raise(&mut total, &actuated);
@@ -102,8 +122,13 @@ pub(super) fn container_requests(pod: &Pod) -> ResourceList {
 
 /// Sums over the containers, each by `requests`: those that run together, sidecars included, or the most that is needed at
 /// any moment of the start, whichever is greater, resource by resource. The flag says that a container runs as long as the pod, which
-/// ordinary init containers do not.
-fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container, bool) -> Cow<'a, ResourceList>) -> ResourceList {
+/// ordinary init containers do not. A container without a resource of `missing` counts with the amount there.
+fn aggregate<'a>(
+    pod: &'a Pod,
+    missing: &ResourceList,
+    requests: impl Fn(&'a Container, bool) -> Cow<'a, ResourceList>,
+) -> ResourceList {
+    let requests = |container: &'a Container, is_long_running| completed(requests(container, is_long_running), missing);
     let mut together = ResourceList::default();
     for container in &pod.spec.containers {
         add(&mut together, &requests(container, true));
@@ -124,6 +149,16 @@ fn aggregate<'a>(pod: &'a Pod, requests: impl Fn(&'a Container, bool) -> Cow<'a,
     }
     raise(&mut together, &starting);
     together
+}
+
+/// Adds the resources that are missing in a list.
+fn completed<'a>(mut list: Cow<'a, ResourceList>, missing: &ResourceList) -> Cow<'a, ResourceList> {
+    for (name, amount) in missing.iter() {
+        if !list.contains_key(name) {
+            list.to_mut().update(name, |_| *amount);
+        }
+    }
+    list
 }
 
 /// The status of a container by its name. Init containers come after containers, and of two with one name the last

@@ -270,6 +270,65 @@ fn a_report_on_the_pod_as_a_whole_replaces_totals() {
     assert_eq!(by_all_rules(with, only), [0, 0, 0, 3000]);
 }
 
+/// Requests of a pod to be placed and usage of it bound, with those of containers that name none.
+fn non_zero(spec: &Value) -> (Vec<(String, i64)>, (i64, i64)) {
+    let pod = pod(spec.clone(), json!({}));
+    let asked = incoming_non_zero(&pod).iter().map(|(name, amount)| (name.to_owned(), amount)).collect();
+    let used = existing_non_zero(&pod, ResizeRules::default());
+    (asked, (used.cpu, used.memory))
+}
+
+const UNNAMED: i64 = UNNAMED_MEMORY_BYTES;
+
+#[test]
+fn a_container_that_names_no_cpu_or_memory_counts_with_some() {
+    let cases = [
+        (json!({"containers": [container(json!({}))]}), (100, UNNAMED)),
+        (json!({"containers": [container(json!({"cpu": "0", "memory": "0"}))]}), (0, 0)),
+        (
+            json!({"containers": [container(json!({"cpu": "1"})), container(json!({"memory": "5"}))]}),
+            (1100, UNNAMED + 5),
+        ),
+        (json!({"containers": [container(json!({"cpu": "10m"}))], "overhead": {"cpu": "7m"}}), (17, UNNAMED)),
+        // A sidecar runs with the containers; an ordinary init container before them.
+        (
+            json!({"containers": [container(json!({"cpu": "1m"}))], "initContainers": [sidecar(json!({}))]}),
+            (101, 2 * UNNAMED),
+        ),
+        (
+            json!({"containers": [container(json!({"cpu": "1m"}))], "initContainers": [container(json!({}))]}),
+            (100, UNNAMED),
+        ),
+    ];
+    for (spec, (cpu, memory)) in cases {
+        let expected = vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory)];
+        assert_eq!(non_zero(&spec), (expected, (cpu, memory)), "{spec}");
+    }
+}
+
+#[test]
+fn requests_of_the_pod_as_a_whole_count_for_a_bound_pod_only() {
+    let spec = json!({"containers": [container(json!({"example.com/gpu": "2"})), container(json!({}))],
+                      "resources": {"requests": {"cpu": "3"}}});
+    let (asked, used) = non_zero(&spec);
+    let expected = [("cpu", 200), ("example.com/gpu", 2), ("memory", 2 * UNNAMED)];
+    assert_eq!(asked, expected.map(|(name, amount)| (name.to_owned(), amount)));
+    assert_eq!(used, (3000, 2 * UNNAMED));
+    // A resource that some container names is not filled in for the others.
+    let spec = json!({"containers": [container(json!({"memory": "5"})), container(json!({}))],
+                      "resources": {"requests": {"cpu": "3"}}});
+    assert_eq!(non_zero(&spec).1, (3000, 5));
+}
+
+#[test]
+fn usage_with_unnamed_amounts_follows_the_rules_of_resizes() {
+    let status = json!({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "5"}}]});
+    let pod = pod(json!({"containers": [container(json!({"cpu": "1"}))]}), status);
+    let used = ResizeRules::all().map(|rules| existing_non_zero(&pod, rules));
+    assert_eq!(used.map(|used| used.cpu), [1000, 1000, 5000, 5000]);
+    assert_eq!(used.map(|used| used.memory), [UNNAMED; 4]);
+}
+
 #[test]
 fn all_rules_agree_where_the_status_says_nothing_about_resources() {
     for line in include_str!("vectors.tsv").lines() {

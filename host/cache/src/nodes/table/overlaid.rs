@@ -8,6 +8,7 @@ use crate::columns::{Column, Delta, Row};
 use crate::metadata::{NodeFacts, PodRecord};
 use crate::nodes::named_sums::{NamedSums, NamedSumsStrip};
 use crate::nodes::node_index::NodeIndex;
+use crate::nodes::non_zero_sums::{NonZeroSums, NonZeroSumsStrip};
 use crate::nodes::pod_slots::{PodSlots, PodSlotsStrip};
 use crate::nodes::ports::{self, PortUse};
 use crate::nodes::resources::{Resources, ResourcesStrip};
@@ -72,12 +73,17 @@ impl NodeTable {
         NamedSumsStrip::new(&self.named_sums, row)
     }
 
+    /// Non-zero sums of a row, to remove pods from.
+    pub(crate) fn non_zero_sums_strip(&self, row: Row) -> NonZeroSumsStrip {
+        NonZeroSumsStrip::new(&self.non_zero_sums, row)
+    }
+
     /// A table of `len` rows that all show the node of `row`, with these parts, and without `cluster-*` facts.
     pub(crate) fn strip(
         &self,
         row: Row,
         len: usize,
-        (resources, named_sums): (Resources, NamedSums),
+        (resources, named_sums, non_zero_sums): (Resources, NamedSums, NonZeroSums),
         slots: PodSlots,
         ports: CodedColumn<PortUse>,
     ) -> Self {
@@ -93,6 +99,7 @@ impl NodeTable {
             taints: self.taints.repeated(row, len),
             resources,
             named_sums,
+            non_zero_sums,
             slots,
             capacity: self.capacity.repeated(row, len),
             features: self.features.repeated(row, len),

@@ -8,6 +8,7 @@ use crate::columns::{DriftReport, Row};
 use crate::devices::Devices;
 use crate::metadata::{Labels, NodeFacts, PodRecord};
 use crate::nodes::moments::MomentColumns;
+use crate::nodes::non_zero_sums::NonZeroSums;
 use crate::nodes::ports;
 use crate::pods::counts::Counts;
 
@@ -31,6 +32,7 @@ impl NodeTable {
         self.images.repair(row, report);
         self.slots.repair(row, pods, report);
         self.named_sums.repair(row, pods, report);
+        self.non_zero_sums.repair(row, pods, report);
         self.resources.repair(row, allocatable, pods, advertisers, report);
         let counted = ports::counted(pods.iter().flat_map(|pod| &pod.facts.host_ports));
         let held = dictionaries.ports.value(self.ports.code(row)).map(|held| (**held).clone()).unwrap_or_default();
@@ -71,6 +73,7 @@ impl NodeTable {
             10 => self.images.corrupt(row),
             11 => self.controllers.corrupt(row),
             12 => self.named_sums.corrupt(row),
+            13 => self.non_zero_sums.corrupt(row),
             _ => {
                 self.capacity.set(row, vec![(Arc::from("odd"), 1)], &mut dictionaries.capacity);
             }
@@ -88,6 +91,7 @@ impl NodeTable {
         let row = references
             + resources
             + self.named_sums.row_bytes()
+            + NonZeroSums::ROW_BYTES
             + 5 * size_of::<u32>()
             + size_of::<u8>()
             + MomentColumns::ROW_BYTES

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::metadata::requests::NonZero;
 use crate::metadata::*;
 use nodesift_object::node::{ConditionStatus, Taint, TaintEffect};
 use nodesift_object::selector::Operator;
@@ -41,11 +42,7 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         conditions: random_conditions(random),
         info: random_labels(random),
         moments: Moments::from(Moment::ALL.map(|_| random.i64(0..3))),
-        images: ["a:1", "a:2", "b"]
-            .into_iter()
-            .filter(|_| random.bool())
-            .map(|image| (text(image), text("")))
-            .collect(),
+        images: random_images(random),
         taints: (0..random.usize(0..3))
             .map(|_| Taint {
                 key: KEYS[random.usize(0..2)].to_owned(),
@@ -58,6 +55,20 @@ pub(crate) fn random_node(random: &mut fastrand::Rng, name: &str) -> NodeFacts {
         pod_limit: random.i64(0..110),
         sums: random_sums(random).into(),
     }
+}
+
+/// Names of images; no node holds the last one.
+pub(crate) const IMAGES: [&str; 4] = ["a:1", "a:2", "b", "c"];
+
+/// Images of a node, of which others have other sizes.
+fn random_images(random: &mut fastrand::Rng) -> Labels {
+    let mut images = Vec::new();
+    for image in &IMAGES[..3] {
+        if random.bool() {
+            images.push((text(image), text(&random.i64(0..3).to_string())));
+        }
+    }
+    images.into()
 }
 
 /// Names of sums that pods and nodes add to.
@@ -143,6 +154,7 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
         facts: Arc::new(PodFacts {
             usage: usage.into_iter().collect(),
             owner: random_owner(random),
+            non_zero_usage: random_non_zero_usage(random),
             host_ports: ports.into_iter().collect(),
             labels: random_labels(random),
             anti_affinity_terms: (0..random.usize(0..5) / 2)
@@ -153,6 +165,13 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
         account: random_account(random),
         pending: None,
     }
+}
+
+/// Usage that overflows now and then; none as if no policy read it.
+fn random_non_zero_usage(random: &mut fastrand::Rng) -> Option<Arc<NonZeroUsage>> {
+    let amount = |random: &mut fastrand::Rng| if random.u8(0..8) == 0 { random.i64(..) } else { random.i64(0..9) };
+    let counted = NonZero { cpu: amount(random), memory: amount(random) };
+    (random.u8(0..4) > 0).then(|| Arc::new(NonZeroUsage { counted, by_rules: None }))
 }
 
 pub(crate) fn random_owner(random: &mut fastrand::Rng) -> Option<Arc<OwnerFacts>> {

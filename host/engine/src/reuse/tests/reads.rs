@@ -58,6 +58,9 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("node-resources.pod-room", |facts| facts.pod_room(), |world| world.bind("x", &json!({}), &json!({}))),
         case!("node-sums.column", |facts| facts.named_sum("s"), |world| world.bind_adding("x", 1)),
+        case!("node-non-zero-requests.requested", |facts| facts.non_zero_requested("memory"), |world| {
+            world.bind("x", &json!({}), &json!({}));
+        }),
         case!("node-ports.conflicts", |facts| facts.port_conflicts(), |world| {
             world.bind("x", &json!({}), &json!({"containers": [{"ports": [{"hostPort": 80}]}]}));
         }),
@@ -138,11 +141,24 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
             let required = json!({"nodeSelectorTerms": []});
             world.pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = required;
         }),
+        case!("pod-placement.preferred-terms", |facts| facts.preferred_terms(), |world| {
+            let preferred = json!([{"weight": 1, "preference": {}}]);
+            world.pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = preferred;
+        }),
         case!("pod-tolerations.tolerations", |facts| facts.tolerations(), |world| {
             world.pod["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
         }),
         case!("pod-resources.requests", |facts| facts.requests(), |world| {
             world.pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("2");
+        }),
+        case!("pod-non-zero-requests.requests", |facts| facts.non_zero_requests(), |world| {
+            world.pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("2");
+        }),
+        case!("pod-images.containers", |facts| facts.container_images(), |world| {
+            world.pod["spec"]["containers"][0]["image"] = json!("i");
+        }),
+        case!("pod-images.volumes", |facts| facts.volume_images(), |world| {
+            world.pod["spec"]["volumes"][0] = json!({"name": "v", "image": {"reference": "i"}});
         }),
         case!("pod-spread.constraints", |facts| facts.spread_constraints(), |world| {
             world.pod["spec"]["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "zone"}]);
@@ -328,6 +344,9 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("node-images.present", |facts| facts.image_column("app:v1"), |world| {
             change_node(world, |node| node["status"]["images"] = json!([{"names": ["app@sha256:1", "app:v1"]}]));
+        }),
+        case!("cluster-images.size", |facts| facts.image_size("app:v1"), |world| {
+            change_node(world, |node| node["status"]["images"] = json!([{"names": ["app:v1"], "sizeBytes": 9}]));
         }),
         case!("node-age.created", |facts| facts.created(), |world| {
             change_node(world, |node| node["metadata"]["creationTimestamp"] = json!("2026-11-24T09:30:00Z"));

@@ -23,7 +23,7 @@ use crate::columns::node_taints::Taint;
 use crate::columns::pod_affinity;
 use crate::columns::pod_claims;
 use crate::columns::pod_owner::Owner;
-use crate::columns::pod_placement::Term;
+use crate::columns::pod_placement::{PreferredTerm, Term};
 use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
 use crate::columns::pod_tolerations::{Effect, Toleration};
@@ -163,12 +163,28 @@ impl Facts for Batch {
         self.cluster.pod.required_terms.clone()
     }
 
+    fn pod_placement_preferred_terms(&self) -> Option<Vec<PreferredTerm>> {
+        self.cluster.pod.preferred_terms.clone()
+    }
+
     fn pod_tolerations_tolerations(&self) -> Vec<Toleration> {
         self.cluster.pod.tolerations.clone()
     }
 
     fn pod_resources_requests(&self) -> Vec<Request> {
         self.cluster.pod.requests.clone()
+    }
+
+    fn pod_non_zero_requests_requests(&self) -> Vec<Request> {
+        self.cluster.pod.non_zero_requests.clone()
+    }
+
+    fn pod_images_containers(&self) -> Vec<String> {
+        self.cluster.pod.container_images.clone()
+    }
+
+    fn pod_images_volumes(&self) -> Vec<String> {
+        self.cluster.pod.volume_images.clone()
     }
 
     fn node_identity_names(&self) -> Vec<String> {
@@ -258,6 +274,10 @@ impl Facts for Batch {
 
     fn node_resources_device_class_serves(&self, resource: &str) -> bool {
         self.cluster.device_classes.contains(resource)
+    }
+
+    fn node_non_zero_requests_requested(&self, resource: &str) -> Vec<i64> {
+        self.column(|node| amount(&node.non_zero, resource))
     }
 
     fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
@@ -391,7 +411,7 @@ impl Facts for Batch {
     }
 
     fn node_images_present(&self, image: &str) -> Vec<u8> {
-        self.column(|node| u8::from(node.images.contains(image)))
+        self.column(|node| u8::from(node.images.contains_key(image)))
     }
 
     fn node_devices_devices(&self, _: &Query) -> DeviceColumns {
@@ -543,6 +563,11 @@ impl Facts for Batch {
     fn cluster_storage_capacities(&self, class_name: &str) -> Vec<Capacity> {
         let capacities = self.all_rows().storage.capacities.iter().filter(|(class, _)| class == class_name);
         capacities.map(|(_, capacity)| capacity.clone()).collect()
+    }
+
+    fn cluster_images_size(&self, image: &str) -> i64 {
+        let first = self.all_rows().nodes.iter().find_map(|node| node.images.get(image));
+        first.copied().unwrap_or(0)
     }
 
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {

@@ -19,6 +19,7 @@ pub struct Node {
     pub(super) allocatable: BTreeMap<String, i64>,
     pub(super) requested: BTreeMap<String, i64>,
     pub(super) foreign: BTreeMap<String, i64>,
+    pub(super) non_zero: BTreeMap<String, i64>,
     pub(super) sums: BTreeMap<String, i64>,
     pub(super) pod_limit: i64,
     pub(super) pods: i64,
@@ -28,7 +29,8 @@ pub struct Node {
     pub(super) features: BTreeSet<String>,
     pub(super) conditions: BTreeMap<String, u8>,
     pub(super) info: BTreeMap<String, String>,
-    pub(super) images: BTreeSet<String>,
+    /// Sizes by name.
+    pub(super) images: BTreeMap<String, i64>,
     /// By interface and function, in seconds since 1970-01-01T00:00:00Z.
     pub(super) moments: BTreeMap<&'static str, i64>,
     pub(super) disks: Vec<Disk>,
@@ -112,6 +114,13 @@ impl Node {
         self
     }
 
+    /// Sets the amount of a resource that the pods on the node request as `node-non-zero-requests` shows it.
+    #[must_use]
+    pub fn non_zero(mut self, resource: &str, requested: i64) -> Self {
+        self.non_zero.insert(resource.into(), requested);
+        self
+    }
+
     /// Sets a sum that an accounting component would make of the node and the pods on it.
     #[must_use]
     pub fn sum(mut self, name: &str, sum: i64) -> Self {
@@ -171,8 +180,14 @@ impl Node {
 
     /// Adds a name of an image that is present.
     #[must_use]
-    pub fn image(mut self, name: &str) -> Self {
-        self.images.insert(name.into());
+    pub fn image(self, name: &str) -> Self {
+        self.sized_image(name, 0)
+    }
+
+    /// Adds a name of an image of this size in bytes that is present.
+    #[must_use]
+    pub fn sized_image(mut self, name: &str, size: i64) -> Self {
+        self.images.insert(name.into(), size);
         self
     }
 

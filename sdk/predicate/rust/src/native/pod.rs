@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::columns::pod_affinity;
 use crate::columns::pod_claims::{Claim, ExtendedResources, Obstacle};
 use crate::columns::pod_owner::Owner;
-use crate::columns::pod_placement::Term;
+use crate::columns::pod_placement::{PreferredTerm, Term};
 use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
 use crate::columns::pod_tolerations::{Effect, Operator, Toleration};
@@ -21,8 +21,10 @@ pub struct Pod {
     pub(super) node_name: Option<String>,
     pub(super) node_selector: BTreeMap<String, String>,
     pub(super) required_terms: Option<Vec<Term>>,
+    pub(super) preferred_terms: Option<Vec<PreferredTerm>>,
     pub(super) tolerations: Vec<Toleration>,
     pub(super) requests: Vec<Request>,
+    pub(super) non_zero_requests: Vec<Request>,
     pub(super) host_port: bool,
     pub(super) terminating: bool,
     pub(super) constraints: Vec<Constraint>,
@@ -40,6 +42,9 @@ pub struct Pod {
     pub(super) runtime_class: Option<String>,
     pub(super) host_network: bool,
     pub(super) images: BTreeSet<String>,
+    /// Images of containers and init containers, with tags.
+    pub(super) container_images: Vec<String>,
+    pub(super) volume_images: Vec<String>,
     pub(super) scheduler_name: String,
     /// Controller of the pod, and its UID.
     pub(super) controller: Option<(Owner, String)>,
@@ -94,6 +99,14 @@ impl Pod {
         self
     }
 
+    /// Sets the terms of the preferred node affinity, each with its weight.
+    #[must_use]
+    pub fn preferred_terms(mut self, terms: Vec<(i32, Term)>) -> Self {
+        let terms = terms.into_iter().map(|(weight, preference)| PreferredTerm { weight, preference });
+        self.preferred_terms = Some(terms.collect());
+        self
+    }
+
     /// Adds a toleration; an `effect` of none tolerates every effect.
     #[must_use]
     pub fn toleration(mut self, key: &str, operator: Operator, value: &str, effect: Option<Effect>) -> Self {
@@ -106,6 +119,14 @@ impl Pod {
     #[must_use]
     pub fn request(mut self, resource: &str, amount: i64) -> Self {
         self.requests.push(Request { resource: resource.into(), amount });
+        self
+    }
+
+    /// Adds a request as `pod-non-zero-requests` shows it, in the units of [`Pod::request`]. The fixture fills in nothing for
+    /// containers.
+    #[must_use]
+    pub fn non_zero_request(mut self, resource: &str, amount: i64) -> Self {
+        self.non_zero_requests.push(Request { resource: resource.into(), amount });
         self
     }
 
@@ -200,10 +221,18 @@ impl Pod {
         self
     }
 
-    /// Adds the image of a container.
+    /// Adds the image of a container; the name has a tag or a digest.
     #[must_use]
     pub fn image(mut self, image: &str) -> Self {
         self.images.insert(image.into());
+        self.container_images.push(image.into());
+        self
+    }
+
+    /// Adds an image that is mounted as a volume; the name has a tag or a digest.
+    #[must_use]
+    pub fn image_volume(mut self, image: &str) -> Self {
+        self.volume_images.push(image.into());
         self
     }
 

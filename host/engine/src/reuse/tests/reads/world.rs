@@ -112,6 +112,8 @@ pub(super) fn selection() -> Selection {
         pod_claims: true,
         node_info: true,
         node_images: true,
+        pod_images: true,
+        non_zero_requests: true,
         ..Selection::default()
     }
 }

@@ -1,0 +1,161 @@
+//! The three formulas by which NodeResourcesFit scores a node. Start at [`Strategy::score`].
+//!
+//! Arithmetic wraps, as Go's does: amounts above 92·10¹⁵ overflow when multiplied by 100.
+
+use nodesift_resource_scores::{Amounts, Weighed};
+
+/// Greatest score of a node, and all of a resource in per cent.
+const ALL: i64 = 100;
+
+/// Formula of the score of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// More for nodes of which more is left: least_allocated.go.
+    LeastAllocated,
+    /// More for nodes of which more is used: most_allocated.go.
+    MostAllocated,
+    /// A line over the used part: requested_to_capacity_ratio.go.
+    RequestedToCapacityRatio(Shape),
+}
+
+impl Strategy {
+    /// The score of a row: the weighted mean over the resources that count there, and 0 where none does.
+    pub(crate) fn score(&self, resources: &[Weighed], row: usize) -> i64 {
+        let (mut score, mut weight) = (0_i64, 0_i64);
+        for resource in resources {
+            let Some(amounts) = resource.amounts(row) else { continue };
+            let of_resource = self.score_of(amounts);
+            // By the ratio, a resource without score does not count.
+            if of_resource > 0 || !matches!(self, Self::RequestedToCapacityRatio(_)) {
+                score = score.wrapping_add(of_resource.wrapping_mul(resource.weight));
+                weight = weight.wrapping_add(resource.weight);
+            }
+        }
+        match self {
+            _ if weight == 0 => 0,
+            Self::RequestedToCapacityRatio(_) => rounded(score, weight),
+            _ => score.wrapping_div(weight),
+        }
+    }
+
+    fn score_of(&self, Amounts { allocatable, requested, .. }: Amounts) -> i64 {
+        let percent = |amount: i64| amount.wrapping_mul(ALL).wrapping_div(allocatable);
+        match self {
+            Self::LeastAllocated if requested > allocatable => 0,
+            Self::LeastAllocated => percent(allocatable.wrapping_sub(requested)),
+            Self::MostAllocated => percent(requested.min(allocatable)),
+            Self::RequestedToCapacityRatio(shape) if requested > allocatable => shape.at(ALL),
+            Self::RequestedToCapacityRatio(shape) => shape.at(percent(requested)),
+        }
+    }
+}
+
+/// A quotient, half away from zero: `math.Round` of Go.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as in Go")]
+fn rounded(score: i64, weight: i64) -> i64 {
+    (score as f64 / weight as f64).round() as i64
+}
+
+/// A point of a [`Shape`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// The used part in per cent.
+    pub(crate) utilization: i64,
+    /// The score at that part, from 0 to 100.
+    pub(crate) score: i64,
+}
+
+/// A line through points with rising utilization; before the first and after the last it is level. Source: shape_score.go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape {
+    first: Point,
+    others: Vec<Point>,
+}
+
+impl Shape {
+    /// A line through these points; none without a point.
+    pub(crate) fn new(points: Vec<Point>) -> Option<Self> {
+        let mut points = points.into_iter();
+        Some(Self { first: points.next()?, others: points.collect() })
+    }
+
+    /// The score at a used part in per cent. Between two points the quotient is cut toward zero, also where the line falls.
+    fn at(&self, utilization: i64) -> i64 {
+        if utilization <= self.first.utilization {
+            return self.first.score;
+        }
+        let mut before = self.first;
+        for point in &self.others {
+            if utilization <= point.utilization {
+                let rise = (point.score - before.score) * (utilization - before.utilization);
+                return before.score + rise / (point.utilization - before.utilization);
+            }
+            before = *point;
+        }
+        before.score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// A resource on one row.
+    fn resource(weight: i64, allocatable: i64, allocated: i64, asked: i64) -> Weighed {
+        Weighed { weight, allocatable: vec![allocatable], allocated: vec![allocated], asked }
+    }
+
+    fn ratio(points: &[(i64, i64)]) -> Strategy {
+        let points = points.iter().map(|(utilization, score)| Point { utilization: *utilization, score: *score });
+        Strategy::RequestedToCapacityRatio(Shape::new(points.collect()).unwrap())
+    }
+
+    #[test]
+    fn least_allocated_cuts_each_resource_and_then_the_mean() {
+        // 100·2/3 = 66 and 100·1/3 = 33; their mean is 49.5.
+        let resources = [resource(1, 3, 0, 1), resource(1, 3, 1, 1)];
+        assert_eq!(Strategy::LeastAllocated.score(&resources, 0), 49);
+        assert_eq!(Strategy::LeastAllocated.score(&[resource(1, 3, 3, 1)], 0), 0, "more than there is");
+        // 66 three times and 33 once: 231 / 4.
+        assert_eq!(Strategy::LeastAllocated.score(&[resource(3, 3, 0, 1), resource(1, 3, 1, 1)], 0), 57);
+    }
+
+    #[test]
+    fn most_allocated_is_100_at_most() {
+        assert_eq!(Strategy::MostAllocated.score(&[resource(1, 3, 3, 5), resource(1, 3, 0, 1)], 0), 66);
+    }
+
+    #[test]
+    fn a_resource_that_a_node_does_not_offer_has_no_part_in_the_mean() {
+        let resources = [resource(5, 0, 0, 1), resource(1, 4, 0, 1)];
+        assert_eq!(Strategy::LeastAllocated.score(&resources, 0), 75);
+        assert_eq!(Strategy::MostAllocated.score(&resources[..1], 0), 0, "there is none");
+    }
+
+    #[test]
+    fn the_ratio_rounds_half_away_from_zero_and_leaves_out_resources_without_score() {
+        let strategy = ratio(&[(0, 0), (100, 100)]);
+        assert_eq!(strategy.score(&[resource(1, 100, 0, 50), resource(1, 100, 0, 51)], 0), 51);
+        assert_eq!(strategy.score(&[resource(9, 100, 0, 0), resource(1, 100, 0, 40)], 0), 40);
+        assert_eq!(strategy.score(&[resource(1, 100, 90, 20)], 0), 100);
+        assert_eq!(strategy.score(&[resource(1, 100, 0, 0)], 0), 0);
+    }
+
+    #[test]
+    fn the_line_is_cut_toward_zero_when_it_falls_too() {
+        let Strategy::RequestedToCapacityRatio(shape) = ratio(&[(10, 20), (20, 100), (50, 0)]) else { return };
+        let at: Vec<i64> = [0, 10, 11, 20, 21, 49, 50, 100].map(|utilization| shape.at(utilization)).to_vec();
+        assert_eq!(at, [20, 20, 28, 100, 98, 4, 0, 0]);
+    }
+
+    #[test]
+    fn amounts_that_overflow_wrap_and_do_not_trap() {
+        let huge = resource(1, i64::MAX, i64::MIN, -1);
+        for strategy in [Strategy::LeastAllocated, Strategy::MostAllocated, ratio(&[(0, 0), (100, 100)])] {
+            strategy.score(std::slice::from_ref(&huge), 0);
+            strategy.score(&[resource(1, -1, 0, i64::MIN)], 0);
+        }
+    }
+}
