@@ -1,12 +1,13 @@
 //! DynamicResources: which nodes can give a pod the devices of its claims, and which devices.
 //!
-//! Pure functions over facts: [`filter`] answers for all rows, [`allocate`] says what claims get on one of them. Each distinct
-//! situation of rows is searched once, in kube-scheduler's order. No facts can make it panic, loop or exhaust the stack.
+//! Pure functions over facts: [`filter`] answers for all rows, [`allocate`] says what claims get on one of them, [`score`] what that is
+//! worth on each. Each distinct situation of rows is searched once, in kube-scheduler's order. No facts can make it panic, loop
+//! or exhaust the stack.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`facts`] | what the host tells: claims as trees, devices as columns |
-//! | `filter`, `allocation` | the two questions |
+//! | `filter`, `allocation`, `score` | the three questions |
 //! | [`verdict`] | the answer to the first |
 //! | `pod` | the pod's claims resolved, and what has to be done for a row |
 //! | [`extended`] | requests for extended resources that classes serve |
@@ -42,7 +43,9 @@ mod plan;
 mod pod;
 mod problem;
 mod prune;
+mod score;
 mod search;
 
 pub use allocation::{Allocation, Picked, allocate};
 pub use filter::{Effort, Filtered, filter};
+pub use score::score;

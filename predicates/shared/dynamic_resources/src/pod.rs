@@ -76,6 +76,15 @@ impl Pod {
         self.claims.is_empty() && self.extended.is_none()
     }
 
+    /// Whether a claim that is to be allocated lists alternatives.
+    pub(crate) fn has_alternatives(&self) -> bool {
+        let requests = self.claims.iter().flat_map(|claim| match claim {
+            Claim::Unallocated { requests, .. } => requests.as_slice(),
+            Claim::Allocated(_) => &[],
+        });
+        requests.flat_map(|request| &request.alternatives).any(|asked| asked.is_alternative)
+    }
+
     /// Returns the work that a row needs.
     pub(crate) fn task(&self, row: usize) -> Task {
         let set = match self.division.rows.get(row) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_dynamic_resources::facts::NanoUnits;
+use nodesift_dynamic_resources::facts::{Claim, Facts, NanoUnits};
 use nodesift_dynamic_resources::quantity::Quantity as Exact;
 use nodesift_dynamic_resources::switches::Switches;
 use nodesift_dynamic_resources::verdict::{Failure, Verdict};
-use nodesift_dynamic_resources::{Allocation, Effort, Picked, allocate, filter};
+use nodesift_dynamic_resources::{Allocation, Effort, Picked, allocate, filter, score};
 use nodesift_fixtures::json::{self, at, flag, is_set, list, name, text};
 use nodesift_reference::Failure as Failed;
 use nodesift_reference::claims::{Decision, claims_of, seen_by};
@@ -47,6 +47,9 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
         effort: filtered.effort,
         asked_for_names: *facts.asked_for_names.borrow(),
     };
+    let scores = score(&facts, rows, &switches).expect("the facts are sound");
+    assert_eq!(scores.len(), rows);
+    let claims = facts.claims().unwrap_or_default();
     for (row, node) in nodes.nodes.iter().enumerate() {
         let failure = match &filtered.verdict {
             Verdict::FitsAll => None,
@@ -58,6 +61,9 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
         };
         let allocation = allocate(&facts, rows, row, &switches).expect("the facts are sound");
         assert_eq!(allocation.is_some(), failure.is_none(), "both questions have one answer");
+        if let Some(allocation) = &allocation {
+            assert_eq!(scores[row], worth(&claims, allocation), "the third has the same");
+        }
         if let Some(failure) = failure {
             let (code, text) = match failure {
                 Failure::Unresolvable(text) => ("UnschedulableAndUnresolvable", text),
@@ -70,6 +76,18 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
         }
     }
     found
+}
+
+/// The worth of the alternatives in an allocation, request by request.
+fn worth(claims: &[Claim], allocation: &Allocation) -> i64 {
+    let mut chosen: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+    for pick in &allocation.picks {
+        let Some(Claim::Unallocated { requests, .. }) = claims.get(pick.claim as usize) else { continue };
+        if requests[pick.request as usize].alternatives[pick.alternative as usize].is_alternative {
+            chosen.insert((pick.claim, pick.request), 8 - i64::from(pick.alternative));
+        }
+    }
+    chosen.values().sum()
 }
 
 /// The answers of the reference.
