@@ -51,3 +51,24 @@ pub(crate) fn list(source: &mut String, constant: &str, doc: &str, built: &[&Bui
     writeln!(source, "];")?;
     Ok(())
 }
+
+/// Writes components to `out`, and the constant that lists them as scorers to `source`. The file of a component that is a predicate too is
+/// that of the predicate.
+#[allow(dead_code, reason = "only one of the bundles has scorers")]
+pub(crate) fn scorers(source: &mut String, built: &[&Built], out: &Path) -> anyhow::Result<()> {
+    writeln!(
+        source,
+        "/// The built-in scorers, in the order of their crates' names.\npub const SCORERS: &[Module] = &["
+    )?;
+    for built in built {
+        let name = built.scorer.as_deref().with_context(|| format!("{} is no scorer", built.package))?;
+        let path = match &built.predicate {
+            Some(predicate) => out.join(format!("{predicate}.wasm")),
+            None => out.join(format!("{name}.score.wasm")),
+        };
+        std::fs::write(&path, &built.component)?;
+        writeln!(source, "    Module {{ name: {name:?}, bytes: include_bytes!({path:?}) }},")?;
+    }
+    writeln!(source, "];")?;
+    Ok(())
+}

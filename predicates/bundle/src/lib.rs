@@ -1,4 +1,4 @@
-//! The built-in predicates and the device selector, as the bytes of their components, and the default policies.
+//! The built-in predicates, the built-in scorers and the device selector, as the bytes of their components, and the default policies.
 //!
 //! The build script compiles the predicate crates to components. This crate does not link their code: a host loads the
 //! bytes like those of any other component.
@@ -23,8 +23,8 @@ include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 /// A policy with the built-in predicates that the default policy leaves out, in YAML.
 pub const OPTIONAL_POLICY: &str = include_str!("../../optional-policy.yaml");
 
-/// The table of the versions of Kubernetes whose verdicts are given: their default policies and the switches of their semantics, in
-/// YAML; its head says what a row is.
+/// The table of the versions of Kubernetes whose verdicts are given: their default policies and scores, and the switches of their
+/// semantics, in YAML; its head says what a row is.
 pub const KUBERNETES: &str = include_str!("../../kubernetes.yaml");
 
 /// The policy that applies where no other is configured, in YAML: the default filter plugins of kube-scheduler, which follow the version.

@@ -19,6 +19,10 @@ pub struct Table {
     pub versions: Vec<MinorVersion>,
     /// For each version, the default predicates in evaluation order.
     default_policy: BTreeMap<MinorVersion, Vec<DefaultPredicate>>,
+    /// For each version, the default scorers in the order of kube-scheduler.
+    default_scores: BTreeMap<MinorVersion, Vec<DefaultScore>>,
+    /// Names of default scorers that nothing computes; the build of the bundle checks them.
+    unserved_scores: BTreeSet<String>,
     /// Differences between versions, in the order of the table.
     pub switches: Vec<Switch>,
 }
@@ -32,6 +36,16 @@ pub struct DefaultPredicate {
     /// The phases in which it runs; empty for all.
     #[serde(default)]
     pub phases: Vec<String>,
+}
+
+/// A scorer of a version's default scores.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DefaultScore {
+    /// Name of the scorer, which is that of kube-scheduler's plugin.
+    pub name: String,
+    /// Factor of its normalized scores in the total, at least 1.
+    pub weight: u32,
 }
 
 /// A difference between versions: true or false in each of them.
@@ -95,6 +109,14 @@ pub enum TableError {
         /// Reason why the row is refused.
         reason: &'static str,
     },
+    /// The default scores of a version are missing or have a scorer twice or without weight, or there are some of an unknown version.
+    #[error("defaultScores of {version}: {reason}")]
+    DefaultScores {
+        /// Version that the default scores are of.
+        version: MinorVersion,
+        /// Reason why the row is refused.
+        reason: &'static str,
+    },
     /// A row contradicts itself or another one.
     #[error("switch {name}: {reason}")]
     Switch {
@@ -143,6 +165,18 @@ impl Table {
         self.default_policy.get(&version).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the default scorers of a version that are computed, in the order of kube-scheduler; none for a version that is not in the
+    /// table.
+    pub fn default_scores(&self, version: MinorVersion) -> impl Iterator<Item = &DefaultScore> {
+        let all = self.default_scores.get(&version).map_or(&[][..], Vec::as_slice).iter();
+        all.filter(|score| !self.unserved_scores.contains(&score.name))
+    }
+
+    /// Whether kube-scheduler has a score plugin of this name in any version by default, whether or not it is computed.
+    pub fn is_score(&self, name: &str) -> bool {
+        self.default_scores.values().flatten().any(|score| score.name == name)
+    }
+
     /// Returns the switch with this name.
     pub fn switch(&self, name: &str) -> Option<&Switch> {
         self.switches.iter().find(|switch| switch.name == name)
@@ -165,6 +199,18 @@ impl Table {
                         return refused("a predicate is there twice");
                     }
                 }
+            }
+        }
+        for version in versions.iter().chain(self.default_scores.keys()).copied() {
+            let refused = |reason| Err(TableError::DefaultScores { version, reason });
+            let Some(scores) = self.default_scores.get(&version) else { return refused("missing") };
+            let names: BTreeSet<_> = scores.iter().map(|score| &score.name).collect();
+            if !versions.contains(&version) {
+                return refused("there is no such version");
+            } else if names.len() < scores.len() {
+                return refused("a scorer is there twice");
+            } else if scores.iter().any(|score| score.weight == 0) {
+                return refused("a weight is 0");
             }
         }
         for (index, switch) in self.switches.iter().enumerate() {

@@ -35,6 +35,8 @@ pub struct Compiled {
     pub package: String,
     /// The predicate's name as `package.metadata.nodesift.predicate` gives it.
     pub predicate: Option<String>,
+    /// The scorer's name as `package.metadata.nodesift.scorer` gives it.
+    pub scorer: Option<String>,
     /// The accounting module's name as `package.metadata.nodesift.accounting` gives it.
     pub accounting: Option<String>,
     /// The directory of the crate.
@@ -131,6 +133,7 @@ struct Workspace {
 struct Package {
     name: String,
     predicate: Option<String>,
+    scorer: Option<String>,
     accounting: Option<String>,
 }
 
@@ -175,8 +178,8 @@ pub fn compile(
         .map(|(folder, package)| {
             let path = modules.get(&folder).ok_or_else(|| CompileError::NoModule(package.name.clone()))?;
             let module = std::fs::read(path).map_err(|source| CompileError::Read { path: path.clone(), source })?;
-            let Package { name, predicate, accounting } = package;
-            Ok(Compiled { package: name, predicate, accounting, folder, module })
+            let Package { name, predicate, scorer, accounting } = package;
+            Ok(Compiled { package: name, predicate, scorer, accounting, folder, module })
         })
         .collect()
 }
@@ -194,8 +197,8 @@ fn workspace(toolchain: &Toolchain, folder: &Path) -> Result<Workspace, CompileE
     for package in metadata["packages"].as_array().into_iter().flatten() {
         if let (Some(name), Some(folder)) = (package["name"].as_str(), folder_of(package)) {
             let named = |what: &str| package["metadata"]["nodesift"][what].as_str().map(str::to_owned);
-            let (predicate, accounting) = (named("predicate"), named("accounting"));
-            packages.insert(folder, Package { name: name.to_owned(), predicate, accounting });
+            let (predicate, scorer, accounting) = (named("predicate"), named("scorer"), named("accounting"));
+            packages.insert(folder, Package { name: name.to_owned(), predicate, scorer, accounting });
         }
     }
     let path = |field: &str| metadata[field].as_str().map(PathBuf::from);

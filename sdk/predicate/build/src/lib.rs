@@ -23,6 +23,8 @@ pub struct Built {
     pub package: String,
     /// The predicate's name as `package.metadata.nodesift.predicate` gives it.
     pub predicate: Option<String>,
+    /// The scorer's name as `package.metadata.nodesift.scorer` gives it.
+    pub scorer: Option<String>,
     /// The accounting module's name as `package.metadata.nodesift.accounting` gives it.
     pub accounting: Option<String>,
     /// The directory of the crate.
@@ -67,8 +69,8 @@ pub fn build(folders: &[PathBuf], target: Option<&Path>, lock: LockFile) -> Resu
         .map(|compiled| {
             let component = component::encode(&compiled.module)
                 .map_err(|source| BuildError::Component { package: compiled.package.clone(), source })?;
-            let compile::Compiled { package, predicate, accounting, folder, module: _ } = compiled;
-            Ok(Built { package, predicate, accounting, folder, component })
+            let compile::Compiled { package, predicate, scorer, accounting, folder, module: _ } = compiled;
+            Ok(Built { package, predicate, scorer, accounting, folder, component })
         })
         .collect()
 }

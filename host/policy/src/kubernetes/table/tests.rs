@@ -7,9 +7,16 @@ use nodesift_engine::Semantics;
 const ROW: &str = r#"{name: G, kind: Gate, stage: {"1.35": Alpha, "1.36": GA}, gives: [A], values: {"1.35": false, "1.36": true}, says: a.}"#;
 
 fn table(policy: &str, rows: &str) -> Result<Table, String> {
-    let text = format!("versions: [\"1.35\", \"1.36\"]\ndefaultPolicy: {policy}\nswitches: [{rows}]\n");
+    scored(policy, SCORES, rows)
+}
+
+fn scored(policy: &str, scores: &str, rows: &str) -> Result<Table, String> {
+    let scores = format!("defaultScores: {scores}\nunservedScores: [D]\n");
+    let text = format!("versions: [\"1.35\", \"1.36\"]\ndefaultPolicy: {policy}\n{scores}switches: [{rows}]\n");
     Table::read(&text).map_err(|error| error.to_string())
 }
+
+const SCORES: &str = r#"{"1.35": [{name: A, weight: 2}, {name: D, weight: 1}, {name: C, weight: 3}], "1.36": []}"#;
 
 const POLICY: &str = r#"{"1.35": [{name: A}], "1.36": [{name: B, phases: [allocate]}, {name: A}]}"#;
 
@@ -25,8 +32,10 @@ fn the_built_in_table_names_built_ins_and_the_switches_that_the_host_reads() {
         }
         assert!(defaults.len() > 12);
     }
+    let scorers = nodesift_bundle::SCORERS.iter().map(|builtin| builtin.name);
+    let known: Vec<&str> = builtins.iter().copied().chain(scorers).collect();
     for switch in &table.switches {
-        let unknown = switch.gives.iter().find(|name| *name != HOST && !builtins.contains(&name.as_str()));
+        let unknown = switch.gives.iter().find(|name| *name != HOST && !known.contains(&name.as_str()));
         assert_eq!(unknown, None, "{}", switch.name);
     }
     let of_host: Vec<&str> =
@@ -36,6 +45,42 @@ fn the_built_in_table_names_built_ins_and_the_switches_that_the_host_reads() {
     }
     for name in of_host {
         assert!(Semantics::SWITCHES.contains(&name), "the table gives {name} to the host, which does not read it");
+    }
+}
+
+#[test]
+fn default_scorers_that_nothing_computes_are_left_out() {
+    let table = table(POLICY, ROW).unwrap();
+    let scores = |version: &str| {
+        let scores = table.default_scores(version.parse().unwrap());
+        scores.map(|score| (score.name.as_str(), score.weight)).collect::<Vec<_>>()
+    };
+    assert_eq!(scores("1.35"), [("A", 2), ("C", 3)]);
+    assert_eq!(scores("1.36"), []);
+    assert!(table.is_score("D") && !table.is_score("B"));
+    let wrong = [
+        (r#"{"1.35": []}"#, "defaultScores of 1.36: missing"),
+        (r#"{"1.35": [], "1.36": [], "1.37": []}"#, "defaultScores of 1.37: there is no such version"),
+        (
+            r#"{"1.35": [], "1.36": [{name: A, weight: 1}, {name: A, weight: 1}]}"#,
+            "defaultScores of 1.36: a scorer is there twice",
+        ),
+        (r#"{"1.35": [], "1.36": [{name: A, weight: 0}]}"#, "defaultScores of 1.36: a weight is 0"),
+    ];
+    for (scores, expected) in wrong {
+        assert_eq!(scored(POLICY, scores, ROW).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn the_built_in_table_has_scorers_that_the_bundle_has() {
+    let table = Table::built_in();
+    for version in &table.versions {
+        for score in table.default_scores(*version) {
+            assert!(nodesift_bundle::SCORERS.iter().any(|built| built.name == score.name), "{version}: {score:?}");
+        }
+        // The weights of kube-scheduler's default profile, whether or not they are served.
+        assert!(table.is_score("TaintToleration") && table.is_score("ImageLocality") && !table.is_score("NodePorts"));
     }
 }
 
@@ -119,7 +164,9 @@ fn a_table_that_is_incomplete_or_contradicts_itself_is_refused() {
         assert!(table(POLICY, &ROW.replace(wrong, found)).is_err(), "{found}");
     }
     for versions in ["[]", "[\"1.36\", \"1.35\"]", "[\"1.35\", \"1.35\"]"] {
-        let text = format!("versions: {versions}\ndefaultPolicy: {{}}\nswitches: []\n");
+        let text = format!(
+            "versions: {versions}\ndefaultPolicy: {{}}\ndefaultScores: {{}}\nunservedScores: []\nswitches: []\n"
+        );
         assert!(matches!(Table::read(&text), Err(TableError::Versions(_))), "{versions}");
     }
 }
