@@ -1,4 +1,4 @@
-//! From a checked policy to an [`ActivePolicy`]: every module loaded, linked and configured.
+//! From a checked policy to an [`ActivePolicy`]: every module of predicates and scorers loaded, linked and configured.
 //!
 //! ```text
 //! digest   what pins a module
@@ -14,25 +14,33 @@ mod error;
 mod module;
 mod oci;
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
+use serde_json::Value;
+
 use crate::problem::Problem;
 use crate::pulled::PulledFolder;
-use crate::spec::{AccountingSpec, ModuleSource, NamedModule, Place, Policy, PolicyError, PredicateSpec};
+use crate::spec::{
+    AccountingSpec, InstanceLife, ModuleSource, NamedModule, Place, Policy, PolicyError, PredicateSpec, Role,
+    ScorerSpec, SpecLimits,
+};
 pub(crate) use digest::Digest;
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
 pub(crate) use module::Module;
 pub use module::ModuleFile;
 use nodesift_engine::selectors::Selectors;
-use nodesift_engine::{AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, Origin};
+use nodesift_engine::{
+    AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, ActiveScorer, Mode, OnError, Origin, Phases,
+};
 use nodesift_sandbox::accounting::AccountingGrants;
 use nodesift_sandbox::device_selector::Dialect;
 use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
-use nodesift_sandbox::{Grants, LoadError, Runtime};
+use nodesift_sandbox::{Grants, Interface, LoadError, Runtime};
 pub use oci::OciError;
 
 /// The interface by which predicates read devices and what selectors say of them.
@@ -105,6 +113,7 @@ pub(crate) fn sound_part(problems: &[Problem], rest: &Policy) -> Policy {
     let is_sound = |place: &Place| !problems.iter().any(|problem| is_inside(&problem.field, place));
     Policy {
         predicates: rest.predicates.iter().filter(|spec| is_sound(&spec.place)).cloned().collect(),
+        scores: rest.scores.iter().filter(|spec| is_sound(&spec.place)).cloned().collect(),
         accounting: rest.accounting.clone().filter(|spec| is_sound(&spec.place)),
         ..rest.clone()
     }
@@ -133,30 +142,41 @@ pub(crate) struct Activation<'a> {
     pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// A loaded policy, and how many of its predicates are new.
+/// A loaded policy, and how many of its components are new.
 #[derive(Debug)]
 pub(crate) struct Activated {
     pub(crate) policy: ActivePolicy,
     pub(crate) made: Made,
 }
 
-/// How predicates were loaded.
+/// How predicates and scorers were loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Made {
-    /// Predicates of the active policy, kept with everything that they have cached.
+    /// Components of the active policy, kept with everything that they have cached.
     pub(crate) kept: usize,
-    /// Predicates linked anew with other grants, from compiled code of the active policy.
+    /// Components from compiled code of the active policy, or of another one of this policy: linked anew, or shared where grants are equal.
     pub(crate) relinked: usize,
-    /// Predicates compiled from the bytes of their modules.
+    /// Components compiled from the bytes of their modules.
     pub(crate) compiled: usize,
 }
 
-/// How one predicate was loaded.
+/// How one component was loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
     Kept,
     Relinked,
     Compiled,
+}
+
+impl Made {
+    fn add(&mut self, from: From) {
+        let count = match from {
+            From::Kept => &mut self.kept,
+            From::Relinked => &mut self.relinked,
+            From::Compiled => &mut self.compiled,
+        };
+        *count += 1;
+    }
 }
 
 impl<'a> Activation<'a> {
@@ -166,76 +186,94 @@ impl<'a> Activation<'a> {
         Self { runtime, active: None, pulled, digests: &[], workers: 1, loaded, is_over }
     }
 
-    /// Loads every predicate.
+    /// Loads every predicate, the accounting component and every scorer.
     ///
     /// # Errors
     ///
     /// As [`activate`].
     pub(crate) fn activate(&self, policy: &Policy) -> Result<Activated, ActivateErrors> {
+        let located = |place, error| Located { document: policy.document.clone(), place, error };
+        let alone = |error| ActivateErrors { first: Box::new(located(None, error)), others: Vec::new() };
+        let (mut made, mut errors) = (Made::default(), Vec::new());
+        let loaded = self.load_all(&policy.predicates, |at, spec| self.predicate(spec, self.digest(at)));
+        let loaded = loaded.ok_or_else(|| alone(ActivateError::Panicked))?;
+        let predicates = loaded.into_iter().zip(&policy.predicates).filter_map(|(result, spec)| match result {
+            Ok((predicate, from)) => {
+                made.add(from);
+                Some(predicate)
+            }
+            Err(error) => {
+                errors.push(located(Some(spec.place.clone()), error));
+                None
+            }
+        });
+        let predicates: Vec<ActivePredicate> = predicates.collect();
+        let accounting = policy.accounting.as_ref().and_then(|spec| {
+            let loaded = self.accounting(spec, self.digest(policy.predicates.len()));
+            loaded.map_err(|error| errors.push(located(Some(spec.place.clone()), error))).ok()
+        });
+        let first = policy.predicates.len() + usize::from(policy.accounting.is_some());
+        // After the predicates, whose modules they share.
+        let loaded = self.load_all(&policy.scores, |at, spec| self.scorer(spec, &predicates, self.digest(first + at)));
+        let loaded = loaded.ok_or_else(|| alone(ActivateError::Panicked))?;
+        let scorers = loaded.into_iter().zip(&policy.scores).filter_map(|(result, spec)| match result {
+            Ok((scorer, from)) => {
+                made.add(from);
+                Some(scorer)
+            }
+            Err(error) => {
+                errors.push(located(Some(spec.place.clone()), error));
+                None
+            }
+        });
+        let scorers: Vec<ActiveScorer> = scorers.collect();
+        let mut errors = errors.into_iter();
+        if let Some(first) = errors.next() {
+            return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
+        }
+        let components = predicates.iter().chain(scorers.iter().map(|scorer| &scorer.component));
+        let selectors = self.selectors(policy, components).map_err(|error| alone(ActivateError::Selectors(error)))?;
+        Ok(Activated { policy: ActivePolicy { selectors, accounting, scorers, ..active(policy, predicates) }, made })
+    }
+
+    /// The digest that the module at this place of [`Policy::modules`] has to have.
+    fn digest(&self, at: usize) -> Option<&Digest> {
+        self.digests.get(at).and_then(Option::as_ref)
+    }
+
+    /// Loads a component for each entry, on all workers; the results are in the order of the entries. `None` where a thread panicked.
+    fn load_all<S: Sync, T: Send>(&self, specs: &[S], load: impl Fn(usize, &S) -> T + Sync) -> Option<Vec<T>> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(spec) = policy.predicates.get(at) else { return done };
-                done.push((at, self.load(spec, self.digests.get(at).and_then(Option::as_ref))));
+                let Some(spec) = specs.get(at) else { return done };
+                done.push((at, load(at, spec)));
                 (self.loaded)();
             }
         };
-        let mut results = thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.workers.max(1)).map(|_| scope.spawn(work)).collect();
+        let results = thread::scope(|scope| {
+            let workers = self.workers.clamp(1, specs.len().max(1));
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
             threads.into_iter().map(ScopedJoinHandle::join).collect::<Result<Vec<_>, _>>()
-        })
-        .map_err(|_| {
-            let first = Located { document: policy.document.clone(), place: None, error: ActivateError::Panicked };
-            ActivateErrors { first: Box::new(first), others: Vec::new() }
-        })?
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>();
-        results.sort_by_key(|(at, _)| *at);
-        let (mut predicates, mut made, mut errors) = (Vec::with_capacity(results.len()), Made::default(), Vec::new());
-        for ((_, result), spec) in results.into_iter().zip(&policy.predicates) {
-            match result {
-                Ok((predicate, from)) => {
-                    predicates.push(predicate);
-                    let count = match from {
-                        From::Kept => &mut made.kept,
-                        From::Relinked => &mut made.relinked,
-                        From::Compiled => &mut made.compiled,
-                    };
-                    *count += 1;
-                }
-                Err(error) => {
-                    let (document, place) = (policy.document.clone(), Some(spec.place.clone()));
-                    errors.push(Located { document, place, error });
-                }
-            }
-        }
-        let accounting = policy.accounting.as_ref().and_then(|spec| {
-            let loaded = self.accounting(spec, self.digests.get(policy.predicates.len()).and_then(Option::as_ref));
-            let located = |error| Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
-            loaded.map_err(|error| errors.push(located(error))).ok()
         });
-        let mut errors = errors.into_iter();
-        if let Some(first) = errors.next() {
-            return Err(ActivateErrors { first: Box::new(first), others: errors.collect() });
-        }
-        let selectors = self.selectors(policy, &predicates).map_err(|error| {
-            let error = ActivateError::Selectors(error);
-            let first = Located { document: policy.document.clone(), place: None, error };
-            ActivateErrors { first: Box::new(first), others: Vec::new() }
-        })?;
-        Ok(Activated { policy: ActivePolicy { selectors, accounting, ..active(policy, predicates) }, made })
+        let mut results = results.ok()?.into_iter().flatten().collect::<Vec<_>>();
+        results.sort_by_key(|(at, _)| *at);
+        Some(results.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// Returns the evaluator of device selectors, where a predicate reads devices: that of the active policy with all that it has cached,
+    /// Returns the evaluator of device selectors, where a component reads devices: that of the active policy with all that it has cached,
     /// if it has one of the same dialect.
-    fn selectors(&self, policy: &Policy, predicates: &[ActivePredicate]) -> Result<Option<Arc<Selectors>>, LoadError> {
-        let reads_devices = |predicate: &ActivePredicate| {
-            predicate.module.imports().iter().any(|interface| interface.name() == NODE_DEVICES)
+    fn selectors<'c>(
+        &self,
+        policy: &Policy,
+        mut components: impl Iterator<Item = &'c ActivePredicate>,
+    ) -> Result<Option<Arc<Selectors>>, LoadError> {
+        let reads_devices = |component: &ActivePredicate| {
+            component.module.imports().iter().any(|interface| interface.name() == NODE_DEVICES)
         };
-        if !predicates.iter().any(reads_devices) {
+        if !components.any(reads_devices) {
             return Ok(None);
         }
         let rules = policy.settings.kubernetes.semantics.selectors;
@@ -255,7 +293,8 @@ impl<'a> Activation<'a> {
             outcome => outcome?,
         };
         if expected.is_some_and(|expected| *expected != module.digest) {
-            return Err(ActivateError::Changed { name: spec.name.to_owned(), path: spec.module.to_string() });
+            let (name, path) = (spec.name.to_owned(), spec.module.to_string());
+            return Err(ActivateError::Changed { name, role: spec.role, path });
         }
         Ok(module)
     }
@@ -299,26 +338,84 @@ impl<'a> Activation<'a> {
         Ok(Arc::new(ActiveAccounting::new(component, settings)))
     }
 
-    fn load(&self, spec: &PredicateSpec, expected: Option<&Digest>) -> Result<(ActivePredicate, From), ActivateError> {
-        let module = self.module(spec.named_module(), expected)?;
-        let grants = grants(spec);
-        let digest = module.digest;
-        let known = self.active.iter().flat_map(|active| &active.predicates).filter(|known| known.digest == digest);
-        let predicate = |module| new_predicate(spec, digest, Arc::new(module));
-        let mut same = known.clone().filter(|known| *known.name == *spec.name && *known.module.grants() == grants);
-        if let Some(same) = same.next() {
-            let (counts, breaker) = (Arc::clone(&same.counts), Arc::clone(&same.breaker));
-            let kept = new_predicate(spec, digest, Arc::clone(&same.module));
-            return Ok((ActivePredicate { counts, breaker, ..kept }, From::Kept));
+    fn predicate(
+        &self,
+        spec: &PredicateSpec,
+        expected: Option<&Digest>,
+    ) -> Result<(ActivePredicate, From), ActivateError> {
+        let loaded = self.load(spec.named_module(), grants(spec), &[], expected)?;
+        let predicate = new_predicate(spec, loaded.digest, loaded.module);
+        Ok((with_past(predicate, loaded.same), loaded.from))
+    }
+
+    /// The component of a scorer. Where one of these predicates is the same, module and all, the two share it.
+    fn scorer(
+        &self,
+        spec: &ScorerSpec,
+        predicates: &[ActivePredicate],
+        expected: Option<&Digest>,
+    ) -> Result<(ActiveScorer, From), ActivateError> {
+        let loaded = self.load(spec.named_module(), scorer_grants(spec), predicates, expected)?;
+        if loaded.module.normalization().is_none() {
+            return Err(ActivateError::NoScorer { name: spec.name.clone() });
         }
-        let refused = |source| ActivateError::Load { name: spec.name.clone(), source };
-        for known in known {
+        let (mode, phases) = (Mode::Enforce, Phases::ALL);
+        let component = component(&spec.name, (phases, spec.on_error, mode), loaded.digest, loaded.module);
+        let scorer = ActiveScorer::new(with_past(component, loaded.same), i64::from(spec.weight));
+        Ok((scorer, loaded.from))
+    }
+
+    /// Loads a module for what a policy names. One of the active policy is kept where it is the same, and one of `beside` is shared.
+    fn load(
+        &self,
+        named: NamedModule<'_>,
+        grants: Grants,
+        beside: &[ActivePredicate],
+        expected: Option<&Digest>,
+    ) -> Result<Loaded, ActivateError> {
+        let read = self.module(named, expected)?;
+        let digest = read.digest;
+        let predicates = self.active.iter().flat_map(|active| &active.predicates);
+        let scorers = self.active.iter().flat_map(|active| &active.scorers).map(|scorer| &scorer.component);
+        let mut of_role: Vec<&ActivePredicate> = match named.role {
+            Role::Scorer => scorers.clone().collect(),
+            Role::Predicate | Role::Accounting => predicates.clone().collect(),
+        };
+        of_role.retain(|known| known.digest == digest && *known.name == *named.name);
+        if let Some(same) = of_role.into_iter().find(|known| *known.module.grants() == grants) {
+            let (module, same) = (Arc::clone(&same.module), Some(same.clone()));
+            return Ok(Loaded { module, digest, same, from: From::Kept });
+        }
+        let loaded = |module, from| Ok(Loaded { module, digest, same: None, from });
+        let mut shared = beside.iter().filter(|known| known.digest == digest);
+        if let Some(shared) = shared.find(|known| *known.module.grants() == grants) {
+            return loaded(Arc::clone(&shared.module), From::Relinked);
+        }
+        let refused = |source| ActivateError::Load { name: named.name.to_owned(), role: named.role, source };
+        for known in predicates.chain(scorers).chain(beside).filter(|known| known.digest == digest) {
             if let Some(module) = self.runtime.load_again(&known.module, grants.clone()).map_err(refused)? {
-                return Ok((predicate(module), From::Relinked));
+                return loaded(Arc::new(module), From::Relinked);
             }
         }
-        let module = self.runtime.load(&module.bytes, grants).map_err(refused)?;
-        Ok((predicate(module), From::Compiled))
+        let module = self.runtime.load(&read.bytes, grants).map_err(refused)?;
+        loaded(Arc::new(module), From::Compiled)
+    }
+}
+
+/// A module that is loaded for what a policy names.
+struct Loaded {
+    module: Arc<nodesift_sandbox::Module>,
+    digest: Digest,
+    /// The component of the active policy that it is.
+    same: Option<ActivePredicate>,
+    from: From,
+}
+
+/// A component with the counts and the breaker of the same one of the policy before.
+fn with_past(component: ActivePredicate, past: Option<ActivePredicate>) -> ActivePredicate {
+    match past {
+        Some(ActivePredicate { counts, breaker, .. }) => ActivePredicate { counts, breaker, ..component },
+        None => component,
     }
 }
 
@@ -339,11 +436,21 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
 
 /// A predicate with its module, that has not been called.
 fn new_predicate(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox::Module>) -> ActivePredicate {
+    component(&spec.name, (spec.phases, spec.on_error, spec.mode), digest, module)
+}
+
+/// A component of a policy with its module, that has not been called.
+fn component(
+    name: &str,
+    (phases, on_error, mode): (Phases, OnError, Mode),
+    digest: Digest,
+    module: Arc<nodesift_sandbox::Module>,
+) -> ActivePredicate {
     ActivePredicate {
-        name: Arc::from(spec.name.as_str()),
-        phases: spec.phases,
-        on_error: spec.on_error,
-        mode: spec.mode,
+        name: Arc::from(name),
+        phases,
+        on_error,
+        mode,
         digest,
         module,
         counts: Arc::default(),
@@ -359,17 +466,34 @@ pub fn with_module(policy: &Policy, module: &Arc<nodesift_sandbox::Module>) -> A
     active(policy, first.map(|spec| new_predicate(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
 }
 
-/// Returns the interfaces, arguments and limits that a policy grants a module.
+/// Returns the interfaces, arguments and limits that a policy grants the module of a predicate.
 pub fn grants(spec: &PredicateSpec) -> Grants {
+    let PredicateSpec { module, instance, allow, args, limits, .. } = spec;
+    granted(module, *instance, allow.as_ref(), args, limits)
+}
+
+/// Returns the interfaces, arguments and limits that a policy grants the module of a scorer.
+pub fn scorer_grants(spec: &ScorerSpec) -> Grants {
+    let ScorerSpec { module, instance, allow, args, limits, .. } = spec;
+    granted(module, *instance, allow.as_ref(), args, limits)
+}
+
+fn granted(
+    module: &ModuleSource,
+    instance: InstanceLife,
+    allow: Option<&BTreeSet<Interface>>,
+    args: &Value,
+    limits: &SpecLimits,
+) -> Grants {
     Grants {
-        allow: spec.allow.as_ref().map(|allow| allow.iter().copied().collect()),
-        args: spec.args.to_string(),
-        memory_bytes: spec.limits.memory_bytes.unwrap_or(GUEST_MEMORY_BYTES),
-        output_bytes: spec.limits.output_bytes.unwrap_or(OUTPUT_BYTES),
-        log_lines: spec.limits.log_lines.unwrap_or(LOG_LINES),
-        time_per_call: spec.limits.time_per_call,
-        lifetime: module::lifetime(spec),
-        reasons: match spec.module {
+        allow: allow.map(|allow| allow.iter().copied().collect()),
+        args: args.to_string(),
+        memory_bytes: limits.memory_bytes.unwrap_or(GUEST_MEMORY_BYTES),
+        output_bytes: limits.output_bytes.unwrap_or(OUTPUT_BYTES),
+        log_lines: limits.log_lines.unwrap_or(LOG_LINES),
+        time_per_call: limits.time_per_call,
+        lifetime: module::lifetime(module, instance),
+        reasons: match module {
             ModuleSource::Builtin => BUILTIN_FAILURE_REASONS,
             ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => FAILURE_REASONS,
         },

@@ -52,8 +52,8 @@ pub mod spec;
 pub mod tree;
 
 pub use activate::{
-    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, grants, with_module,
-    with_module_errors,
+    ActivateError, ActivateErrors, ModuleFile, OciError, activate, activate_beside, activate_with, grants,
+    scorer_grants, with_module, with_module_errors,
 };
 pub use file::{FileError, read_text};
 pub use import::{ImportFlags, Imported, import};
@@ -65,5 +65,5 @@ pub use reach::{Folder, NamedPath, Reach, ReachError};
 pub use schema::schema;
 pub use spec::{
     API_VERSION, AccountingSpec, InstanceLife, Key, ModuleSource, Place, Policy, PolicyError, PolicyText,
-    PredicateSpec, RegistryModule, SelectError, SpecLimits, bundled,
+    PredicateSpec, RegistryModule, Role, ScorerSpec, SelectError, SpecLimits, bundled,
 };

@@ -179,6 +179,9 @@ struct Manifest {
     document_digest: String,
     /// By the name of the predicate. Built-ins are those of the program.
     modules: BTreeMap<String, String>,
+    /// Modules of scorers by their names, as [`Self::modules`] has them of predicates.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    scorers: BTreeMap<String, String>,
     /// The digest of the accounting component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accounting: Option<String>,
@@ -250,6 +253,13 @@ impl StateFolder {
                 digests.insert(spec.name.clone(), digest_text(&predicate.digest));
             }
         }
+        let mut scorers = BTreeMap::new();
+        for (spec, scorer) in policy.scores.iter().zip(&active.scorers) {
+            if !matches!(spec.module, ModuleSource::Builtin) {
+                self.write_module(spec.named_module(), &scorer.component.digest)?;
+                scorers.insert(spec.name.clone(), digest_text(&scorer.component.digest));
+            }
+        }
         let mut accounting_digest = None;
         if let (Some(spec), Some(accounting)) = (&policy.accounting, &active.accounting) {
             let digest = &accounting.settings().digest;
@@ -260,7 +270,7 @@ impl StateFolder {
         let document_digest = digest_text(&Sha256::digest(&document).into());
         let (source, modules, accounting) = (active.origin.source.clone(), digests, accounting_digest);
         let kubernetes = Followed::from_active(&active.settings.kubernetes);
-        let manifest = Manifest { source, document, document_digest, modules, accounting, kubernetes };
+        let manifest = Manifest { source, document, document_digest, modules, scorers, accounting, kubernetes };
         let path = self.path.join(ACTIVE);
         let text = serde_json::to_vec_pretty(&manifest);
         let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
@@ -305,7 +315,9 @@ impl StateFolder {
     /// Removes modules that neither policy names.
     fn clean(&self) -> Result<(), RememberError> {
         let manifests = [ACTIVE, PREVIOUS].iter().filter_map(|name| manifest(&self.path.join(name)).ok().flatten());
-        let digests = |manifest: Manifest| manifest.modules.into_values().chain(manifest.accounting);
+        let digests = |manifest: Manifest| {
+            manifest.modules.into_values().chain(manifest.scorers.into_values()).chain(manifest.accounting)
+        };
         let wanted: BTreeSet<String> = manifests.flat_map(digests).collect();
         let folder = self.path.join(MODULES);
         let failed = |source| RememberError::Write { path: folder.clone(), source };
@@ -334,7 +346,7 @@ impl StateFolder {
         self.own().map_err(|source| RecallError::Exposed { path: self.path.clone(), source })?;
         let path = self.path.join(ACTIVE);
         let Some(manifest) = manifest(&path)? else { return Ok(None) };
-        let Manifest { source, document, document_digest, modules, accounting, kubernetes } = manifest;
+        let Manifest { source, document, document_digest, modules, scorers, accounting, kubernetes } = manifest;
         if document_digest != digest_text(&Sha256::digest(&document).into()) {
             return Err(RecallError::Damaged { path, reason: "the document does not have its digest".to_owned() });
         }
@@ -353,6 +365,10 @@ impl StateFolder {
         };
         for spec in policy.predicates.iter_mut().filter(|spec| spec.module != ModuleSource::Builtin) {
             let digest = digest_in(modules.get(&spec.name), format!("predicate {}", spec.name))?;
+            spec.module = self.recall_module(&spec.name, &spec.module, digest)?;
+        }
+        for spec in policy.scores.iter_mut().filter(|spec| spec.module != ModuleSource::Builtin) {
+            let digest = digest_in(scorers.get(&spec.name), format!("scorer {}", spec.name))?;
             spec.module = self.recall_module(&spec.name, &spec.module, digest)?;
         }
         if let Some(spec) = &mut policy.accounting {

@@ -6,12 +6,12 @@ use std::fmt;
 use super::oci::OciError;
 use crate::file::FileError;
 use crate::pulled::PullError;
-use crate::spec::{ACCOUNTING, NamedModule, Place, Policy};
+use crate::spec::{ACCOUNTING, NamedModule, Place, Policy, Role};
 use nodesift_registry::RegistryError;
 use nodesift_sandbox::LoadError;
 use nodesift_sandbox::accounting::AccountingError;
 
-/// Why a policy cannot become active: the error of every predicate that has one, at least one, in policy order.
+/// Why a policy cannot become active: the error of every predicate and scorer that has one, at least one, in policy order.
 #[derive(Debug)]
 pub struct ActivateErrors {
     pub(super) first: Box<Located>,
@@ -19,7 +19,7 @@ pub struct ActivateErrors {
 }
 
 impl ActivateErrors {
-    /// The error of one predicate, or of the accounting component.
+    /// The error of one predicate or scorer, or of the accounting component.
     pub(crate) fn new(policy: &Policy, spec: NamedModule<'_>, error: ActivateError) -> Self {
         let first = Located { document: policy.document.clone(), place: Some(spec.place.clone()), error };
         Self { first: Box::new(first), others: Vec::new() }
@@ -70,18 +70,22 @@ impl fmt::Display for Located {
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
     /// The policy names a built-in that does not exist.
-    #[error("{}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", whose(.name), .known.join(", "))]
+    #[error("{}: there is no built-in of this name; there are {}. Give `module.path` for one of your own", whose(.name, *.role), .known.join(", "))]
     UnknownBuiltin {
         /// The name in the policy.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// The names of the built-ins.
         known: Vec<&'static str>,
     },
     /// The module's file cannot be read.
-    #[error("{}: module {path}: {source}", whose(.name))]
+    #[error("{}: module {path}: {source}", whose(.name, *.role))]
     Read {
-        /// Name of the predicate, or `accounting`.
+        /// Name of the predicate or scorer, or `accounting`.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// Path of the module's file.
         path: String,
         /// Error of reading the file.
@@ -90,39 +94,47 @@ pub enum ActivateError {
     /// The file's SHA-256 is not the one in the policy. The file's own is not told: the policy may name any file that this
     /// process can read.
     #[error(
-        "{}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`", whose(.name)
+        "{}: module {path} does not have the digest in the policy, {expected}: compare it with `sha256sum`", whose(.name, *.role)
     )]
     Digest {
-        /// Name of the predicate, or `accounting`.
+        /// Name of the predicate or scorer, or `accounting`.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// Path of the module's file.
         path: String,
         /// The digest in the policy.
         expected: String,
     },
     /// The file has other content than when its digest was taken.
-    #[error("{}: module {path} has changed while the policy was loaded", whose(.name))]
+    #[error("{}: module {path} has changed while the policy was loaded", whose(.name, *.role))]
     Changed {
-        /// Name of the predicate, or `accounting`.
+        /// Name of the predicate or scorer, or `accounting`.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// Path or reference of the module.
         path: String,
     },
     /// The OCI artifact gives no component with the digest in the policy.
-    #[error("{}: module {module}: {source}", whose(.name))]
+    #[error("{}: module {module}: {source}", whose(.name, *.role))]
     Oci {
-        /// Name of the predicate, or `accounting`.
+        /// Name of the predicate or scorer, or `accounting`.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// The reference and the layout's folder.
         module: String,
         /// Error of reading or verifying the artifact in the layout.
         source: Box<OciError>,
     },
     /// A registry does not give the module, or it is not signed as the policy wants it.
-    #[error("{}: module {module}: {source}", whose(.name))]
+    #[error("{}: module {module}: {source}", whose(.name, *.role))]
     Pull {
-        /// Name of the predicate, or `accounting`.
+        /// Name of the predicate or scorer, or `accounting`.
         name: String,
+        /// Whose module it is.
+        role: Role,
         /// Reference of the artifact in the registry.
         module: String,
         /// Error of pulling, verifying or keeping the module.
@@ -147,18 +159,26 @@ pub enum ActivateError {
     /// The sandbox refuses the accounting component.
     #[error("{ACCOUNTING}: {0}")]
     Accounting(Box<AccountingError>),
-    /// The sandbox refuses the module.
-    #[error("predicate {name}: {source}")]
-    Load {
-        /// Name of the predicate.
+    /// The module of a scorer gives no scores.
+    #[error("scorer {name}: the component does not export `scorer`: it can be a predicate, and gives no scores")]
+    NoScorer {
+        /// Name of the scorer.
         name: String,
+    },
+    /// The sandbox refuses the module.
+    #[error("{}: {source}", whose(.name, *.role))]
+    Load {
+        /// Name of the predicate or scorer.
+        name: String,
+        /// Whose module it is.
+        role: Role,
         /// Error of the sandbox.
         source: LoadError,
     },
 }
 
 impl ActivateError {
-    /// The predicate that it is about; none where it is no predicate's error.
+    /// Name of the predicate or scorer that it is about, or `accounting`; none where it is about the policy as a whole.
     pub fn predicate(&self) -> Option<&str> {
         match self {
             Self::UnknownBuiltin { name, .. }
@@ -167,6 +187,7 @@ impl ActivateError {
             | Self::Changed { name, .. }
             | Self::Oci { name, .. }
             | Self::Pull { name, .. }
+            | Self::NoScorer { name }
             | Self::Load { name, .. } => Some(name),
             Self::Accounting(_) | Self::Sums { .. } => Some(ACCOUNTING),
             Self::Panicked | Self::Selectors(_) => None,
@@ -208,6 +229,7 @@ impl ActivateError {
                 _ => "pull",
             },
             Self::Panicked | Self::Selectors(_) => "internal",
+            Self::NoScorer { .. } => "link",
             Self::Load { source, .. } => load_step(source),
             Self::Accounting(error) => match &**error {
                 AccountingError::Load(source) => load_step(source),
@@ -241,9 +263,13 @@ fn load_step(error: &LoadError) -> &'static str {
     }
 }
 
-/// Whose module it is: a predicate's, or that of the accounting component.
-fn whose(name: &str) -> String {
-    if name == ACCOUNTING { name.to_owned() } else { format!("predicate {name}") }
+/// Names the component of a policy whose module it is.
+fn whose(name: &str, role: Role) -> String {
+    match role {
+        Role::Predicate => format!("predicate {name}"),
+        Role::Scorer => format!("scorer {name}"),
+        Role::Accounting => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -257,6 +283,7 @@ mod tests {
     fn a_disk_without_room_is_tried_again_and_a_folder_that_is_not_there_is_not() {
         let error = |source: PullError| ActivateError::Pull {
             name: "p".to_owned(),
+            role: Role::Predicate,
             module: "registry.example/p:1".to_owned(),
             source: Box::new(source),
         };

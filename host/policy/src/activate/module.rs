@@ -12,14 +12,16 @@ use super::oci;
 use crate::file::{self, FileError};
 use crate::proof::Proof;
 use crate::pulled::{PullError, PulledFolder};
-use crate::spec::{InstanceLife, ModuleSource, NamedModule, PredicateSpec};
+use crate::spec::{InstanceLife, ModuleSource, NamedModule, Role};
 use nodesift_registry::digest_text;
 use nodesift_sandbox::Lifetime;
 use nodesift_sandbox::limits::COMPONENT_BYTES;
 
-/// The digests of the built-ins, in the order of the bundle.
-static BUILTINS: LazyLock<Vec<Digest>> =
-    LazyLock::new(|| nodesift_bundle::BUILTINS.iter().map(|builtin| Sha256::digest(builtin.bytes).into()).collect());
+/// Digests of the built-in predicates, in the order of the bundle.
+static PREDICATES: LazyLock<Vec<Digest>> = LazyLock::new(|| digests(nodesift_bundle::BUILTINS));
+
+/// Digests of the built-in scorers, in the order of the bundle.
+static SCORERS: LazyLock<Vec<Digest>> = LazyLock::new(|| digests(nodesift_bundle::SCORERS));
 
 /// The file of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,20 +63,21 @@ impl Module {
             ModuleSource::Oci { layout, reference, digest, keys } => {
                 let failed = |source| {
                     let (name, module) = (spec.name.to_owned(), spec.module.to_string());
-                    ActivateError::Oci { name, module, source: Box::new(source) }
+                    ActivateError::Oci { name, role: spec.role, module, source: Box::new(source) }
                 };
                 return Ok(Self::proven(oci::component(layout, reference, digest, keys).map_err(failed)?));
             }
             ModuleSource::Path { path, digest } => (path, digest),
         };
         let shown = || path.to_string();
-        let read = |source| ActivateError::Read { name: spec.name.to_owned(), path: shown(), source };
+        let (name, role) = (spec.name.to_owned(), spec.role);
+        let read = |source| ActivateError::Read { name: spec.name.to_owned(), role, path: shown(), source };
         let bytes = path.read(COMPONENT_BYTES as u64).map_err(read)?;
         let digest: Digest = Sha256::digest(&bytes).into();
         match expected {
             Some(expected) if *expected != digest => {
                 let expected = digest_text(expected);
-                Err(ActivateError::Digest { name: spec.name.to_owned(), path: shown(), expected })
+                Err(ActivateError::Digest { name, role, path: shown(), expected })
             }
             _ => Ok(Self { bytes: Cow::Owned(bytes), digest, proof: None }),
         }
@@ -98,6 +101,7 @@ impl Module {
     ) -> Result<Self, ActivateError> {
         let failed = |source| ActivateError::Pull {
             name: spec.name.to_owned(),
+            role: spec.role,
             module: spec.module.to_string(),
             source: Box::new(source),
         };
@@ -109,22 +113,33 @@ impl Module {
     }
 }
 
+fn digests(modules: &[nodesift_bundle::Module]) -> Vec<Digest> {
+    modules.iter().map(|module| Sha256::digest(module.bytes).into()).collect()
+}
+
 fn builtin(spec: NamedModule<'_>) -> Result<Module, ActivateError> {
-    let mut builtins = nodesift_bundle::BUILTINS.iter().zip(&*BUILTINS);
+    let digests: &[Digest] = match spec.role {
+        Role::Predicate => &PREDICATES,
+        Role::Scorer => &SCORERS,
+        Role::Accounting => &[],
+    };
+    let builtins = spec.role.builtins();
+    let mut all = builtins.iter().zip(digests);
     let (builtin, digest) =
-        builtins.find(|(builtin, _)| builtin.name == spec.name).ok_or_else(|| ActivateError::UnknownBuiltin {
+        all.find(|(builtin, _)| builtin.name == spec.name).ok_or_else(|| ActivateError::UnknownBuiltin {
             name: spec.name.to_owned(),
-            known: nodesift_bundle::BUILTINS.iter().map(|builtin| builtin.name).collect(),
+            role: spec.role,
+            known: builtins.iter().map(|builtin| builtin.name).collect(),
         })?;
     Ok(Module { bytes: Cow::Borrowed(builtin.bytes), digest: *digest, proof: None })
 }
 
 /// For how long an instance lives. Instances of built-ins serve many calls. A custom module gets a new instance for every call,
 /// so that no state of one pod can reach the next, unless the policy trusts it.
-pub(crate) fn lifetime(spec: &PredicateSpec) -> Lifetime {
-    match spec.module {
+pub(crate) fn lifetime(module: &ModuleSource, instance: InstanceLife) -> Lifetime {
+    match module {
         ModuleSource::Builtin => Lifetime::Reused,
-        ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => match spec.instance {
+        ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => match instance {
             InstanceLife::Fresh => Lifetime::PerCall,
             InstanceLife::Reuse => Lifetime::Recycled,
         },

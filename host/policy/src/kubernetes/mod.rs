@@ -19,7 +19,7 @@ mod version;
 
 pub use server::{Auto, ServerVersion};
 pub use switches::{QuirkState, SwitchError, Switches};
-pub use table::{DefaultPredicate, Kind, Stage, Switch, Table, TableError};
+pub use table::{DefaultPredicate, DefaultScore, Kind, Stage, Switch, Table, TableError};
 pub use version::{MinorVersion, Release, VersionError};
 
 /// The value of `spec.kubernetes` that follows the API server.

@@ -123,7 +123,9 @@ impl Reading {
     pub(super) fn is(&self, active: &ActivePolicy) -> bool {
         let is_same_text = self.holds(active);
         let accounting = active.accounting.iter().map(|accounting| Some(accounting.settings().digest));
-        let loaded = active.predicates.iter().map(|predicate| Some(predicate.digest)).chain(accounting);
+        let predicates = active.predicates.iter().map(|predicate| Some(predicate.digest));
+        let scorers = active.scorers.iter().map(|scorer| Some(scorer.component.digest));
+        let loaded = predicates.chain(accounting).chain(scorers);
         let is_same_version = |policy: &Policy| policy.settings.kubernetes == active.settings.kubernetes;
         is_same_text
             && self.policy().is_some_and(is_same_version)

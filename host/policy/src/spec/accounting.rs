@@ -113,7 +113,7 @@ pub struct AccountingSpec {
 impl AccountingSpec {
     /// Returns its module, with the name [`ACCOUNTING`] and its place.
     pub fn named_module(&self) -> NamedModule<'_> {
-        NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module }
+        NamedModule { name: ACCOUNTING, place: &self.place, module: &self.module, role: Role::Accounting }
     }
 }
 

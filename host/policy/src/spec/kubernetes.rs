@@ -115,14 +115,12 @@ impl Checker<'_> {
             self.refuse(set, field, reason);
         }
     }
+}
 
-    /// Gives every built-in its switches.
-    pub(super) fn give_switches(&mut self, predicates: &mut [PredicateSpec], switches: &Switches<'_>) {
-        for spec in predicates.iter_mut().filter(|spec| matches!(spec.module, ModuleSource::Builtin)) {
-            if let (Some(given), Value::Object(args)) = (switches.given_to(&spec.name), &mut spec.args) {
-                args.insert(SWITCHES.to_owned(), Value::Object(given));
-            }
-        }
+/// Gives a built-in its switches, as a field of its arguments.
+pub(super) fn give_switches(name: &str, module: &ModuleSource, args: &mut Value, switches: &Switches<'_>) {
+    if let (ModuleSource::Builtin, Some(given), Value::Object(args)) = (module, switches.given_to(name), args) {
+        args.insert(SWITCHES.to_owned(), Value::Object(given));
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `read` | file, folder or text → [`Policy`]: the only way to get one |
 //! | `policy` | [`Policy`]: fields of `spec`, declared, checked and typed |
-//! | `predicate`, `module`, `accounting`, `parties` | the same for each map in it |
+//! | `predicate`, `score`, `module`, `accounting`, `parties` | the same for each map in it |
 //! | `kubernetes` | the version of Kubernetes, with its switches for built-ins |
 //! | `check` | what the checks share: the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
@@ -26,17 +26,19 @@ mod parties;
 mod policy;
 mod predicate;
 mod read;
+mod score;
 mod select;
 
 pub use accounting::{ACCOUNTING, AccountingSpec};
 pub use bundled::bundled;
-pub use module::{Key, ModuleSource, NamedModule, RegistryModule};
+pub use module::{Key, ModuleSource, NamedModule, RegistryModule, Role};
 pub(crate) use module::{OCI_INDEX, blob};
 pub(crate) use policy::SpecFields;
 pub use policy::{API_VERSION, DEFAULT_SCHEDULER, GROUP, KIND, PLURAL, Place, Policy, VERSION};
 pub use predicate::{InstanceLife, PredicateSpec, SpecLimits};
 pub use read::{PolicyError, PolicyText};
 pub(crate) use read::{is_document, locate};
+pub use score::ScorerSpec;
 pub use select::SelectError;
 
 #[cfg(test)]

@@ -82,18 +82,42 @@ declare_map! {
 /// A module and whose it is.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedModule<'a> {
-    /// The predicate's name, or [`ACCOUNTING`](super::ACCOUNTING).
+    /// The name of the predicate or scorer, or [`ACCOUNTING`](super::ACCOUNTING).
     pub name: &'a str,
     /// Where its entry is.
     pub place: &'a Place,
     /// Where the module is.
     pub module: &'a ModuleSource,
+    /// Whose it is, which decides among which built-ins it is found.
+    pub role: Role,
 }
 
-/// Where the module of a predicate is.
+/// Uses that a policy makes of modules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It rejects nodes.
+    Predicate,
+    /// It gives nodes scores.
+    Scorer,
+    /// It says what pods take of their nodes.
+    Accounting,
+}
+
+impl Role {
+    /// Returns the built-ins that a document can name for this use.
+    pub fn builtins(self) -> &'static [nodesift_bundle::Module] {
+        match self {
+            Self::Predicate => nodesift_bundle::BUILTINS,
+            Self::Scorer => nodesift_bundle::SCORERS,
+            Self::Accounting => &[],
+        }
+    }
+}
+
+/// Where the module of a predicate or scorer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModuleSource {
-    /// In the bundle of built-ins, under the predicate's name.
+    /// In the bundle of built-in predicates or scorers, under its name.
     Builtin,
     /// In a component file.
     Path {

@@ -6,14 +6,15 @@ use serde_json::json;
 
 use super::accounting::{AccountingFields, AccountingSpec};
 use super::check::{Checker, names, readable, values};
-use super::kubernetes::{default_predicates, gates_schema, quirks_schema, version_schema};
+use super::kubernetes::{default_predicates, gates_schema, give_switches, quirks_schema, version_schema};
 use super::module::{ModulesFields, NamedModule};
 use super::object_name;
 use super::parties::PartyFields;
 use super::predicate::{ON_ERROR, PredicateFields, PredicateSpec};
+use super::score::{ScorerFields, ScorerSpec, default_scorers};
 use crate::declare::{Maps, Named, Texts, declare_map};
 use crate::document::Document;
-use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, PREDICATES_MAX};
+use crate::limits::{ANNOTATION_KEYS_MAX, CONFIG_MAPS_MAX, PREDICATES_MAX, SCORERS_MAX};
 use crate::tree::At;
 use nodesift_engine::{Mode, PolicySettings, StaticPods};
 use nodesift_negotiation::limits::PARTIES;
@@ -57,6 +58,13 @@ declare_map! {
                         field is left out",
         "type": "array", "minItems": 1, "maxItems": PREDICATES_MAX,
         "items": PredicateFields::schema(),
+    });
+    /// The scorers whose scores are added up.
+    scores: Maps<ScorerFields> = "scores", json!({
+        "description": "The scorers whose scores are added up where a request asks for scores; each name once. Those of the version's \
+                        default profile where the field is left out; none where it is empty",
+        "type": "array", "maxItems": SCORERS_MAX,
+        "items": ScorerFields::schema(),
     });
     /// The version of Kubernetes whose verdicts the policy gives: `Auto`, or a minor version.
     kubernetes: At<String> = "kubernetes", version_schema();
@@ -129,6 +137,8 @@ pub struct Policy {
     pub scheduler_names: Vec<String>,
     /// `spec.predicates`, at least one, in evaluation order; names are unique.
     pub predicates: Vec<PredicateSpec>,
+    /// `spec.scores`, in the order of the document; names are unique. Nothing is scored where it is empty.
+    pub scores: Vec<ScorerSpec>,
     /// `spec.accounting`: what says what pods take of their nodes; none where that is what the API says.
     pub accounting: Option<AccountingSpec>,
     /// Other fields of `spec`, which the active policy has as they are.
@@ -136,10 +146,11 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// All modules: those of the predicates in their order, then that of the accounting component.
+    /// All modules: those of the predicates in their order, then that of the accounting component, then those of the scorers.
     pub fn modules(&self) -> impl Iterator<Item = NamedModule<'_>> {
         let predicates = self.predicates.iter().map(PredicateSpec::named_module);
-        predicates.chain(self.accounting.iter().map(AccountingSpec::named_module))
+        let accounting = self.accounting.iter().map(AccountingSpec::named_module);
+        predicates.chain(accounting).chain(self.scores.iter().map(ScorerSpec::named_module))
     }
 }
 
@@ -198,7 +209,16 @@ impl Checker<'_> {
             Some(predicates) => self.refuse(predicates, "spec.predicates", "empty; every pod would fit every node"),
             None => policy.predicates = default_predicates(version, &place_of(spec, "spec")),
         }
-        self.give_switches(&mut policy.predicates, &switches);
+        policy.scores = match &spec.value.scores {
+            Some(scores) => self.scorers(scores, &policy.predicates),
+            None => default_scorers(version, &place_of(spec, "spec.scores"), &policy.predicates),
+        };
+        for PredicateSpec { name, module, args, .. } in &mut policy.predicates {
+            give_switches(name, module, args, &switches);
+        }
+        for ScorerSpec { name, module, args, .. } in &mut policy.scores {
+            give_switches(name, module, args, &switches);
+        }
         policy.settings.kubernetes = kubernetes;
         if let Some(accounting) = &spec.value.accounting {
             policy.accounting = self.accounting(accounting, "spec.accounting");

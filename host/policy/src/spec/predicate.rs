@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::check::{Checker, names, readable, written};
 use super::kubernetes::{SWITCHES, gets_switches};
-use super::module::{ModuleFields, ModuleSource, NamedModule};
+use super::module::{ModuleFields, ModuleSource, NamedModule, Role};
 use super::policy::Place;
 use crate::declare::{Texts, declare_map};
 use crate::limits::{GUEST_LOG_LINES_MAX, GUEST_MEMORY_BYTES_MAX, GUEST_OUTPUT_BYTES_MIN, GUEST_TIME_PER_CALL_MAX};
@@ -28,7 +28,8 @@ pub(super) const ON_ERROR: [(&str, OnError); 2] = [("Reject", OnError::Reject), 
 const MODES: [(&str, Mode); 2] = [("Enforce", Mode::Enforce), ("Shadow", Mode::Shadow)];
 
 /// The lives of instances as documents write them.
-const INSTANCES: [(&str, InstanceLife); 2] = [("Fresh", InstanceLife::Fresh), ("Reuse", InstanceLife::Reuse)];
+pub(super) const INSTANCES: [(&str, InstanceLife); 2] =
+    [("Fresh", InstanceLife::Fresh), ("Reuse", InstanceLife::Reuse)];
 
 /// The phases as documents write them: whether a pod is reserved.
 const PHASES: [(&str, bool); 2] = [("allocate", false), ("reserve", true)];
@@ -169,7 +170,7 @@ pub struct SpecLimits {
 impl PredicateSpec {
     /// Returns its module, with the predicate's name and place.
     pub fn named_module(&self) -> NamedModule<'_> {
-        NamedModule { name: &self.name, place: &self.place, module: &self.module }
+        NamedModule { name: &self.name, place: &self.place, module: &self.module, role: Role::Predicate }
     }
 }
 
@@ -254,7 +255,7 @@ impl Checker<'_> {
         read
     }
 
-    fn allow(&mut self, allow: &Texts, field: &str) -> BTreeSet<Interface> {
+    pub(super) fn allow(&mut self, allow: &Texts, field: &str) -> BTreeSet<Interface> {
         let field = |index| format!("{field}[{index}]");
         self.refuse_repeats(readable(&allow.value), field);
         let mut allowed = BTreeSet::new();
@@ -271,7 +272,7 @@ impl Checker<'_> {
         allowed
     }
 
-    fn limits(&mut self, limits: &LimitsFields, field: &str) -> SpecLimits {
+    pub(super) fn limits(&mut self, limits: &LimitsFields, field: &str) -> SpecLimits {
         let memory_bytes = limits.memory.as_ref().and_then(|memory| {
             let read = read_bytes(&memory.value, WASM_PAGE_BYTES, GUEST_MEMORY_BYTES_MAX);
             read.map_err(|reason| self.refuse(memory, &format!("{field}.memory"), reason)).ok()

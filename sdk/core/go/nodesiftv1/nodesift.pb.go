@@ -613,7 +613,9 @@ type FilterRequest struct {
 	// Whether the core has the external parties of the pods agree and allocate before it binds, by Negotiate and Select. Nodes
 	// then fit of which a party has said nothing. Otherwise such nodes are rejected with `waiting for party NAME`, unless
 	// the policy says `onUnknown: Fit` of the party.
-	Negotiates    bool `protobuf:"varint,18,opt,name=negotiates,proto3" json:"negotiates,omitempty"`
+	Negotiates bool `protobuf:"varint,18,opt,name=negotiates,proto3" json:"negotiates,omitempty"`
+	// Requests scores of the nodes that fit, by the scorers of the policy. Absent: none, and no scorer is called.
+	Scores        *ScoreRequest `protobuf:"bytes,19,opt,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -774,6 +776,78 @@ func (x *FilterRequest) GetNegotiates() bool {
 	return false
 }
 
+func (x *FilterRequest) GetScores() *ScoreRequest {
+	if x != nil {
+		return x.Scores
+	}
+	return nil
+}
+
+// The scores that a request asks for, of each of its pods.
+type ScoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most nodes for each pod, the best first; 1,000 at most. 0: nothing is scored.
+	Top uint32 `protobuf:"varint,1,opt,name=top,proto3" json:"top,omitempty"`
+	// Orders nodes with equal totals by a hash of this number and their names, so that cores that ask with different numbers
+	// choose different ones of these. Absent: by name.
+	Seed *uint64 `protobuf:"varint,2,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
+	// Gives each node the score of every scorer as well. Explain always does.
+	Each          bool `protobuf:"varint,3,opt,name=each,proto3" json:"each,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreRequest) Reset() {
+	*x = ScoreRequest{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreRequest) ProtoMessage() {}
+
+func (x *ScoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreRequest.ProtoReflect.Descriptor instead.
+func (*ScoreRequest) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ScoreRequest) GetTop() uint32 {
+	if x != nil {
+		return x.Top
+	}
+	return 0
+}
+
+func (x *ScoreRequest) GetSeed() uint64 {
+	if x != nil && x.Seed != nil {
+		return *x.Seed
+	}
+	return 0
+}
+
+func (x *ScoreRequest) GetEach() bool {
+	if x != nil {
+		return x.Each
+	}
+	return false
+}
+
 type FilterResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -797,7 +871,7 @@ type FilterResponse struct {
 
 func (x *FilterResponse) Reset() {
 	*x = FilterResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[4]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +883,7 @@ func (x *FilterResponse) String() string {
 func (*FilterResponse) ProtoMessage() {}
 
 func (x *FilterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[4]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +896,7 @@ func (x *FilterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterResponse.ProtoReflect.Descriptor instead.
 func (*FilterResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{4}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FilterResponse) GetVersion() *Version {
@@ -888,7 +962,7 @@ type AssumeOutcome struct {
 
 func (x *AssumeOutcome) Reset() {
 	*x = AssumeOutcome{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +974,7 @@ func (x *AssumeOutcome) String() string {
 func (*AssumeOutcome) ProtoMessage() {}
 
 func (x *AssumeOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[5]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +987,7 @@ func (x *AssumeOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssumeOutcome.ProtoReflect.Descriptor instead.
 func (*AssumeOutcome) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{5}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AssumeOutcome) GetOutcome() isAssumeOutcome_Outcome {
@@ -971,7 +1045,7 @@ type ForgetOutcome struct {
 
 func (x *ForgetOutcome) Reset() {
 	*x = ForgetOutcome{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1057,7 @@ func (x *ForgetOutcome) String() string {
 func (*ForgetOutcome) ProtoMessage() {}
 
 func (x *ForgetOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[6]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1070,7 @@ func (x *ForgetOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetOutcome.ProtoReflect.Descriptor instead.
 func (*ForgetOutcome) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{6}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ForgetOutcome) GetOutcome() isForgetOutcome_Outcome {
@@ -1054,7 +1128,7 @@ type Bitmaps struct {
 
 func (x *Bitmaps) Reset() {
 	*x = Bitmaps{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1140,7 @@ func (x *Bitmaps) String() string {
 func (*Bitmaps) ProtoMessage() {}
 
 func (x *Bitmaps) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[7]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1153,7 @@ func (x *Bitmaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bitmaps.ProtoReflect.Descriptor instead.
 func (*Bitmaps) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{7}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Bitmaps) GetEpoch() uint64 {
@@ -1116,7 +1190,7 @@ type RowTable struct {
 
 func (x *RowTable) Reset() {
 	*x = RowTable{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1202,7 @@ func (x *RowTable) String() string {
 func (*RowTable) ProtoMessage() {}
 
 func (x *RowTable) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[8]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1215,7 @@ func (x *RowTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowTable.ProtoReflect.Descriptor instead.
 func (*RowTable) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{8}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RowTable) GetEpoch() uint64 {
@@ -1191,7 +1265,7 @@ type RowName struct {
 
 func (x *RowName) Reset() {
 	*x = RowName{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1277,7 @@ func (x *RowName) String() string {
 func (*RowName) ProtoMessage() {}
 
 func (x *RowName) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[9]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1290,7 @@ func (x *RowName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowName.ProtoReflect.Descriptor instead.
 func (*RowName) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{9}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RowName) GetRow() uint32 {
@@ -1243,7 +1317,7 @@ type NodeIndexRequest struct {
 
 func (x *NodeIndexRequest) Reset() {
 	*x = NodeIndexRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1255,7 +1329,7 @@ func (x *NodeIndexRequest) String() string {
 func (*NodeIndexRequest) ProtoMessage() {}
 
 func (x *NodeIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[10]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1268,7 +1342,7 @@ func (x *NodeIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeIndexRequest.ProtoReflect.Descriptor instead.
 func (*NodeIndexRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{10}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NodeIndexRequest) GetKnown() *Bitmaps {
@@ -1291,7 +1365,7 @@ type NodeIndexResponse struct {
 
 func (x *NodeIndexResponse) Reset() {
 	*x = NodeIndexResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1377,7 @@ func (x *NodeIndexResponse) String() string {
 func (*NodeIndexResponse) ProtoMessage() {}
 
 func (x *NodeIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[11]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1390,7 @@ func (x *NodeIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeIndexResponse.ProtoReflect.Descriptor instead.
 func (*NodeIndexResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{11}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NodeIndexResponse) GetRows() *RowTable {
@@ -1350,7 +1424,7 @@ type Overlay struct {
 
 func (x *Overlay) Reset() {
 	*x = Overlay{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1436,7 @@ func (x *Overlay) String() string {
 func (*Overlay) ProtoMessage() {}
 
 func (x *Overlay) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[12]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1449,7 @@ func (x *Overlay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Overlay.ProtoReflect.Descriptor instead.
 func (*Overlay) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{12}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Overlay) GetRemovedPods() []*Pod {
@@ -1411,7 +1485,7 @@ type PlacedPod struct {
 
 func (x *PlacedPod) Reset() {
 	*x = PlacedPod{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1497,7 @@ func (x *PlacedPod) String() string {
 func (*PlacedPod) ProtoMessage() {}
 
 func (x *PlacedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[13]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1510,7 @@ func (x *PlacedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlacedPod.ProtoReflect.Descriptor instead.
 func (*PlacedPod) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{13}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PlacedPod) GetPod() *Pod {
@@ -1467,7 +1541,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1553,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[14]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1566,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{14}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Node) GetNode() isNode_Node {
@@ -1549,7 +1623,7 @@ type FilterStreamRequest struct {
 
 func (x *FilterStreamRequest) Reset() {
 	*x = FilterStreamRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1635,7 @@ func (x *FilterStreamRequest) String() string {
 func (*FilterStreamRequest) ProtoMessage() {}
 
 func (x *FilterStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[15]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1648,7 @@ func (x *FilterStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterStreamRequest.ProtoReflect.Descriptor instead.
 func (*FilterStreamRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{15}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FilterStreamRequest) GetId() uint64 {
@@ -1606,7 +1680,7 @@ type FilterStreamResponse struct {
 
 func (x *FilterStreamResponse) Reset() {
 	*x = FilterStreamResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1692,7 @@ func (x *FilterStreamResponse) String() string {
 func (*FilterStreamResponse) ProtoMessage() {}
 
 func (x *FilterStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[16]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1705,7 @@ func (x *FilterStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterStreamResponse.ProtoReflect.Descriptor instead.
 func (*FilterStreamResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{16}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *FilterStreamResponse) GetId() uint64 {
@@ -1694,7 +1768,7 @@ type CallError struct {
 
 func (x *CallError) Reset() {
 	*x = CallError{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1780,7 @@ func (x *CallError) String() string {
 func (*CallError) ProtoMessage() {}
 
 func (x *CallError) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[17]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1793,7 @@ func (x *CallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallError.ProtoReflect.Descriptor instead.
 func (*CallError) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{17}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallError) GetCode() string {
@@ -1755,14 +1829,16 @@ type ExplainRequest struct {
 	// The most pods of one answer, as in FilterRequest. Only with `pending`.
 	PageSize uint32 `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of an earlier answer, as in FilterRequest. Only with `pending`.
-	PageToken     string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Requests scores of the nodes that fit, as in FilterRequest, with the score of every scorer.
+	Scores        *ScoreRequest `protobuf:"bytes,10,opt,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1850,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[18]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1863,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{18}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExplainRequest) GetPods() []*Pod {
@@ -1853,6 +1929,13 @@ func (x *ExplainRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ExplainRequest) GetScores() *ScoreRequest {
+	if x != nil {
+		return x.Scores
+	}
+	return nil
+}
+
 type ExplainResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version *Version               `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -1868,7 +1951,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1963,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[19]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1976,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{19}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExplainResponse) GetVersion() *Version {
@@ -1944,7 +2027,7 @@ type Consistency struct {
 
 func (x *Consistency) Reset() {
 	*x = Consistency{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2039,7 @@ func (x *Consistency) String() string {
 func (*Consistency) ProtoMessage() {}
 
 func (x *Consistency) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[20]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2052,7 @@ func (x *Consistency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Consistency.ProtoReflect.Descriptor instead.
 func (*Consistency) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{20}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Consistency) GetMinGeneration() uint64 {
@@ -2038,7 +2121,7 @@ type AssumeRequest struct {
 
 func (x *AssumeRequest) Reset() {
 	*x = AssumeRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2050,7 +2133,7 @@ func (x *AssumeRequest) String() string {
 func (*AssumeRequest) ProtoMessage() {}
 
 func (x *AssumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[21]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2063,7 +2146,7 @@ func (x *AssumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssumeRequest.ProtoReflect.Descriptor instead.
 func (*AssumeRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{21}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AssumeRequest) GetPod() *Pod {
@@ -2128,7 +2211,7 @@ type AssumeResponse struct {
 
 func (x *AssumeResponse) Reset() {
 	*x = AssumeResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2223,7 @@ func (x *AssumeResponse) String() string {
 func (*AssumeResponse) ProtoMessage() {}
 
 func (x *AssumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[22]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2236,7 @@ func (x *AssumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssumeResponse.ProtoReflect.Descriptor instead.
 func (*AssumeResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{22}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AssumeResponse) GetVersion() *Version {
@@ -2211,7 +2294,7 @@ type ClaimAllocation struct {
 
 func (x *ClaimAllocation) Reset() {
 	*x = ClaimAllocation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2306,7 @@ func (x *ClaimAllocation) String() string {
 func (*ClaimAllocation) ProtoMessage() {}
 
 func (x *ClaimAllocation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[23]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2236,7 +2319,7 @@ func (x *ClaimAllocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAllocation.ProtoReflect.Descriptor instead.
 func (*ClaimAllocation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{23}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ClaimAllocation) GetClaim() string {
@@ -2285,7 +2368,7 @@ type ForgetRequest struct {
 
 func (x *ForgetRequest) Reset() {
 	*x = ForgetRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2380,7 @@ func (x *ForgetRequest) String() string {
 func (*ForgetRequest) ProtoMessage() {}
 
 func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[24]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2393,7 @@ func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
 func (*ForgetRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{24}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ForgetRequest) GetPod() *Pod {
@@ -2332,7 +2415,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2427,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[25]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2440,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{25}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForgetResponse) GetVersion() *Version {
@@ -2391,7 +2474,7 @@ type PredicatesRequest struct {
 
 func (x *PredicatesRequest) Reset() {
 	*x = PredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2403,7 +2486,7 @@ func (x *PredicatesRequest) String() string {
 func (*PredicatesRequest) ProtoMessage() {}
 
 func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[26]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2416,7 +2499,7 @@ func (x *PredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{26}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PredicatesRequest) GetAllocationKey() string {
@@ -2462,7 +2545,7 @@ type PredicatesResponse struct {
 
 func (x *PredicatesResponse) Reset() {
 	*x = PredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2557,7 @@ func (x *PredicatesResponse) String() string {
 func (*PredicatesResponse) ProtoMessage() {}
 
 func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[27]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2570,7 @@ func (x *PredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{27}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PredicatesResponse) GetFits() bool {
@@ -2533,7 +2616,7 @@ type PreFilterPredicatesRequest struct {
 
 func (x *PreFilterPredicatesRequest) Reset() {
 	*x = PreFilterPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2545,7 +2628,7 @@ func (x *PreFilterPredicatesRequest) String() string {
 func (*PreFilterPredicatesRequest) ProtoMessage() {}
 
 func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[28]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2558,7 +2641,7 @@ func (x *PreFilterPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{28}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PreFilterPredicatesRequest) GetAllocationKey() string {
@@ -2599,7 +2682,7 @@ type PreFilterPredicatesResponse struct {
 
 func (x *PreFilterPredicatesResponse) Reset() {
 	*x = PreFilterPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2611,7 +2694,7 @@ func (x *PreFilterPredicatesResponse) String() string {
 func (*PreFilterPredicatesResponse) ProtoMessage() {}
 
 func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[29]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2624,7 +2707,7 @@ func (x *PreFilterPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreFilterPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{29}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PreFilterPredicatesResponse) GetSuccess() bool {
@@ -2683,7 +2766,7 @@ type PreemptionPredicatesRequest struct {
 
 func (x *PreemptionPredicatesRequest) Reset() {
 	*x = PreemptionPredicatesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2778,7 @@ func (x *PreemptionPredicatesRequest) String() string {
 func (*PreemptionPredicatesRequest) ProtoMessage() {}
 
 func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[30]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2791,7 @@ func (x *PreemptionPredicatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesRequest.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{30}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PreemptionPredicatesRequest) GetAllocationKey() string {
@@ -2764,7 +2847,7 @@ type PreemptionPredicatesResponse struct {
 
 func (x *PreemptionPredicatesResponse) Reset() {
 	*x = PreemptionPredicatesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2859,7 @@ func (x *PreemptionPredicatesResponse) String() string {
 func (*PreemptionPredicatesResponse) ProtoMessage() {}
 
 func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[31]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2872,7 @@ func (x *PreemptionPredicatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionPredicatesResponse.ProtoReflect.Descriptor instead.
 func (*PreemptionPredicatesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{31}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PreemptionPredicatesResponse) GetSuccess() bool {
@@ -2851,7 +2934,7 @@ type ReprieveRequest struct {
 
 func (x *ReprieveRequest) Reset() {
 	*x = ReprieveRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2863,7 +2946,7 @@ func (x *ReprieveRequest) String() string {
 func (*ReprieveRequest) ProtoMessage() {}
 
 func (x *ReprieveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[32]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2876,7 +2959,7 @@ func (x *ReprieveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReprieveRequest.ProtoReflect.Descriptor instead.
 func (*ReprieveRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{32}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReprieveRequest) GetPod() *Pod {
@@ -2942,7 +3025,7 @@ type NodeVictims struct {
 
 func (x *NodeVictims) Reset() {
 	*x = NodeVictims{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2954,7 +3037,7 @@ func (x *NodeVictims) String() string {
 func (*NodeVictims) ProtoMessage() {}
 
 func (x *NodeVictims) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[33]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2967,7 +3050,7 @@ func (x *NodeVictims) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeVictims.ProtoReflect.Descriptor instead.
 func (*NodeVictims) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{33}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NodeVictims) GetNode() string {
@@ -2997,7 +3080,7 @@ type ReprieveResponse struct {
 
 func (x *ReprieveResponse) Reset() {
 	*x = ReprieveResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +3092,7 @@ func (x *ReprieveResponse) String() string {
 func (*ReprieveResponse) ProtoMessage() {}
 
 func (x *ReprieveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[34]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +3105,7 @@ func (x *ReprieveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReprieveResponse.ProtoReflect.Descriptor instead.
 func (*ReprieveResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{34}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ReprieveResponse) GetVersion() *Version {
@@ -3065,7 +3148,7 @@ type NodeReprieve struct {
 
 func (x *NodeReprieve) Reset() {
 	*x = NodeReprieve{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3160,7 @@ func (x *NodeReprieve) String() string {
 func (*NodeReprieve) ProtoMessage() {}
 
 func (x *NodeReprieve) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[35]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3173,7 @@ func (x *NodeReprieve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReprieve.ProtoReflect.Descriptor instead.
 func (*NodeReprieve) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{35}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NodeReprieve) GetFits() bool {
@@ -3138,7 +3221,7 @@ type HeadroomRequest struct {
 
 func (x *HeadroomRequest) Reset() {
 	*x = HeadroomRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3150,7 +3233,7 @@ func (x *HeadroomRequest) String() string {
 func (*HeadroomRequest) ProtoMessage() {}
 
 func (x *HeadroomRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[36]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3163,7 +3246,7 @@ func (x *HeadroomRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeadroomRequest.ProtoReflect.Descriptor instead.
 func (*HeadroomRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{36}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *HeadroomRequest) GetPod() *Pod {
@@ -3209,7 +3292,7 @@ type HeadroomResponse struct {
 
 func (x *HeadroomResponse) Reset() {
 	*x = HeadroomResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3221,7 +3304,7 @@ func (x *HeadroomResponse) String() string {
 func (*HeadroomResponse) ProtoMessage() {}
 
 func (x *HeadroomResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[37]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3234,7 +3317,7 @@ func (x *HeadroomResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeadroomResponse.ProtoReflect.Descriptor instead.
 func (*HeadroomResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{37}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HeadroomResponse) GetVersion() *Version {
@@ -3283,7 +3366,7 @@ type ResourceHeadroom struct {
 
 func (x *ResourceHeadroom) Reset() {
 	*x = ResourceHeadroom{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3378,7 @@ func (x *ResourceHeadroom) String() string {
 func (*ResourceHeadroom) ProtoMessage() {}
 
 func (x *ResourceHeadroom) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[38]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3391,7 @@ func (x *ResourceHeadroom) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceHeadroom.ProtoReflect.Descriptor instead.
 func (*ResourceHeadroom) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{38}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ResourceHeadroom) GetName() string {
@@ -3354,7 +3437,7 @@ type CapabilitiesRequest struct {
 
 func (x *CapabilitiesRequest) Reset() {
 	*x = CapabilitiesRequest{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3366,7 +3449,7 @@ func (x *CapabilitiesRequest) String() string {
 func (*CapabilitiesRequest) ProtoMessage() {}
 
 func (x *CapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[39]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3379,7 +3462,7 @@ func (x *CapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*CapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{39}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
 }
 
 type CapabilitiesResponse struct {
@@ -3407,7 +3490,7 @@ type CapabilitiesResponse struct {
 
 func (x *CapabilitiesResponse) Reset() {
 	*x = CapabilitiesResponse{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3419,7 +3502,7 @@ func (x *CapabilitiesResponse) String() string {
 func (*CapabilitiesResponse) ProtoMessage() {}
 
 func (x *CapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[40]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3432,7 +3515,7 @@ func (x *CapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*CapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{40}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CapabilitiesResponse) GetVersion() string {
@@ -3506,7 +3589,7 @@ type SupportedCall struct {
 
 func (x *SupportedCall) Reset() {
 	*x = SupportedCall{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3601,7 @@ func (x *SupportedCall) String() string {
 func (*SupportedCall) ProtoMessage() {}
 
 func (x *SupportedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[41]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3614,7 @@ func (x *SupportedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportedCall.ProtoReflect.Descriptor instead.
 func (*SupportedCall) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{41}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SupportedCall) GetName() string {
@@ -3576,7 +3659,7 @@ type SupportedPolicy struct {
 
 func (x *SupportedPolicy) Reset() {
 	*x = SupportedPolicy{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3671,7 @@ func (x *SupportedPolicy) String() string {
 func (*SupportedPolicy) ProtoMessage() {}
 
 func (x *SupportedPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[42]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3684,7 @@ func (x *SupportedPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportedPolicy.ProtoReflect.Descriptor instead.
 func (*SupportedPolicy) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{42}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SupportedPolicy) GetGeneration() uint64 {
@@ -3660,7 +3743,7 @@ type SupportedPredicate struct {
 
 func (x *SupportedPredicate) Reset() {
 	*x = SupportedPredicate{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3672,7 +3755,7 @@ func (x *SupportedPredicate) String() string {
 func (*SupportedPredicate) ProtoMessage() {}
 
 func (x *SupportedPredicate) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[43]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3685,7 +3768,7 @@ func (x *SupportedPredicate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportedPredicate.ProtoReflect.Descriptor instead.
 func (*SupportedPredicate) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{43}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SupportedPredicate) GetName() string {
@@ -3732,7 +3815,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3744,7 +3827,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3757,7 +3840,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Version) GetGeneration() uint64 {
@@ -3825,7 +3908,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3837,7 +3920,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3850,7 +3933,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Failure) GetPredicate() string {
@@ -3920,7 +4003,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3932,7 +4015,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3945,7 +4028,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{46}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Fault) GetPredicate() string {
@@ -4010,14 +4093,16 @@ type PodAnswer struct {
 	ClaimsToRelease []string `protobuf:"bytes,13,rep,name=claims_to_release,json=claimsToRelease,proto3" json:"claims_to_release,omitempty"`
 	// The external parties that decide about the pod, in the order of the policy: all of them have to allocate before it is
 	// bound. Empty where none decides.
-	Parties       []*NeededParty `protobuf:"bytes,14,rep,name=parties,proto3" json:"parties,omitempty"`
+	Parties []*NeededParty `protobuf:"bytes,14,rep,name=parties,proto3" json:"parties,omitempty"`
+	// The scores of the nodes that fit. Only where they were requested.
+	Scores        *PodScores `protobuf:"bytes,15,opt,name=scores,proto3" json:"scores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodAnswer) Reset() {
 	*x = PodAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4029,7 +4114,7 @@ func (x *PodAnswer) String() string {
 func (*PodAnswer) ProtoMessage() {}
 
 func (x *PodAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4042,7 +4127,7 @@ func (x *PodAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAnswer.ProtoReflect.Descriptor instead.
 func (*PodAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{47}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PodAnswer) GetPod() string {
@@ -4143,6 +4228,298 @@ func (x *PodAnswer) GetParties() []*NeededParty {
 	return nil
 }
 
+func (x *PodAnswer) GetScores() *PodScores {
+	if x != nil {
+		return x.Scores
+	}
+	return nil
+}
+
+// The scores of the nodes that one pod fits.
+type PodScores struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The best nodes: by total from the highest, then by name, or as `seed` of the request orders them. Empty where no node
+	// fits, and where there is an error.
+	Best []*ScoredNode `protobuf:"bytes,1,rep,name=best,proto3" json:"best,omitempty"`
+	// The number of nodes that have the total of the last one of `best` and are not among these.
+	Ties uint32 `protobuf:"varint,2,opt,name=ties,proto3" json:"ties,omitempty"`
+	// The scorers of the policy, in its order. Empty where no node fits.
+	Scorers []*ScorerAnswer `protobuf:"bytes,3,rep,name=scorers,proto3" json:"scorers,omitempty"`
+	// Why the pod has no scores: a scorer cannot score it, or has failed and the policy says `onError: Reject` of it. The text
+	// names the scorer; kube-scheduler ends the scheduling cycle of such a pod with an error. Empty where it has scores.
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// Scorers whose call failed, and what became of it.
+	Faults        []*Fault `protobuf:"bytes,5,rep,name=faults,proto3" json:"faults,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodScores) Reset() {
+	*x = PodScores{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodScores) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodScores) ProtoMessage() {}
+
+func (x *PodScores) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodScores.ProtoReflect.Descriptor instead.
+func (*PodScores) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *PodScores) GetBest() []*ScoredNode {
+	if x != nil {
+		return x.Best
+	}
+	return nil
+}
+
+func (x *PodScores) GetTies() uint32 {
+	if x != nil {
+		return x.Ties
+	}
+	return 0
+}
+
+func (x *PodScores) GetScorers() []*ScorerAnswer {
+	if x != nil {
+		return x.Scorers
+	}
+	return nil
+}
+
+func (x *PodScores) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *PodScores) GetFaults() []*Fault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+// A node that fits, with its total.
+type ScoredNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata.name of the node. Empty where bitmaps were requested.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The row of the node. Only where bitmaps were requested.
+	Row *uint32 `protobuf:"varint,2,opt,name=row,proto3,oneof" json:"row,omitempty"`
+	// The sum of weight times score over all scorers.
+	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// One entry per scorer, in the order of `scorers`. Only with `each`.
+	Each          []*NodeScore `protobuf:"bytes,4,rep,name=each,proto3" json:"each,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoredNode) Reset() {
+	*x = ScoredNode{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoredNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoredNode) ProtoMessage() {}
+
+func (x *ScoredNode) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoredNode.ProtoReflect.Descriptor instead.
+func (*ScoredNode) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ScoredNode) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ScoredNode) GetRow() uint32 {
+	if x != nil && x.Row != nil {
+		return *x.Row
+	}
+	return 0
+}
+
+func (x *ScoredNode) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ScoredNode) GetEach() []*NodeScore {
+	if x != nil {
+		return x.Each
+	}
+	return nil
+}
+
+// The score of one node by one scorer. Empty where the scorer added nothing.
+type NodeScore struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The score as the scorer has returned it. Absent: it has none for this node.
+	Raw *int64 `protobuf:"varint,1,opt,name=raw,proto3,oneof" json:"raw,omitempty"`
+	// The score from 0 to 100 among the nodes that fit. Absent: the scorer added nothing.
+	Normalized *int64 `protobuf:"varint,2,opt,name=normalized,proto3,oneof" json:"normalized,omitempty"`
+	// The part in the total: weight times `normalized`.
+	Weighted      int64 `protobuf:"varint,3,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeScore) Reset() {
+	*x = NodeScore{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeScore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeScore) ProtoMessage() {}
+
+func (x *NodeScore) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeScore.ProtoReflect.Descriptor instead.
+func (*NodeScore) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *NodeScore) GetRaw() int64 {
+	if x != nil && x.Raw != nil {
+		return *x.Raw
+	}
+	return 0
+}
+
+func (x *NodeScore) GetNormalized() int64 {
+	if x != nil && x.Normalized != nil {
+		return *x.Normalized
+	}
+	return 0
+}
+
+func (x *NodeScore) GetWeighted() int64 {
+	if x != nil {
+		return x.Weighted
+	}
+	return 0
+}
+
+// A scorer of the policy, and whether its scores are in the totals of a pod.
+type ScorerAnswer struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Scorer string                 `protobuf:"bytes,1,opt,name=scorer,proto3" json:"scorer,omitempty"`
+	// The factor of its scores in the totals.
+	Weight uint32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Scored: its scores are in the totals. Skipped: it says nothing about the pod, and adds nothing. Failed: its call failed,
+	// or it cannot score the pod. NotAsked: the pod has no scores after an earlier one.
+	Outcome       string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScorerAnswer) Reset() {
+	*x = ScorerAnswer{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScorerAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScorerAnswer) ProtoMessage() {}
+
+func (x *ScorerAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScorerAnswer.ProtoReflect.Descriptor instead.
+func (*ScorerAnswer) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ScorerAnswer) GetScorer() string {
+	if x != nil {
+		return x.Scorer
+	}
+	return ""
+}
+
+func (x *ScorerAnswer) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *ScorerAnswer) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
 // An external party that decides about a pod.
 type NeededParty struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4157,7 +4534,7 @@ type NeededParty struct {
 
 func (x *NeededParty) Reset() {
 	*x = NeededParty{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4169,7 +4546,7 @@ func (x *NeededParty) String() string {
 func (*NeededParty) ProtoMessage() {}
 
 func (x *NeededParty) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4182,7 +4559,7 @@ func (x *NeededParty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeededParty.ProtoReflect.Descriptor instead.
 func (*NeededParty) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{48}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NeededParty) GetParty() string {
@@ -4211,7 +4588,7 @@ type PredicateAnswer struct {
 
 func (x *PredicateAnswer) Reset() {
 	*x = PredicateAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4223,7 +4600,7 @@ func (x *PredicateAnswer) String() string {
 func (*PredicateAnswer) ProtoMessage() {}
 
 func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4236,7 +4613,7 @@ func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicateAnswer.ProtoReflect.Descriptor instead.
 func (*PredicateAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{49}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PredicateAnswer) GetPredicate() string {
@@ -4277,7 +4654,7 @@ type PodExplanation struct {
 
 func (x *PodExplanation) Reset() {
 	*x = PodExplanation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4289,7 +4666,7 @@ func (x *PodExplanation) String() string {
 func (*PodExplanation) ProtoMessage() {}
 
 func (x *PodExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4302,7 +4679,7 @@ func (x *PodExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodExplanation.ProtoReflect.Descriptor instead.
 func (*PodExplanation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{50}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PodExplanation) GetPod() string {
@@ -4367,7 +4744,7 @@ type PartyStance struct {
 
 func (x *PartyStance) Reset() {
 	*x = PartyStance{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4379,7 +4756,7 @@ func (x *PartyStance) String() string {
 func (*PartyStance) ProtoMessage() {}
 
 func (x *PartyStance) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4392,7 +4769,7 @@ func (x *PartyStance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyStance.ProtoReflect.Descriptor instead.
 func (*PartyStance) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{51}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PartyStance) GetParty() string {
@@ -4449,7 +4826,7 @@ type PodAccount struct {
 
 func (x *PodAccount) Reset() {
 	*x = PodAccount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4461,7 +4838,7 @@ func (x *PodAccount) String() string {
 func (*PodAccount) ProtoMessage() {}
 
 func (x *PodAccount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4474,7 +4851,7 @@ func (x *PodAccount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAccount.ProtoReflect.Descriptor instead.
 func (*PodAccount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{52}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PodAccount) GetRequests() []*NamedAmount {
@@ -4522,7 +4899,7 @@ type NamedAmount struct {
 
 func (x *NamedAmount) Reset() {
 	*x = NamedAmount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4534,7 +4911,7 @@ func (x *NamedAmount) String() string {
 func (*NamedAmount) ProtoMessage() {}
 
 func (x *NamedAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4547,7 +4924,7 @@ func (x *NamedAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedAmount.ProtoReflect.Descriptor instead.
 func (*NamedAmount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{53}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *NamedAmount) GetName() string {
@@ -4600,7 +4977,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4612,7 +4989,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4625,7 +5002,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{54}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -4736,7 +5113,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x03pod\"\"\n" +
 	"\n" +
 	"NodeSubset\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\"\xe7\x05\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\x9a\x06\n" +
 	"\rFilterRequest\x12$\n" +
 	"\x04pods\x18\x01 \x03(\v2\x10.nodesift.v1.PodR\x04pods\x12(\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x12.nodesift.v1.PhaseR\x05phase\x12-\n" +
@@ -4760,8 +5137,14 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\x0enominated_pods\x18\x11 \x03(\v2\x16.nodesift.v1.PlacedPodR\rnominatedPods\x12\x1e\n" +
 	"\n" +
 	"negotiates\x18\x12 \x01(\bR\n" +
-	"negotiatesB\r\n" +
-	"\v_timeout_ms\"\xd4\x02\n" +
+	"negotiates\x121\n" +
+	"\x06scores\x18\x13 \x01(\v2\x19.nodesift.v1.ScoreRequestR\x06scoresB\r\n" +
+	"\v_timeout_ms\"V\n" +
+	"\fScoreRequest\x12\x10\n" +
+	"\x03top\x18\x01 \x01(\rR\x03top\x12\x17\n" +
+	"\x04seed\x18\x02 \x01(\x04H\x00R\x04seed\x88\x01\x01\x12\x12\n" +
+	"\x04each\x18\x03 \x01(\bR\x04eachB\a\n" +
+	"\x05_seed\"\xd4\x02\n" +
 	"\x0eFilterResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12*\n" +
 	"\x04pods\x18\x02 \x03(\v2\x16.nodesift.v1.PodAnswerR\x04pods\x12)\n" +
@@ -4821,7 +5204,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\aoutcome\"9\n" +
 	"\tCallError\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\x84\x03\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xb7\x03\n" +
 	"\x0eExplainRequest\x12$\n" +
 	"\x04pods\x18\x01 \x03(\v2\x10.nodesift.v1.PodR\x04pods\x12(\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x12.nodesift.v1.PhaseR\x05phase\x12-\n" +
@@ -4833,7 +5216,9 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"timeout_ms\x18\a \x01(\rH\x00R\ttimeoutMs\x88\x01\x01\x12\x1b\n" +
 	"\tpage_size\x18\b \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\t \x01(\tR\tpageTokenB\r\n" +
+	"page_token\x18\t \x01(\tR\tpageToken\x121\n" +
+	"\x06scores\x18\n" +
+	" \x01(\v2\x19.nodesift.v1.ScoreRequestR\x06scoresB\r\n" +
 	"\v_timeout_ms\"\xbf\x01\n" +
 	"\x0fExplainResponse\x12.\n" +
 	"\aversion\x18\x01 \x01(\v2\x14.nodesift.v1.VersionR\aversion\x12/\n" +
@@ -5007,7 +5392,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\tpredicate\x18\x01 \x01(\tR\tpredicate\x12\x14\n" +
 	"\x05fault\x18\x02 \x01(\tR\x05fault\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xc7\x04\n" +
+	"\x06effect\x18\x04 \x01(\tR\x06effect\"\xf7\x04\n" +
 	"\tPodAnswer\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x1a\n" +
 	"\bfeasible\x18\x02 \x03(\tR\bfeasible\x120\n" +
@@ -5025,11 +5410,37 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\vnamed_nodes\x18\f \x03(\tR\n" +
 	"namedNodes\x12*\n" +
 	"\x11claims_to_release\x18\r \x03(\tR\x0fclaimsToRelease\x122\n" +
-	"\aparties\x18\x0e \x03(\v2\x18.nodesift.v1.NeededPartyR\apartiesB\n" +
+	"\aparties\x18\x0e \x03(\v2\x18.nodesift.v1.NeededPartyR\aparties\x12.\n" +
+	"\x06scores\x18\x0f \x01(\v2\x16.nodesift.v1.PodScoresR\x06scoresB\n" +
 	"\n" +
 	"\b_messageB\x10\n" +
 	"\x0e_feasible_rowsB\r\n" +
-	"\v_next_start\"D\n" +
+	"\v_next_start\"\xc3\x01\n" +
+	"\tPodScores\x12+\n" +
+	"\x04best\x18\x01 \x03(\v2\x17.nodesift.v1.ScoredNodeR\x04best\x12\x12\n" +
+	"\x04ties\x18\x02 \x01(\rR\x04ties\x123\n" +
+	"\ascorers\x18\x03 \x03(\v2\x19.nodesift.v1.ScorerAnswerR\ascorers\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12*\n" +
+	"\x06faults\x18\x05 \x03(\v2\x12.nodesift.v1.FaultR\x06faults\"\x81\x01\n" +
+	"\n" +
+	"ScoredNode\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x15\n" +
+	"\x03row\x18\x02 \x01(\rH\x00R\x03row\x88\x01\x01\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\x12*\n" +
+	"\x04each\x18\x04 \x03(\v2\x16.nodesift.v1.NodeScoreR\x04eachB\x06\n" +
+	"\x04_row\"z\n" +
+	"\tNodeScore\x12\x15\n" +
+	"\x03raw\x18\x01 \x01(\x03H\x00R\x03raw\x88\x01\x01\x12#\n" +
+	"\n" +
+	"normalized\x18\x02 \x01(\x03H\x01R\n" +
+	"normalized\x88\x01\x01\x12\x1a\n" +
+	"\bweighted\x18\x03 \x01(\x03R\bweightedB\x06\n" +
+	"\x04_rawB\r\n" +
+	"\v_normalized\"X\n" +
+	"\fScorerAnswer\x12\x16\n" +
+	"\x06scorer\x18\x01 \x01(\tR\x06scorer\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\rR\x06weight\x12\x18\n" +
+	"\aoutcome\x18\x03 \x01(\tR\aoutcome\"D\n" +
 	"\vNeededParty\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x1f\n" +
 	"\vknown_nodes\x18\x02 \x01(\rR\n" +
@@ -5131,7 +5542,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -5142,180 +5553,192 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*Pod)(nil),                          // 6: nodesift.v1.Pod
 	(*NodeSubset)(nil),                   // 7: nodesift.v1.NodeSubset
 	(*FilterRequest)(nil),                // 8: nodesift.v1.FilterRequest
-	(*FilterResponse)(nil),               // 9: nodesift.v1.FilterResponse
-	(*AssumeOutcome)(nil),                // 10: nodesift.v1.AssumeOutcome
-	(*ForgetOutcome)(nil),                // 11: nodesift.v1.ForgetOutcome
-	(*Bitmaps)(nil),                      // 12: nodesift.v1.Bitmaps
-	(*RowTable)(nil),                     // 13: nodesift.v1.RowTable
-	(*RowName)(nil),                      // 14: nodesift.v1.RowName
-	(*NodeIndexRequest)(nil),             // 15: nodesift.v1.NodeIndexRequest
-	(*NodeIndexResponse)(nil),            // 16: nodesift.v1.NodeIndexResponse
-	(*Overlay)(nil),                      // 17: nodesift.v1.Overlay
-	(*PlacedPod)(nil),                    // 18: nodesift.v1.PlacedPod
-	(*Node)(nil),                         // 19: nodesift.v1.Node
-	(*FilterStreamRequest)(nil),          // 20: nodesift.v1.FilterStreamRequest
-	(*FilterStreamResponse)(nil),         // 21: nodesift.v1.FilterStreamResponse
-	(*CallError)(nil),                    // 22: nodesift.v1.CallError
-	(*ExplainRequest)(nil),               // 23: nodesift.v1.ExplainRequest
-	(*ExplainResponse)(nil),              // 24: nodesift.v1.ExplainResponse
-	(*Consistency)(nil),                  // 25: nodesift.v1.Consistency
-	(*AssumeRequest)(nil),                // 26: nodesift.v1.AssumeRequest
-	(*AssumeResponse)(nil),               // 27: nodesift.v1.AssumeResponse
-	(*ClaimAllocation)(nil),              // 28: nodesift.v1.ClaimAllocation
-	(*ForgetRequest)(nil),                // 29: nodesift.v1.ForgetRequest
-	(*ForgetResponse)(nil),               // 30: nodesift.v1.ForgetResponse
-	(*PredicatesRequest)(nil),            // 31: nodesift.v1.PredicatesRequest
-	(*PredicatesResponse)(nil),           // 32: nodesift.v1.PredicatesResponse
-	(*PreFilterPredicatesRequest)(nil),   // 33: nodesift.v1.PreFilterPredicatesRequest
-	(*PreFilterPredicatesResponse)(nil),  // 34: nodesift.v1.PreFilterPredicatesResponse
-	(*PreemptionPredicatesRequest)(nil),  // 35: nodesift.v1.PreemptionPredicatesRequest
-	(*PreemptionPredicatesResponse)(nil), // 36: nodesift.v1.PreemptionPredicatesResponse
-	(*ReprieveRequest)(nil),              // 37: nodesift.v1.ReprieveRequest
-	(*NodeVictims)(nil),                  // 38: nodesift.v1.NodeVictims
-	(*ReprieveResponse)(nil),             // 39: nodesift.v1.ReprieveResponse
-	(*NodeReprieve)(nil),                 // 40: nodesift.v1.NodeReprieve
-	(*HeadroomRequest)(nil),              // 41: nodesift.v1.HeadroomRequest
-	(*HeadroomResponse)(nil),             // 42: nodesift.v1.HeadroomResponse
-	(*ResourceHeadroom)(nil),             // 43: nodesift.v1.ResourceHeadroom
-	(*CapabilitiesRequest)(nil),          // 44: nodesift.v1.CapabilitiesRequest
-	(*CapabilitiesResponse)(nil),         // 45: nodesift.v1.CapabilitiesResponse
-	(*SupportedCall)(nil),                // 46: nodesift.v1.SupportedCall
-	(*SupportedPolicy)(nil),              // 47: nodesift.v1.SupportedPolicy
-	(*SupportedPredicate)(nil),           // 48: nodesift.v1.SupportedPredicate
-	(*Version)(nil),                      // 49: nodesift.v1.Version
-	(*Failure)(nil),                      // 50: nodesift.v1.Failure
-	(*Fault)(nil),                        // 51: nodesift.v1.Fault
-	(*PodAnswer)(nil),                    // 52: nodesift.v1.PodAnswer
-	(*NeededParty)(nil),                  // 53: nodesift.v1.NeededParty
-	(*PredicateAnswer)(nil),              // 54: nodesift.v1.PredicateAnswer
-	(*PodExplanation)(nil),               // 55: nodesift.v1.PodExplanation
-	(*PartyStance)(nil),                  // 56: nodesift.v1.PartyStance
-	(*PodAccount)(nil),                   // 57: nodesift.v1.PodAccount
-	(*NamedAmount)(nil),                  // 58: nodesift.v1.NamedAmount
-	(*RequestedDevices)(nil),             // 59: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 60: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),        // 61: google.protobuf.Timestamp
+	(*ScoreRequest)(nil),                 // 9: nodesift.v1.ScoreRequest
+	(*FilterResponse)(nil),               // 10: nodesift.v1.FilterResponse
+	(*AssumeOutcome)(nil),                // 11: nodesift.v1.AssumeOutcome
+	(*ForgetOutcome)(nil),                // 12: nodesift.v1.ForgetOutcome
+	(*Bitmaps)(nil),                      // 13: nodesift.v1.Bitmaps
+	(*RowTable)(nil),                     // 14: nodesift.v1.RowTable
+	(*RowName)(nil),                      // 15: nodesift.v1.RowName
+	(*NodeIndexRequest)(nil),             // 16: nodesift.v1.NodeIndexRequest
+	(*NodeIndexResponse)(nil),            // 17: nodesift.v1.NodeIndexResponse
+	(*Overlay)(nil),                      // 18: nodesift.v1.Overlay
+	(*PlacedPod)(nil),                    // 19: nodesift.v1.PlacedPod
+	(*Node)(nil),                         // 20: nodesift.v1.Node
+	(*FilterStreamRequest)(nil),          // 21: nodesift.v1.FilterStreamRequest
+	(*FilterStreamResponse)(nil),         // 22: nodesift.v1.FilterStreamResponse
+	(*CallError)(nil),                    // 23: nodesift.v1.CallError
+	(*ExplainRequest)(nil),               // 24: nodesift.v1.ExplainRequest
+	(*ExplainResponse)(nil),              // 25: nodesift.v1.ExplainResponse
+	(*Consistency)(nil),                  // 26: nodesift.v1.Consistency
+	(*AssumeRequest)(nil),                // 27: nodesift.v1.AssumeRequest
+	(*AssumeResponse)(nil),               // 28: nodesift.v1.AssumeResponse
+	(*ClaimAllocation)(nil),              // 29: nodesift.v1.ClaimAllocation
+	(*ForgetRequest)(nil),                // 30: nodesift.v1.ForgetRequest
+	(*ForgetResponse)(nil),               // 31: nodesift.v1.ForgetResponse
+	(*PredicatesRequest)(nil),            // 32: nodesift.v1.PredicatesRequest
+	(*PredicatesResponse)(nil),           // 33: nodesift.v1.PredicatesResponse
+	(*PreFilterPredicatesRequest)(nil),   // 34: nodesift.v1.PreFilterPredicatesRequest
+	(*PreFilterPredicatesResponse)(nil),  // 35: nodesift.v1.PreFilterPredicatesResponse
+	(*PreemptionPredicatesRequest)(nil),  // 36: nodesift.v1.PreemptionPredicatesRequest
+	(*PreemptionPredicatesResponse)(nil), // 37: nodesift.v1.PreemptionPredicatesResponse
+	(*ReprieveRequest)(nil),              // 38: nodesift.v1.ReprieveRequest
+	(*NodeVictims)(nil),                  // 39: nodesift.v1.NodeVictims
+	(*ReprieveResponse)(nil),             // 40: nodesift.v1.ReprieveResponse
+	(*NodeReprieve)(nil),                 // 41: nodesift.v1.NodeReprieve
+	(*HeadroomRequest)(nil),              // 42: nodesift.v1.HeadroomRequest
+	(*HeadroomResponse)(nil),             // 43: nodesift.v1.HeadroomResponse
+	(*ResourceHeadroom)(nil),             // 44: nodesift.v1.ResourceHeadroom
+	(*CapabilitiesRequest)(nil),          // 45: nodesift.v1.CapabilitiesRequest
+	(*CapabilitiesResponse)(nil),         // 46: nodesift.v1.CapabilitiesResponse
+	(*SupportedCall)(nil),                // 47: nodesift.v1.SupportedCall
+	(*SupportedPolicy)(nil),              // 48: nodesift.v1.SupportedPolicy
+	(*SupportedPredicate)(nil),           // 49: nodesift.v1.SupportedPredicate
+	(*Version)(nil),                      // 50: nodesift.v1.Version
+	(*Failure)(nil),                      // 51: nodesift.v1.Failure
+	(*Fault)(nil),                        // 52: nodesift.v1.Fault
+	(*PodAnswer)(nil),                    // 53: nodesift.v1.PodAnswer
+	(*PodScores)(nil),                    // 54: nodesift.v1.PodScores
+	(*ScoredNode)(nil),                   // 55: nodesift.v1.ScoredNode
+	(*NodeScore)(nil),                    // 56: nodesift.v1.NodeScore
+	(*ScorerAnswer)(nil),                 // 57: nodesift.v1.ScorerAnswer
+	(*NeededParty)(nil),                  // 58: nodesift.v1.NeededParty
+	(*PredicateAnswer)(nil),              // 59: nodesift.v1.PredicateAnswer
+	(*PodExplanation)(nil),               // 60: nodesift.v1.PodExplanation
+	(*PartyStance)(nil),                  // 61: nodesift.v1.PartyStance
+	(*PodAccount)(nil),                   // 62: nodesift.v1.PodAccount
+	(*NamedAmount)(nil),                  // 63: nodesift.v1.NamedAmount
+	(*RequestedDevices)(nil),             // 64: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 65: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),        // 66: google.protobuf.Timestamp
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,   // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	60,  // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	65,  // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,   // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,   // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,   // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
 	1,   // 5: nodesift.v1.FilterRequest.detail:type_name -> nodesift.v1.Detail
-	25,  // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
-	17,  // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
-	12,  // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
-	29,  // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
-	26,  // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
-	18,  // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	49,  // 12: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
-	52,  // 13: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
-	13,  // 14: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
-	10,  // 15: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
-	11,  // 16: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
-	27,  // 17: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
-	22,  // 18: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
-	30,  // 19: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
-	22,  // 20: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
-	14,  // 21: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
-	12,  // 22: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
-	13,  // 23: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
-	6,   // 24: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
-	18,  // 25: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
-	19,  // 26: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
-	6,   // 27: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	60,  // 28: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
-	8,   // 29: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
-	9,   // 30: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
-	22,  // 31: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
-	6,   // 32: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
-	0,   // 33: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
-	7,   // 34: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
-	25,  // 35: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
-	17,  // 36: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
-	49,  // 37: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
-	55,  // 38: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
-	6,   // 39: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
-	49,  // 40: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
-	2,   // 41: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
-	28,  // 42: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
-	6,   // 43: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
-	49,  // 44: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
-	25,  // 45: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	49,  // 46: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
-	51,  // 47: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25,  // 48: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	49,  // 49: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
-	51,  // 50: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	25,  // 51: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	49,  // 52: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
-	51,  // 53: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
-	6,   // 54: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
-	38,  // 55: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
-	25,  // 56: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
-	18,  // 57: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	49,  // 58: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
-	40,  // 59: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
-	51,  // 60: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
-	22,  // 61: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
-	50,  // 62: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
-	6,   // 63: nodesift.v1.HeadroomRequest.pod:type_name -> nodesift.v1.Pod
-	58,  // 64: nodesift.v1.HeadroomRequest.amounts:type_name -> nodesift.v1.NamedAmount
-	25,  // 65: nodesift.v1.HeadroomRequest.consistency:type_name -> nodesift.v1.Consistency
-	49,  // 66: nodesift.v1.HeadroomResponse.version:type_name -> nodesift.v1.Version
-	43,  // 67: nodesift.v1.HeadroomResponse.resources:type_name -> nodesift.v1.ResourceHeadroom
-	46,  // 68: nodesift.v1.CapabilitiesResponse.calls:type_name -> nodesift.v1.SupportedCall
-	0,   // 69: nodesift.v1.CapabilitiesResponse.phases:type_name -> nodesift.v1.Phase
-	58,  // 70: nodesift.v1.CapabilitiesResponse.limits:type_name -> nodesift.v1.NamedAmount
-	47,  // 71: nodesift.v1.CapabilitiesResponse.policy:type_name -> nodesift.v1.SupportedPolicy
-	48,  // 72: nodesift.v1.SupportedPolicy.predicates:type_name -> nodesift.v1.SupportedPredicate
-	0,   // 73: nodesift.v1.SupportedPredicate.phases:type_name -> nodesift.v1.Phase
-	3,   // 74: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
-	50,  // 75: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	51,  // 76: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	4,   // 77: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	22,  // 78: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	53,  // 79: nodesift.v1.PodAnswer.parties:type_name -> nodesift.v1.NeededParty
-	50,  // 80: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	54,  // 81: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	52,  // 82: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	59,  // 83: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	57,  // 84: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
-	56,  // 85: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
-	61,  // 86: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
-	58,  // 87: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
-	58,  // 88: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
-	58,  // 89: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
-	8,   // 90: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	20,  // 91: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	23,  // 92: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	15,  // 93: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	26,  // 94: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	29,  // 95: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	31,  // 96: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	33,  // 97: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	35,  // 98: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	37,  // 99: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	41,  // 100: nodesift.v1.Nodesift.Headroom:input_type -> nodesift.v1.HeadroomRequest
-	44,  // 101: nodesift.v1.Nodesift.Capabilities:input_type -> nodesift.v1.CapabilitiesRequest
-	9,   // 102: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	21,  // 103: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	24,  // 104: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	16,  // 105: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	27,  // 106: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	30,  // 107: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	32,  // 108: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	34,  // 109: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	36,  // 110: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	39,  // 111: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	42,  // 112: nodesift.v1.Nodesift.Headroom:output_type -> nodesift.v1.HeadroomResponse
-	45,  // 113: nodesift.v1.Nodesift.Capabilities:output_type -> nodesift.v1.CapabilitiesResponse
-	102, // [102:114] is the sub-list for method output_type
-	90,  // [90:102] is the sub-list for method input_type
-	90,  // [90:90] is the sub-list for extension type_name
-	90,  // [90:90] is the sub-list for extension extendee
-	0,   // [0:90] is the sub-list for field type_name
+	26,  // 6: nodesift.v1.FilterRequest.consistency:type_name -> nodesift.v1.Consistency
+	18,  // 7: nodesift.v1.FilterRequest.overlay:type_name -> nodesift.v1.Overlay
+	13,  // 8: nodesift.v1.FilterRequest.bitmaps:type_name -> nodesift.v1.Bitmaps
+	30,  // 9: nodesift.v1.FilterRequest.forget:type_name -> nodesift.v1.ForgetRequest
+	27,  // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
+	19,  // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	9,   // 12: nodesift.v1.FilterRequest.scores:type_name -> nodesift.v1.ScoreRequest
+	50,  // 13: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
+	53,  // 14: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
+	14,  // 15: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
+	11,  // 16: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
+	12,  // 17: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
+	28,  // 18: nodesift.v1.AssumeOutcome.answer:type_name -> nodesift.v1.AssumeResponse
+	23,  // 19: nodesift.v1.AssumeOutcome.error:type_name -> nodesift.v1.CallError
+	31,  // 20: nodesift.v1.ForgetOutcome.answer:type_name -> nodesift.v1.ForgetResponse
+	23,  // 21: nodesift.v1.ForgetOutcome.error:type_name -> nodesift.v1.CallError
+	15,  // 22: nodesift.v1.RowTable.changes:type_name -> nodesift.v1.RowName
+	13,  // 23: nodesift.v1.NodeIndexRequest.known:type_name -> nodesift.v1.Bitmaps
+	14,  // 24: nodesift.v1.NodeIndexResponse.rows:type_name -> nodesift.v1.RowTable
+	6,   // 25: nodesift.v1.Overlay.removed_pods:type_name -> nodesift.v1.Pod
+	19,  // 26: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
+	20,  // 27: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
+	6,   // 28: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
+	65,  // 29: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	8,   // 30: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
+	10,  // 31: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
+	23,  // 32: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
+	6,   // 33: nodesift.v1.ExplainRequest.pods:type_name -> nodesift.v1.Pod
+	0,   // 34: nodesift.v1.ExplainRequest.phase:type_name -> nodesift.v1.Phase
+	7,   // 35: nodesift.v1.ExplainRequest.nodes:type_name -> nodesift.v1.NodeSubset
+	26,  // 36: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
+	18,  // 37: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
+	9,   // 38: nodesift.v1.ExplainRequest.scores:type_name -> nodesift.v1.ScoreRequest
+	50,  // 39: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
+	60,  // 40: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
+	6,   // 41: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
+	50,  // 42: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
+	2,   // 43: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
+	29,  // 44: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
+	6,   // 45: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
+	50,  // 46: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
+	26,  // 47: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	50,  // 48: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
+	52,  // 49: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	26,  // 50: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	50,  // 51: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
+	52,  // 52: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	26,  // 53: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
+	50,  // 54: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
+	52,  // 55: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	6,   // 56: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
+	39,  // 57: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
+	26,  // 58: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
+	19,  // 59: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
+	50,  // 60: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
+	41,  // 61: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
+	52,  // 62: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
+	23,  // 63: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
+	51,  // 64: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
+	6,   // 65: nodesift.v1.HeadroomRequest.pod:type_name -> nodesift.v1.Pod
+	63,  // 66: nodesift.v1.HeadroomRequest.amounts:type_name -> nodesift.v1.NamedAmount
+	26,  // 67: nodesift.v1.HeadroomRequest.consistency:type_name -> nodesift.v1.Consistency
+	50,  // 68: nodesift.v1.HeadroomResponse.version:type_name -> nodesift.v1.Version
+	44,  // 69: nodesift.v1.HeadroomResponse.resources:type_name -> nodesift.v1.ResourceHeadroom
+	47,  // 70: nodesift.v1.CapabilitiesResponse.calls:type_name -> nodesift.v1.SupportedCall
+	0,   // 71: nodesift.v1.CapabilitiesResponse.phases:type_name -> nodesift.v1.Phase
+	63,  // 72: nodesift.v1.CapabilitiesResponse.limits:type_name -> nodesift.v1.NamedAmount
+	48,  // 73: nodesift.v1.CapabilitiesResponse.policy:type_name -> nodesift.v1.SupportedPolicy
+	49,  // 74: nodesift.v1.SupportedPolicy.predicates:type_name -> nodesift.v1.SupportedPredicate
+	0,   // 75: nodesift.v1.SupportedPredicate.phases:type_name -> nodesift.v1.Phase
+	3,   // 76: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	51,  // 77: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	52,  // 78: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,   // 79: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	23,  // 80: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	58,  // 81: nodesift.v1.PodAnswer.parties:type_name -> nodesift.v1.NeededParty
+	54,  // 82: nodesift.v1.PodAnswer.scores:type_name -> nodesift.v1.PodScores
+	55,  // 83: nodesift.v1.PodScores.best:type_name -> nodesift.v1.ScoredNode
+	57,  // 84: nodesift.v1.PodScores.scorers:type_name -> nodesift.v1.ScorerAnswer
+	52,  // 85: nodesift.v1.PodScores.faults:type_name -> nodesift.v1.Fault
+	56,  // 86: nodesift.v1.ScoredNode.each:type_name -> nodesift.v1.NodeScore
+	51,  // 87: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	59,  // 88: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	53,  // 89: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	64,  // 90: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	62,  // 91: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
+	61,  // 92: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
+	66,  // 93: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
+	63,  // 94: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
+	63,  // 95: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
+	63,  // 96: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
+	8,   // 97: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	21,  // 98: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	24,  // 99: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	16,  // 100: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	27,  // 101: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	30,  // 102: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	32,  // 103: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	34,  // 104: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	36,  // 105: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	38,  // 106: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	42,  // 107: nodesift.v1.Nodesift.Headroom:input_type -> nodesift.v1.HeadroomRequest
+	45,  // 108: nodesift.v1.Nodesift.Capabilities:input_type -> nodesift.v1.CapabilitiesRequest
+	10,  // 109: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	22,  // 110: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	25,  // 111: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	17,  // 112: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	28,  // 113: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	31,  // 114: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	33,  // 115: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	35,  // 116: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	37,  // 117: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	40,  // 118: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	43,  // 119: nodesift.v1.Nodesift.Headroom:output_type -> nodesift.v1.HeadroomResponse
+	46,  // 120: nodesift.v1.Nodesift.Capabilities:output_type -> nodesift.v1.CapabilitiesResponse
+	109, // [109:121] is the sub-list for method output_type
+	97,  // [97:109] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -5330,37 +5753,40 @@ func file_nodesift_v1_nodesift_proto_init() {
 		(*Pod_Object)(nil),
 	}
 	file_nodesift_v1_nodesift_proto_msgTypes[3].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[5].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[4].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[6].OneofWrappers = []any{
 		(*AssumeOutcome_Answer)(nil),
 		(*AssumeOutcome_Error)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[6].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[7].OneofWrappers = []any{
 		(*ForgetOutcome_Answer)(nil),
 		(*ForgetOutcome_Error)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[14].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[15].OneofWrappers = []any{
 		(*Node_Json)(nil),
 		(*Node_Object)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[16].OneofWrappers = []any{
+	file_nodesift_v1_nodesift_proto_msgTypes[17].OneofWrappers = []any{
 		(*FilterStreamResponse_Answer)(nil),
 		(*FilterStreamResponse_Error)(nil),
 	}
-	file_nodesift_v1_nodesift_proto_msgTypes[18].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[20].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[19].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[21].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[32].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[36].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[44].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[22].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[33].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[37].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[45].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[47].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[46].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[48].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[50].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[51].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   55,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
