@@ -1,7 +1,8 @@
-//! Metrics of each predicate: its calls, their rows and time, its faults by kind, how its verdicts were obtained, and its breaker.
+//! Metrics of each predicate and scorer: its calls, their rows and time, its faults by kind, and its breaker; of predicates how verdicts were
+//! obtained.
 //!
-//! Only the predicates of the active policy are exposed, so the policy bounds the label set. A reload keeps the counts of
-//! predicates that it does not change, and starts the others at zero. Start at [`PredicateCounts::count`] and [`register`].
+//! Only those of the active policy are exposed, so the policy bounds the label set. A reload keeps the counts of
+//! those that it does not change, and starts the others at zero. Start at [`PredicateCounts::count`] and [`register`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +23,7 @@ use crate::latency::Latency;
 use crate::unnamed::UnnamedCounts;
 use crate::{ActivePolicy, ActivePredicate, Engine};
 
-/// The calls of one predicate, and its verdicts.
+/// The calls of one predicate or scorer, and the verdicts of a predicate.
 #[derive(Debug, Default)]
 pub struct PredicateCounts {
     calls: Counter,
@@ -93,7 +94,7 @@ impl PredicateCounts {
     }
 }
 
-/// Exposes the predicates of the engine's active policy for as long as the engine exists.
+/// Exposes the predicates and scorers of the engine's active policy for as long as the engine exists.
 pub fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     registry.register_collector(Box::new(Predicates(Arc::downgrade(engine))));
 }
@@ -109,68 +110,95 @@ impl Collector for Predicates {
 }
 
 fn encode(policy: &ActivePolicy, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Calls of a predicate; cached verdicts need none";
-    let metric = encoder.encode_descriptor("nodesift_predicate_calls", help, None, MetricType::Counter)?;
-    each(policy, metric, |predicate, metric| predicate.counts.calls.encode(metric))?;
-    let help = "Rows of all calls of a predicate";
-    let metric = encoder.encode_descriptor("nodesift_predicate_rows", help, None, MetricType::Counter)?;
-    each(policy, metric, |predicate, metric| predicate.counts.rows.encode(metric))?;
-    let help = "Time of one call of a predicate that ran";
-    let unit = Some(&Unit::Seconds);
-    let metric = encoder.encode_descriptor("nodesift_predicate_duration", help, unit, MetricType::Histogram)?;
-    each(policy, metric, |predicate, metric| predicate.counts.time.encode(metric))?;
+    let predicates: Vec<&ActivePredicate> = policy.predicates.iter().collect();
+    Components { kind: "predicate", all: &predicates }.encode(encoder)?;
     let help = "Verdicts of a predicate about one pod, by source, as in nodesift_verdicts";
     let mut metric = encoder.encode_descriptor("nodesift_predicate_verdicts", help, None, MetricType::Counter)?;
-    for predicate in &policy.predicates {
+    for predicate in predicates {
         let Verdicts { kept, patched, evaluated } = predicate.counts.verdicts();
         for (from, count) in [("kept", kept), ("patched", patched), ("evaluated", evaluated)] {
             let labels = [("predicate", &*predicate.name), ("from", from)];
             ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
         }
     }
-    let help = "Lines that a predicate wrote to the log, and lines that were dropped because they were too many";
-    let mut metric = encoder.encode_descriptor("nodesift_predicate_log_lines", help, None, MetricType::Counter)?;
-    for predicate in policy.predicates.iter().filter(|predicate| predicate.module.imports().contains(&Interface::Log)) {
-        let (written, dropped) = predicate.module.log_counts();
-        for (fate, count) in [("written", written), ("dropped", dropped)] {
-            let labels = [("predicate", &*predicate.name), ("fate", fate)];
-            ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
-        }
-    }
-    let help = "1 while a predicate is in quarantine: its failure policy answers without calling it";
-    let metric = encoder.encode_descriptor("nodesift_predicate_quarantined", help, None, MetricType::Gauge)?;
-    each(policy, metric, |predicate, metric| {
-        ConstGauge::new(i64::from(predicate.breaker.quarantine().is_some())).encode(metric)
-    })?;
-    let help = "How often a predicate was put in quarantine";
-    let metric = encoder.encode_descriptor("nodesift_predicate_quarantines", help, None, MetricType::Counter)?;
-    each(policy, metric, |predicate, metric| ConstCounter::new(predicate.breaker.opened()).encode(metric))?;
-    let help = "Pod templates that a predicate is not called about for now, because calls about them have failed";
-    let metric = encoder.encode_descriptor("nodesift_predicate_set_aside", help, None, MetricType::Gauge)?;
-    each(policy, metric, |predicate, metric| {
-        ConstGauge::new(i64::try_from(predicate.breaker.set_aside().len()).unwrap_or(i64::MAX)).encode(metric)
-    })?;
+    let scorers: Vec<&ActivePredicate> = policy.scorers.iter().map(|scorer| &scorer.component).collect();
+    Components { kind: "scorer", all: &scorers }.encode(encoder)?;
     let help = "Namespaces whose large pods get no more time than ordinary ones for now";
     let metric = encoder.encode_descriptor("nodesift_throttled_namespaces", help, None, MetricType::Gauge)?;
-    ConstGauge::new(i64::try_from(policy.throttle.list().len()).unwrap_or(i64::MAX)).encode(metric)?;
-    let help = "Calls of a predicate that ended in a fault or were not made, by its kind";
-    let mut metric = encoder.encode_descriptor("nodesift_predicate_faults", help, None, MetricType::Counter)?;
-    for predicate in &policy.predicates {
-        for (kind, count) in &*predicate.counts.faults.lock() {
-            let labels = [("predicate", &*predicate.name), ("fault", *kind)];
-            ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
-        }
-    }
-    Ok(())
+    ConstGauge::new(i64::try_from(policy.throttle.list().len()).unwrap_or(i64::MAX)).encode(metric)
 }
 
-fn each(
-    policy: &ActivePolicy,
-    mut metric: MetricEncoder<'_>,
-    encode: impl Fn(&ActivePredicate, MetricEncoder<'_>) -> fmt::Result,
-) -> fmt::Result {
-    for predicate in &policy.predicates {
-        encode(predicate, metric.encode_family(&[("predicate", &*predicate.name)])?)?;
+/// The predicates of a policy, or its scorers.
+struct Components<'a> {
+    /// `predicate` or `scorer`: part of the names of their metrics, and the label that has the name of one.
+    kind: &'static str,
+    all: &'a [&'a ActivePredicate],
+}
+
+impl Components<'_> {
+    /// Writes how often they were called, for how long and with which faults; nothing where there is none.
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let kind = self.kind;
+        if self.all.is_empty() {
+            return Ok(());
+        }
+        let (name, help) = (format!("nodesift_{kind}_calls"), format!("Calls of a {kind}; what is cached needs none"));
+        let metric = encoder.encode_descriptor(&name, &help, None, MetricType::Counter)?;
+        self.each(metric, |component, metric| component.counts.calls.encode(metric))?;
+        let (name, help) = (format!("nodesift_{kind}_rows"), format!("Rows of all calls of a {kind}"));
+        let metric = encoder.encode_descriptor(&name, &help, None, MetricType::Counter)?;
+        self.each(metric, |component, metric| component.counts.rows.encode(metric))?;
+        let (name, help) = (format!("nodesift_{kind}_duration"), format!("Time of one call of a {kind} that ran"));
+        let metric = encoder.encode_descriptor(&name, &help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        self.each(metric, |component, metric| component.counts.time.encode(metric))?;
+        let name = format!("nodesift_{kind}_log_lines");
+        let help =
+            format!("Lines that a {kind} wrote to the log, and lines that were dropped because they were too many");
+        let mut metric = encoder.encode_descriptor(&name, &help, None, MetricType::Counter)?;
+        for component in self.all.iter().filter(|component| component.module.imports().contains(&Interface::Log)) {
+            let (written, dropped) = component.module.log_counts();
+            for (fate, count) in [("written", written), ("dropped", dropped)] {
+                let labels = [(kind, &*component.name), ("fate", fate)];
+                ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
+            }
+        }
+        let name = format!("nodesift_{kind}_quarantined");
+        let help = format!("1 while a {kind} is in quarantine: its failure policy answers without calling it");
+        let metric = encoder.encode_descriptor(&name, &help, None, MetricType::Gauge)?;
+        self.each(metric, |component, metric| {
+            ConstGauge::new(i64::from(component.breaker.quarantine().is_some())).encode(metric)
+        })?;
+        let (name, help) =
+            (format!("nodesift_{kind}_quarantines"), format!("How often a {kind} was put in quarantine"));
+        let metric = encoder.encode_descriptor(&name, &help, None, MetricType::Counter)?;
+        self.each(metric, |component, metric| ConstCounter::new(component.breaker.opened()).encode(metric))?;
+        let name = format!("nodesift_{kind}_set_aside");
+        let help =
+            format!("Pod templates that a {kind} is not called about for now, because calls about them have failed");
+        let metric = encoder.encode_descriptor(&name, &help, None, MetricType::Gauge)?;
+        self.each(metric, |component, metric| {
+            ConstGauge::new(i64::try_from(component.breaker.set_aside().len()).unwrap_or(i64::MAX)).encode(metric)
+        })?;
+        let name = format!("nodesift_{kind}_faults");
+        let help = format!("Calls of a {kind} that ended in a fault or were not made, by its kind");
+        let mut metric = encoder.encode_descriptor(&name, &help, None, MetricType::Counter)?;
+        for component in self.all {
+            for (fault, count) in &*component.counts.faults.lock() {
+                let labels = [(kind, &*component.name), ("fault", *fault)];
+                ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn each(
+        &self,
+        mut metric: MetricEncoder<'_>,
+        encode: impl Fn(&ActivePredicate, MetricEncoder<'_>) -> fmt::Result,
+    ) -> fmt::Result {
+        for component in self.all {
+            encode(component, metric.encode_family(&[(self.kind, &*component.name)])?)?;
+        }
+        Ok(())
+    }
 }

@@ -32,10 +32,6 @@ pub const PREDICATES_MAX: usize = 128;
 /// Scorers of one policy. Every pod whose core asks for scores is scored by each; kube-scheduler has nine by default.
 pub const SCORERS_MAX: usize = 64;
 
-/// Weight of one scorer: as large as kube-scheduler's, so that each of its configurations can be imported. With as many scorers as a policy
-/// can have, a total stays below 2^45.
-pub const SCORE_WEIGHT_MAX: u32 = i32::MAX as u32;
-
 /// Keys that may sign modules of registries. Teams have one or two each, and each signature is compared with each key.
 pub const KEYS_MAX: usize = 16;
 

@@ -18,6 +18,7 @@
 //! parties     GET /v1/negotiations: negotiations with parties that have not ended
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
+//! scorer      scorers in it
 //! policy_history GET /v1/policy/history: the last reloads
 //! accounting  the accounting component in it
 //! breaker     whether a module is called
@@ -59,6 +60,7 @@ pub(crate) mod policy;
 pub(crate) mod policy_history;
 pub(crate) mod probes;
 mod query;
+mod scorer;
 pub(crate) mod shadow;
 pub(crate) mod state;
 pub(crate) mod time;

@@ -1,4 +1,4 @@
-//! `GET /v1/policy`: the active policy as applied, its predicates with their counts, and the last document that was refused.
+//! `GET /v1/policy`: the active policy as applied, its predicates and scorers with their counts, and the last document that was refused.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::accounting::AccountingStatus;
 use super::breaker::Breaker;
 use super::kubernetes::Kubernetes;
+use super::scorer::Scorer;
 use super::time::{microseconds, rfc3339};
 use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
@@ -60,6 +61,8 @@ struct Status<'a> {
     /// its parties miss: a sentence each.
     warnings: Vec<String>,
     predicates: Vec<Predicate<'a>>,
+    /// Those whose scores are added up where a request asks for scores.
+    scorers: Vec<Scorer<'a>>,
     /// Absent where pods take what the API says.
     #[serde(skip_serializing_if = "Option::is_none")]
     accounting: Option<AccountingStatus<'a>>,
@@ -110,9 +113,9 @@ struct UnnamedRead {
     calls: u64,
 }
 
-/// Log lines that the predicate wrote.
+/// Log lines that a component wrote.
 #[derive(Serialize)]
-struct Log {
+pub(super) struct Log {
     written: u64,
     /// Too many within a second.
     dropped: u64,
@@ -120,7 +123,7 @@ struct Log {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Latency {
+pub(super) struct Latency {
     /// In microseconds, up to a quarter too long.
     p50_us: u64,
     p99_us: u64,
@@ -209,6 +212,7 @@ impl<'a> Status<'a> {
             config_maps: &policy.settings.config_maps,
             warnings: [policy.warnings(), of_cluster].concat(),
             predicates: policy.predicates.iter().map(|predicate| Predicate::new(policy, predicate)).collect(),
+            scorers: policy.scorers.iter().map(Scorer::new).collect(),
             accounting: policy.accounting.as_deref().map(AccountingStatus::new),
             document: &policy.origin.document,
             last_reload: last_reload.map(Reload::new),
@@ -220,23 +224,16 @@ impl<'a> Status<'a> {
 
 impl<'a> Predicate<'a> {
     fn new(policy: &ActivePolicy, predicate: &'a ActivePredicate) -> Self {
-        let digits: String = predicate.digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             name: &predicate.name,
-            digest: format!("sha256:{digits}"),
+            digest: digest(predicate),
             phases: phases(predicate.phases),
-            on_error: match predicate.on_error {
-                OnError::Reject => "Reject",
-                OnError::Ignore => "Ignore",
-            },
+            on_error: on_error(predicate),
             mode: match predicate.mode {
                 Mode::Enforce => "Enforce",
                 Mode::Shadow => "Shadow",
             },
-            instance: match predicate.module.grants().lifetime {
-                Lifetime::PerCall => "Fresh",
-                Lifetime::Recycled | Lifetime::Reused => "Reuse",
-            },
+            instance: instance(predicate),
             calls: predicate.counts.calls(),
             rows: predicate.counts.rows(),
             faults: predicate.counts.faults(),
@@ -249,6 +246,28 @@ impl<'a> Predicate<'a> {
     }
 }
 
+/// The digest of a component, as a policy writes it.
+pub(super) fn digest(component: &ActivePredicate) -> String {
+    let digits: String = component.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digits}")
+}
+
+/// The failure policy of a component, as a policy writes it.
+pub(super) fn on_error(component: &ActivePredicate) -> &'static str {
+    match component.on_error {
+        OnError::Reject => "Reject",
+        OnError::Ignore => "Ignore",
+    }
+}
+
+/// The life of an instance of a component, as a policy writes it.
+pub(super) fn instance(component: &ActivePredicate) -> &'static str {
+    match component.module.grants().lifetime {
+        Lifetime::PerCall => "Fresh",
+        Lifetime::Recycled | Lifetime::Reused => "Reuse",
+    }
+}
+
 impl UnnamedRead {
     fn list(policy: &ActivePolicy, predicate: &ActivePredicate) -> Vec<Self> {
         let read = |(fact, calls): (PolicyFact, u64)| Self { field: fact.field(), name: fact.name().to_owned(), calls };
@@ -257,14 +276,14 @@ impl UnnamedRead {
 }
 
 impl Log {
-    fn new(predicate: &ActivePredicate) -> Option<Self> {
+    pub(super) fn new(predicate: &ActivePredicate) -> Option<Self> {
         let (written, dropped) = predicate.module.log_counts();
         predicate.module.imports().contains(&Interface::Log).then_some(Self { written, dropped })
     }
 }
 
 impl Latency {
-    fn new(predicate: &ActivePredicate) -> Option<Self> {
+    pub(super) fn new(predicate: &ActivePredicate) -> Option<Self> {
         let time = |share| predicate.counts.time(share).map(microseconds);
         Some(Self { p50_us: time(0.5)?, p99_us: time(0.99)? })
     }

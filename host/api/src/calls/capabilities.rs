@@ -12,7 +12,8 @@ use crate::admin::version::REVISION;
 use crate::admission::scope::RequestScope;
 use crate::paths::Call;
 use crate::{Error, Service, limits};
-use nodesift_engine::{ActivePolicy, ActivePredicate, Mode, Phases, StaticPods};
+use nodesift_engine::limits::TOP_NODES;
+use nodesift_engine::{ActivePolicy, ActivePredicate, ActiveScorer, Mode, Phases, StaticPods};
 use nodesift_sandbox::accounting::{ACCOUNTING_PACKAGE, ACCOUNTING_VERSION};
 use nodesift_sandbox::{Minor, PACKAGE};
 
@@ -56,7 +57,7 @@ fn call(call: &Call) -> v1::SupportedCall {
 }
 
 /// Limits of requests by name, sorted: numbers, bytes and milliseconds, as the names say.
-fn limits_of(service: &Service) -> [(&'static str, i64); 15] {
+fn limits_of(service: &Service) -> [(&'static str, i64); 16] {
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let settings = service.settings();
@@ -75,6 +76,7 @@ fn limits_of(service: &Service) -> [(&'static str, i64); 15] {
         ("pods", count(limits::REQUEST_PODS)),
         ("requestTimeMs", ms(settings.request_time)),
         ("reprieveNodes", count(limits::REPRIEVE_NODES)),
+        ("scoredNodes", count(TOP_NODES)),
         ("victims", count(limits::REQUEST_VICTIMS)),
     ]
 }
@@ -85,6 +87,11 @@ fn policy(policy: &ActivePolicy) -> v1::SupportedPolicy {
         phases: phases(predicate.phases),
         enforced: predicate.mode == Mode::Enforce,
     };
+    let scorer = |scorer: &ActiveScorer| v1::SupportedScorer {
+        name: scorer.name().to_string(),
+        // At most that of a policy.
+        weight: u32::try_from(scorer.weight).unwrap_or(u32::MAX),
+    };
     v1::SupportedPolicy {
         generation: policy.generation,
         scheduler_names: policy.scheduler_names.clone(),
@@ -92,6 +99,7 @@ fn policy(policy: &ActivePolicy) -> v1::SupportedPolicy {
         parties: policy.settings.parties.iter().map(|party| party.party.name.to_string()).collect(),
         accounting: policy.accounting.is_some(),
         static_pods_stay: policy.settings.static_pods == StaticPods::Never,
+        scorers: policy.scorers.iter().map(scorer).collect(),
     }
 }
 

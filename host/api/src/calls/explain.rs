@@ -2,7 +2,7 @@
 //!
 //! Start at [`Explain`].
 
-use nodesift_proto::v1::{Consistency, ExplainRequest, ExplainResponse, PartyStance, PodExplanation};
+use nodesift_proto::v1::{Consistency, ExplainRequest, ExplainResponse, PartyStance, PodExplanation, ScoreRequest};
 
 use super::driver::{self, Call, Stage};
 use super::request::{self, Fields, Selection};
@@ -77,9 +77,11 @@ impl Call for Explain {
     }
 
     fn parse(request: ExplainRequest) -> Result<Parsed, Error> {
-        let ExplainRequest { pods, pending, page_size, page_token, phase, nodes, overlay, .. } = request;
+        let ExplainRequest { pods, pending, page_size, page_token, phase, nodes, overlay, scores, .. } = request;
         let (limit, start, skip, negotiates) = Default::default();
-        let fields = Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates };
+        let scores = scores.map(|scores| ScoreRequest { each: true, ..scores });
+        let fields =
+            Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates, scores };
         Ok(Parsed { overlay: overlay::parse(overlay)?, selection: Selection::parse(fields, Depth::Each)? })
     }
 

@@ -84,12 +84,14 @@ impl Call for Filter {
             .saturating_add(names.saturating_mul(limits::NAME_BYTES))
     }
 
-    /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own.
+    /// Whole pods have to be decoded and compiled; names of nodes in a request are many; an overlay is a snapshot of its own; scorers are
+    /// called.
     fn is_small(request: &FilterRequest) -> bool {
         request.overlay.is_none()
             && request.nominated_pods.is_empty()
             && request.nodes.is_none()
             && request.limit == 0
+            && request.scores.is_none_or(|scores| scores.top == 0)
             && !request.pending
             && request.pods.len() <= limits::CACHED_PODS
             && request.pods.iter().all(|pod| matches!(pod.pod, Some(pod::Pod::Uid(_) | pod::Pod::Name(_))))
@@ -127,13 +129,13 @@ impl Call for Filter {
 
     fn parse(request: FilterRequest) -> Result<Parsed, Error> {
         let FilterRequest { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, .. } = request;
-        let negotiates = request.negotiates;
+        let (negotiates, scores) = (request.negotiates, request.scores);
         Ok(Parsed {
             detail: request::detail(request.detail)?,
             overlay: overlay::parse(request.overlay)?,
             nominated: overlay::parse_nominated(request.nominated_pods)?,
             selection: Selection::parse(
-                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates },
+                Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates, scores },
                 Depth::FirstFailure,
             )?,
             bitmaps: request.bitmaps,

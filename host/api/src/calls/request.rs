@@ -14,8 +14,9 @@ use crate::error::at_most;
 use crate::{Error, limits};
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
+use nodesift_engine::limits::TOP_NODES;
 use nodesift_engine::pending::Asker;
-use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample};
+use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample, ScoreRequest};
 use nodesift_object::Pod;
 use nodesift_object::decode::without_position;
 
@@ -48,6 +49,8 @@ pub(super) struct Fields {
     pub(super) skip: Vec<String>,
     /// Whether the core negotiates with parties before it binds.
     pub(super) negotiates: bool,
+    /// Scores of the nodes that fit.
+    pub(super) scores: Option<v1::ScoreRequest>,
 }
 
 /// Pods and nodes of a request, ready to be evaluated on any snapshot.
@@ -113,7 +116,8 @@ impl Selection {
     ///
     /// Names the first field that is wrong or too large.
     pub(super) fn parse(fields: Fields, depth: Depth) -> Result<Self, Error> {
-        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates } = fields;
+        let Fields { pods, pending, page_size, page_token, phase, nodes, limit, start, skip, negotiates, scores } =
+            fields;
         let phase = self::phase(phase)?;
         if pending && !pods.is_empty() {
             return Err(Error::invalid("pending", "give either pods or pending, not both"));
@@ -130,7 +134,8 @@ impl Selection {
             (None, None) => Nodes::All,
         };
         let query = Query::new(pods).with_nodes(nodes).with_phase(phase).with_depth(depth).with_skip(skip);
-        Ok(Self { query: query.with_negotiated(negotiates), pending })
+        let scores = scores.map(score_request).transpose()?.flatten();
+        Ok(Self { query: query.with_negotiated(negotiates).with_scores(scores), pending })
     }
 
     /// Has the answers about its pods noted as those to a core. Pages of pending pods are nothing that a core asks for.
@@ -204,6 +209,14 @@ fn sample(limit: u32, start: u32) -> Result<Option<Sample>, Error> {
         }
         None => Ok(None),
     }
+}
+
+/// The scores that are asked for; none where no node is wanted.
+fn score_request(scores: v1::ScoreRequest) -> Result<Option<ScoreRequest>, Error> {
+    let v1::ScoreRequest { top, seed, each } = scores;
+    let top = usize::try_from(top).unwrap_or(usize::MAX);
+    at_most("scored nodes of a pod", top, TOP_NODES)?;
+    Ok((top > 0).then_some(ScoreRequest { top, seed, each }))
 }
 
 pub(super) fn phase(phase: i32) -> Result<Phase, Error> {
@@ -295,6 +308,14 @@ mod tests {
     fn a_pod_without_any_reference_names_its_field() {
         let error = pod_ref("pods[2]", v1::Pod::default()).unwrap_err();
         assert_eq!(error.text(), "pods[2]: give one of uid, name, json, object");
+    }
+
+    #[test]
+    fn scores_of_no_node_are_none_and_those_of_too_many_are_refused() {
+        let request = |top| score_request(v1::ScoreRequest { top, seed: Some(7), each: true });
+        assert_eq!(request(0).unwrap(), None);
+        assert_eq!(request(1_000).unwrap(), Some(ScoreRequest { top: 1_000, seed: Some(7), each: true }));
+        assert!(matches!(request(1_001), Err(Error::TooMuch { .. })));
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::error::{code_name, status_of, truncated};
 use nodesift_cache::{NodeNames, Row, Snapshot};
 use nodesift_engine::allocation::ClaimAllocation;
 use nodesift_engine::{
-    Answer, Code, Cycle, ExplainedParties, FailureGroup, FaultReport, PodAnswer, PredicateAnswer, RowSet, RowsByName,
+    Answer, Code, Cycle, ExplainedParties, FailureGroup, FaultReport, NodeScore, PodAnswer, PredicateAnswer, RowSet,
+    RowsByName, ScorerScores,
 };
 
 /// The response of `Filter`, in the detail asked for. With `bitmaps`, nodes are bitmaps over rows, and the node index comes as
@@ -162,7 +163,9 @@ fn pod_answer(snapshot: &Snapshot, naming: Naming<'_>, pod: &PodAnswer, detail: 
         _ => pod.failures.iter().map(|failure| group(naming, failure, detail == v1::Detail::Nodes)).collect(),
     };
     let (feasible, feasible_rows) = naming.nodes(&pod.feasible);
-    v1::PodAnswer { feasible, feasible_rows, failures, ..pod_without_nodes(&snapshot.node_names(), pod, detail, false) }
+    let bitmap = matches!(naming, Naming::Rows);
+    let rest = pod_without_nodes(&snapshot.node_names(), pod, detail, bitmap);
+    v1::PodAnswer { feasible, feasible_rows, failures, ..rest }
 }
 
 /// The answer for a pod without its failures and names of nodes; with the bitmap of those that fit where wanted.
@@ -182,7 +185,39 @@ pub(crate) fn pod_without_nodes(names: &NodeNames, pod: &PodAnswer, detail: v1::
         named_nodes: named_nodes(names, pod),
         claims_to_release: pod.claims_to_release.clone(),
         parties: pod.parties.iter().flat_map(needed_parties).collect(),
+        scores: scores(names, pod, bitmap),
     }
+}
+
+/// Converts the scores of a pod to a message, whose nodes are names or, with bitmaps, rows.
+fn scores(names: &NodeNames, pod: &PodAnswer, by_row: bool) -> Option<v1::PodScores> {
+    let scores = pod.scores.as_ref()?;
+    let weights: Vec<i64> = scores.scorers.iter().map(|scorer| scorer.weight).collect();
+    let each = |(score, weight): (&Option<NodeScore>, &i64)| match score {
+        Some(NodeScore { raw, normalized }) => {
+            v1::NodeScore { raw: *raw, normalized: Some(*normalized), weighted: weight.saturating_mul(*normalized) }
+        }
+        None => v1::NodeScore::default(),
+    };
+    let best = scores.nodes.iter().map(|node| v1::ScoredNode {
+        node: if by_row { String::new() } else { names.get(node.row).to_owned() },
+        row: by_row.then_some(node.row.0),
+        total: node.total,
+        each: node.each.iter().zip(&weights).map(each).collect(),
+    });
+    let scorer = |scorer: &ScorerScores| v1::ScorerAnswer {
+        scorer: scorer.scorer.to_string(),
+        // At most that of a policy.
+        weight: u32::try_from(scorer.weight).unwrap_or(u32::MAX),
+        outcome: scorer.outcome.name().to_owned(),
+    };
+    Some(v1::PodScores {
+        best: best.collect(),
+        ties: count(scores.ties),
+        scorers: scores.scorers.iter().map(scorer).collect(),
+        error: scores.error.as_deref().map(|error| truncated(error.to_owned())).unwrap_or_default(),
+        faults: faults(&scores.faults),
+    })
 }
 
 /// The parties that decide about a pod, with the number of nodes of which each has said something that stands.

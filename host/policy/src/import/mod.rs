@@ -1,11 +1,11 @@
-//! A KubeSchedulerConfiguration → a policy that filters as that scheduler does. What cannot be carried over is noted, field by
+//! A KubeSchedulerConfiguration → a policy that filters and scores as that scheduler does. What cannot be carried over is noted, field by
 //! field; nothing is dropped in silence.
 //!
 //! ```text
-//! plugins   which filter plugins of a profile run, in which order
+//! plugins   which filter and score plugins of a profile run, in which order and by which weight
 //! ```
 //!
-//! The configuration of score, bind and all other plugins does not change which nodes fit, and is noted as such. Start at
+//! The configuration of bind and all other plugins changes neither which nodes fit nor their scores, and is noted as such. Start at
 //! [`import`].
 
 mod plugins;
@@ -27,9 +27,13 @@ const CONFIGURATION: &str = "kubescheduler.config.k8s.io/v1";
 /// The `kind` of configurations.
 const CONFIGURATION_KIND: &str = "KubeSchedulerConfiguration";
 
-/// Built-ins that take arguments, which are kube-scheduler's own.
+/// Built-in predicates that take arguments, which are kube-scheduler's own.
 const WITH_ARGS: [&str; 5] =
     ["NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"];
+
+/// Built-in scorers that take arguments, which are kube-scheduler's own: those of the predicate, where that is one too.
+const SCORERS_WITH_ARGS: [&str; 5] =
+    ["NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation"];
 
 /// A policy, and what of the configuration is not in it.
 #[derive(Debug)]
@@ -212,35 +216,51 @@ impl Importer<'_> {
         }
         let version = self.flags.version.unwrap_or_else(|| Table::built_in().newest());
         let filters = plugins.filters(version);
-        for plugin in &plugins.unknown(&filters) {
+        for plugin in &plugins.unknown() {
             let reason = format!(
-                "not carried over: {} is no plugin of kube-scheduler; if it rejects nodes, the policy needs a module of \
-                 your own in its place",
+                "not carried over: {} is no plugin of kube-scheduler; if it rejects or scores nodes, the policy needs a module \
+                 of your own in its place",
                 plugin.value
             );
             self.note(plugin, "plugins", reason);
         }
+        for plugin in &plugins.unserved() {
+            self.note(plugin, "plugins", format!("not carried over: nothing here scores as {} does", plugin.value));
+        }
         let known = |filter: &String| Some((filter.clone(), phases(filter)?, None));
         let mut predicates: Vec<_> = filters.iter().filter_map(known).collect();
+        let running = plugins.scores(version);
+        let table = Table::built_in();
+        let is_default = running
+            .iter()
+            .map(|(name, weight)| (name.as_str(), *weight))
+            .eq(table.default_score_plugins(version).iter().map(|default| (default.name.as_str(), default.weight)));
+        let served = running.into_iter().filter(|(name, _)| table.is_served_score(name));
+        let mut scores: Vec<Scored> = served.map(|(name, weight)| Scored { name, weight, args: None }).collect();
         for (at, plugin, args) in configured {
+            let Some(args) = args else { continue };
             let runs = predicates.iter_mut().find(|(name, _, _)| *name == plugin);
-            match (runs, args) {
-                (_, None) => {}
-                (Some((_, _, slot)), Some(args)) if WITH_ARGS.contains(&plugin.as_str()) => *slot = Some(args),
-                (Some(_), Some(_)) => {
-                    self.note(&at, &at.value, format!("not carried over: {plugin} takes no arguments"));
+            let scored = scores.iter_mut().find(|scored| scored.name == plugin);
+            match (runs, scored) {
+                // A scorer has the arguments of the predicate of its name.
+                (Some((_, _, slot)), _) if WITH_ARGS.contains(&plugin.as_str()) => *slot = Some(args),
+                (_, Some(scored)) if SCORERS_WITH_ARGS.contains(&plugin.as_str()) => scored.args = Some(args),
+                (None, None) => {
+                    let reason = format!("not carried over: {plugin} filters and scores no nodes in this profile");
+                    self.note(&at, &at.value, reason);
                 }
-                (None, Some(_)) => {
-                    self.note(&at, &at.value, format!("not carried over: {plugin} filters no nodes in this profile"));
-                }
+                _ => self.note(&at, &at.value, format!("not carried over: {plugin} takes no arguments")),
             }
         }
+        // The default scores of a version follow it where the policy names none.
+        let scores = (!is_default || scores.iter().any(|scored| scored.args.is_some())).then_some(scores);
         if predicates.is_empty() {
             let at = profile_place();
             self.reader.refuse(&at, "profiles", "no filter plugin runs: every pod would fit every node");
         }
         // Without the plugin, claims keep no pod from a node.
-        document(name, &predicates, self.flags, !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES))
+        let ignores_claims = !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES);
+        document(name, (&predicates, scores.as_deref()), self.flags, ignores_claims)
     }
 
     /// `pluginConfig`: the place, the plugin and its arguments, of each entry.
@@ -280,9 +300,18 @@ fn phases(name: &str) -> Option<Phases> {
     bundled().into_iter().find(|predicate| predicate.name == name).map(|predicate| predicate.phases)
 }
 
+/// A scorer of a profile.
+struct Scored {
+    name: String,
+    weight: u32,
+    /// Arguments that no predicate of its name has.
+    args: Option<Value>,
+}
+
+/// The document of a policy with these predicates, and with these scorers unless they are the default ones.
 fn document(
     name: &str,
-    predicates: &[(String, Phases, Option<Value>)],
+    (predicates, scores): (&[(String, Phases, Option<Value>)], Option<&[Scored]>),
     flags: &ImportFlags,
     ignores_claims: bool,
 ) -> String {
@@ -311,6 +340,19 @@ fn document(
         }
         if let Some(args) = args.as_ref().filter(|args| **args != Value::Object(Map::new())) {
             let _infallible = writeln!(out, "    args: {args}");
+        }
+    }
+    match scores {
+        None => {}
+        Some([]) => out.push_str("  scores: []\n"),
+        Some(scores) => {
+            out.push_str("  scores:\n");
+            for Scored { name, weight, args } in scores {
+                let _infallible = writeln!(out, "  - name: {name}\n    weight: {weight}");
+                if let Some(args) = args.as_ref().filter(|args| **args != Value::Object(Map::new())) {
+                    let _infallible = writeln!(out, "    args: {args}");
+                }
+            }
         }
     }
     if ignores_claims {

@@ -127,7 +127,7 @@ fn arguments_of_filters_are_carried_over_as_they_are() {
     assert_eq!(
         notes,
         [
-            "12:11: profiles[0].pluginConfig[2]: not carried over: DefaultPreemption filters no nodes in this profile",
+            "12:11: profiles[0].pluginConfig[2]: not carried over: DefaultPreemption filters and scores no nodes in this profile",
             "14:11: profiles[0].pluginConfig[3]: not carried over: NodePorts takes no arguments",
         ]
     );
@@ -146,7 +146,7 @@ profiles:
 - schedulerName: own
   percentageOfNodesToScore: 10
   plugins:
-    score: {disabled: [{name: '*'}]}
+    preScore: {disabled: [{name: NodeAffinity}]}
     preFilter: {disabled: [{name: NodePorts}]}
     multiPoint: {enabled: [{name: Coscheduling}]}
 - schedulerName: other
@@ -159,7 +159,7 @@ profiles:
         "5:27: percentageOfNodesToScore: not carried over: answers are about every node",
         "7:3: extenders: not carried over: an extender can reject nodes",
         "10:29: profiles[0].percentageOfNodesToScore: ",
-        "12:12: profiles[0].plugins.score: ",
+        "12:32: profiles[0].plugins.preScore",
         "13:35: profiles[0].plugins.preFilter",
         "14:35: plugins: not carried over: Coscheduling is no plugin of kube-scheduler",
         "15:3: profiles[1]: not carried over: the policy is made of the profile own, not of other",
@@ -213,4 +213,85 @@ fn flags_of_the_scheduler_choose_the_version_its_order_and_its_gates() {
     let enabled = format!("{HEAD}profiles: [{{plugins: {{filter: {{enabled: [{{name: NodeDeclaredFeatures}}]}}}}}}]\n");
     let flags = ImportFlags { version: Some("1.34".parse().unwrap()), ..ImportFlags::default() };
     assert!(import(&enabled, &flags).unwrap().document.contains("NodeDeclaredFeatures"));
+}
+
+/// The scorers of a profile with these `plugins`, as far as they are computed here; all of them are expected so.
+fn scorers(plugins: &str) -> Vec<(String, u32)> {
+    let (policy, _) = with_plugins(plugins);
+    policy.scores.iter().map(|scorer| (scorer.name.clone(), scorer.weight)).collect()
+}
+
+fn served(scores: &[(&str, u32)]) -> Vec<(String, u32)> {
+    let served = scores.iter().filter(|(name, _)| Table::built_in().is_served_score(name));
+    served.map(|(name, weight)| ((*name).to_owned(), *weight)).collect()
+}
+
+#[test]
+fn score_plugins_run_by_the_weights_that_kube_scheduler_would_give_them() {
+    let newest = Table::built_in().newest();
+    let default: Vec<(&str, u32)> = Table::built_in()
+        .default_score_plugins(newest)
+        .iter()
+        .map(|default| (default.name.as_str(), default.weight))
+        .collect();
+    let with = |changed: &[(&'static str, u32)]| -> Vec<(&str, u32)> {
+        let weight = |(name, weight): &(_, u32)| {
+            (*name, changed.iter().find(|(of, _)| of == name).map_or(*weight, |(_, weight)| *weight))
+        };
+        default.iter().map(weight).filter(|(_, weight)| *weight > 0).collect()
+    };
+    let first = |first: (&'static str, u32)| [vec![first], with(&[(first.0, 0)])].concat();
+    for (plugins, expected) in [
+        ("{}", with(&[])),
+        ("{score: {disabled: [{name: '*'}]}}", Vec::new()),
+        ("{score: {disabled: [{name: ImageLocality}]}}", with(&[("ImageLocality", 0)])),
+        ("{multiPoint: {disabled: [{name: ImageLocality}]}}", with(&[("ImageLocality", 0)])),
+        // An extension point overrides, and goes first.
+        ("{score: {enabled: [{name: ImageLocality, weight: 7}]}}", first(("ImageLocality", 7))),
+        // Without a weight, and by one of 0, it is 1.
+        ("{score: {enabled: [{name: TaintToleration}]}}", first(("TaintToleration", 1))),
+        ("{multiPoint: {enabled: [{name: TaintToleration, weight: 0}]}}", with(&[("TaintToleration", 1)])),
+        ("{multiPoint: {enabled: [{name: TaintToleration, weight: 9}]}}", with(&[("TaintToleration", 9)])),
+        // A weight at score goes before one at multiPoint.
+        (
+            "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: [{name: NodeAffinity, weight: 5}]}}",
+            first(("NodeAffinity", 5)),
+        ),
+        (
+            "{score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 2}, {name: NodeAffinity}]}}",
+            vec![("NodeResourcesFit", 2), ("NodeAffinity", 1)],
+        ),
+    ] {
+        assert_eq!(scorers(plugins), served(&expected), "{plugins}");
+    }
+    let refused = refused(
+        &format!("{HEAD}profiles: [{{plugins: {{score: {{enabled: [{{name: NodeAffinity, weight: -1}}]}}}}}}]\n"),
+        None,
+    );
+    assert!(refused.contains("weight: is not a number from 0 to 1000000"), "{refused}");
+}
+
+#[test]
+fn arguments_of_score_plugins_are_those_of_the_predicate_or_their_own() {
+    let text = "profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated}}
+  - name: NodeResourcesBalancedAllocation
+    args: {resources: [{name: cpu, weight: 1}]}
+";
+    let (policy, notes) = imported(text, None);
+    let args = |name: &str| policy.scores.iter().find(|scorer| scorer.name == name).map(|scorer| scorer.args.clone());
+    if let Some(args) = args("NodeResourcesFit") {
+        assert_eq!(args["scoringStrategy"]["type"], "MostAllocated");
+    }
+    match args("NodeResourcesBalancedAllocation") {
+        Some(args) => {
+            assert_eq!((&args["resources"][0]["name"], notes.len()), (&json!("cpu"), 0));
+            // The defaults are written, so that arguments can be.
+            let all = Table::built_in().default_scores(Table::built_in().newest());
+            assert_eq!(policy.scores.len(), all.count());
+        }
+        None => assert!(notes[0].contains("filters and scores no nodes"), "{notes:?}"),
+    }
 }

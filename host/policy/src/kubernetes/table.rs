@@ -168,8 +168,18 @@ impl Table {
     /// Returns the default scorers of a version that are computed, in the order of kube-scheduler; none for a version that is not in the
     /// table.
     pub fn default_scores(&self, version: MinorVersion) -> impl Iterator<Item = &DefaultScore> {
-        let all = self.default_scores.get(&version).map_or(&[][..], Vec::as_slice).iter();
+        let all = self.default_score_plugins(version).iter();
         all.filter(|score| !self.unserved_scores.contains(&score.name))
+    }
+
+    /// Returns the default scorers of a version with those that nothing computes, in the order of kube-scheduler.
+    pub fn default_score_plugins(&self, version: MinorVersion) -> &[DefaultScore] {
+        self.default_scores.get(&version).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the default scores of any version have this name, and it is computed.
+    pub fn is_served_score(&self, name: &str) -> bool {
+        self.is_score(name) && !self.unserved_scores.contains(name)
     }
 
     /// Whether kube-scheduler has a score plugin of this name in any version by default, whether or not it is computed.

@@ -14,6 +14,7 @@ use crate::kubernetes::{DefaultScore, MinorVersion, Table};
 use crate::limits::{SCORE_WEIGHT_MAX, SCORERS_MAX};
 use crate::tree::At;
 use nodesift_engine::OnError;
+use nodesift_engine::limits::SCORE_WEIGHT;
 use nodesift_sandbox::Interface;
 
 declare_map! {
@@ -30,7 +31,7 @@ declare_map! {
     /// Factor of its normalized scores in the total.
     weight: At<Value> = "weight", json!({
         "description": "Factor of its scores, which are from 0 to 100, in the total; 1 where the field is left out",
-        "type": "integer", "minimum": 1, "maximum": SCORE_WEIGHT_MAX,
+        "type": "integer", "minimum": 1, "maximum": SCORE_WEIGHT,
     });
     /// Its arguments: a map, which the module receives as JSON.
     args: At<Value> = "args", json!({
@@ -74,7 +75,7 @@ pub struct ScorerSpec {
     pub name: String,
     /// Where its entry is.
     pub place: Place,
-    /// Factor of its normalized scores in the total, at least 1.
+    /// Factor of its normalized scores in the total, from 1 to [`SCORE_WEIGHT`].
     pub weight: u32,
     /// The arguments that the module is configured with: always a JSON object.
     pub args: Value,
@@ -162,9 +163,9 @@ impl Checker<'_> {
     }
 
     fn weight(&mut self, weight: &At<Value>, field: &str) -> u32 {
-        let read = weight.value.as_u64().and_then(|weight| u32::try_from(weight).ok());
-        read.filter(|weight| (1..=SCORE_WEIGHT_MAX).contains(weight)).unwrap_or_else(|| {
-            let reason = format!("{} is not a number from 1 to {SCORE_WEIGHT_MAX}", written(&weight.value));
+        let read = weight.value.as_i64().filter(|weight| (1..=SCORE_WEIGHT).contains(weight));
+        read.and_then(|weight| u32::try_from(weight).ok()).unwrap_or_else(|| {
+            let reason = format!("{} is not a number from 1 to {SCORE_WEIGHT}", written(&weight.value));
             self.refuse(weight, field, reason);
             1
         })
@@ -269,10 +270,7 @@ mod tests {
                 "[{name: A, module: {path: a}}, {name: A, module: {path: b}}]",
                 "spec.scores[1].name: \"A\" is there twice",
             ),
-            (
-                "[{name: A, module: {path: a}, weight: 0}]",
-                "spec.scores[0].weight: 0 is not a number from 1 to 2147483647",
-            ),
+            ("[{name: A, module: {path: a}, weight: 0}]", "spec.scores[0].weight: 0 is not a number from 1 to 1000000"),
             ("[{name: A, module: {path: a}, weight: 1.5}]", "spec.scores[0].weight: 1.5 is not a number"),
             (
                 "[{name: A, module: {path: a}, onError: Keep}]",
