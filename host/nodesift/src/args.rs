@@ -173,7 +173,7 @@ pub struct ClusterArgs {
 
 /// The options `--policy` and `--predicates`: which predicates run; and `--kubernetes`: by the rules of which version. The default is every
 /// predicate of kube-scheduler's default profile.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyArgs {
     /// Policy file, or a folder whose .yaml files make one document in the order of their names; nodesift serve follows its changes [default:
     /// kube-scheduler's default predicates, in its order]
@@ -186,6 +186,9 @@ pub struct PolicyArgs {
     /// the API server, and for files the newest that is known]
     #[arg(long, value_name = "VERSION", value_parser = value::kubernetes, help_heading = "Policy")]
     pub(crate) kubernetes: Option<MinorVersion>,
+    /// Whether the scorers of the policy are loaded as well: a command that asks for no scores does not wait for them.
+    #[arg(skip)]
+    pub(crate) scored: bool,
 }
 
 impl PolicyArgs {
@@ -216,12 +219,22 @@ pub struct QuestionArgs {
     /// Evaluate only these nodes
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Pods and nodes")]
     pub node: Vec<String>,
+    /// Print the best nodes of each pod with their scores: that many, or 10
+    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "10", value_parser = value::scored_nodes, help_heading = "Pods and nodes")]
+    pub(crate) scores: Option<u32>,
     /// Scheduling phase: which of the policy's predicates run
     #[arg(long, value_name = "PHASE", value_enum, default_value_t, help_heading = "Policy")]
     pub phase: PhaseArg,
     /// Format of the output
     #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: Format,
+}
+
+impl QuestionArgs {
+    /// Returns the options of the policy that answers, with its scorers where the question asks for scores.
+    pub(crate) fn policy(&self) -> PolicyArgs {
+        PolicyArgs { scored: self.scores.is_some(), ..self.policy.clone() }
+    }
 }
 
 /// Options of `filter` and `explain`.
@@ -247,6 +260,24 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn scores_are_of_ten_nodes_unless_a_number_is_given() {
+        let parse = |words: &[&str]| {
+            let words = ["nodesift", "filter", "--cluster", "c"].iter().chain(words);
+            match Args::try_parse_from(words)?.command {
+                Command::Filter(args) => Ok(args.question.scores),
+                _ => unreachable!("filter was typed"),
+            }
+        };
+        let read = |words: &[&str]| parse(words).map_err(|error: clap::Error| error.to_string());
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&["--scores"]), Ok(Some(10)));
+        assert_eq!(read(&["--scores", "3", "--pod", "a/b"]), Ok(Some(3)));
+        for wrong in ["0", "1001", "x"] {
+            assert!(read(&["--scores", wrong]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

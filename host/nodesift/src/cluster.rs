@@ -213,7 +213,7 @@ fn loaded(
     beside: Option<&ActivePolicy>,
 ) -> anyhow::Result<ActivePolicy> {
     // Nothing is compiled that an earlier start has compiled; otherwise it takes seconds.
-    let progress = Mutex::new(Progress::new(policy.predicates.len(), "predicates compiled"));
+    let progress = Mutex::new(Progress::new(policy.predicates.len() + policy.scores.len(), "modules compiled"));
     let advance = || progress.lock().advance(1);
     let mut active = match beside {
         None => nodesift_policy::activate_with(policy, FIRST_GENERATION, runtime, pulled, &advance)?,
@@ -244,7 +244,8 @@ fn policy_of(args: &PolicyArgs, (runtime, pulled): (&Runtime, &PulledFolder)) ->
     let text = policy_text(args)?;
     let policy = text.policy(&builtins());
     let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime, pulled))?;
-    Ok((policy, text.text))
+    let scores = if args.scored { policy.scores } else { Vec::new() };
+    Ok((Policy { scores, ..policy }, text.text))
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

@@ -33,7 +33,7 @@ pub(crate) use status::status;
 /// [`Failure::Policy`] with everything that is wrong with the policy, [`Failure::Data`] if the cluster's objects are invalid.
 pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
     let (policy, kubernetes) = (Some(args.policy.clone()), args.kubernetes);
-    let policy = PolicyArgs { policy, kubernetes, ..PolicyArgs::default() };
+    let policy = PolicyArgs { policy, kubernetes, scored: true, ..PolicyArgs::default() };
     let files = args.cluster.cluster.as_slice();
     let origin = if files.is_empty() { Origin::Live } else { Origin::Files(files) };
     let opened = cluster::open(&origin, &policy)?;
@@ -47,10 +47,11 @@ pub(crate) fn check(args: &PolicyCheckArgs) -> anyhow::Result<()> {
         _ => tried(&trial),
     };
     let predicates = counted(active.predicates.len(), "predicate");
+    let scorers = counted(active.scorers.len(), "scorer");
     let kubernetes = active.settings.kubernetes.describe();
     let warnings: String = active.warnings().iter().map(|warning| format!("warning: {warning}\n")).collect();
     terminal::print(&terminal::escaped(&format!(
-        "{}: valid, {predicates}; {tried}\nverdicts of {kubernetes}\n{warnings}",
+        "{}: valid, {predicates}, {scorers}; {tried}\nverdicts of {kubernetes}\n{warnings}",
         active.origin.source
     )))
 }

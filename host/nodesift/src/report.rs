@@ -6,6 +6,7 @@
 //! group     pods with the same answer
 //! table     the tables of filter and explain
 //!   parties of these, what external parties have said
+//! scores    scores of nodes, in tables and documents
 //! why       the screens of why
 //! ```
 //!
@@ -14,6 +15,7 @@
 mod document;
 mod group;
 mod parties;
+mod scores;
 mod table;
 pub(crate) mod why;
 

@@ -8,6 +8,16 @@ use crate::limits;
 use nodesift_engine as engine;
 use nodesift_policy::kubernetes::{MinorVersion, Table};
 
+/// Reads the number of nodes whose scores are wanted.
+pub(super) fn scored_nodes(text: &str) -> Result<u32, String> {
+    let most = engine::limits::TOP_NODES;
+    let read = text
+        .parse()
+        .ok()
+        .filter(|number: &u32| *number > 0 && usize::try_from(*number).is_ok_and(|number| number <= most));
+    read.ok_or_else(|| format!("expected a number from 1 to {most}"))
+}
+
 /// Format of log lines, as in `--log-format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {

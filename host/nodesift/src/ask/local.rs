@@ -14,7 +14,7 @@ use crate::report::Answers;
 use crate::terminal;
 use nodesift_api::{Age, response};
 use nodesift_cache::Writer;
-use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query};
+use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query, ScoreRequest};
 use nodesift_source::files;
 use nodesift_source::kube::connection;
 
@@ -61,7 +61,7 @@ impl Local {
     ///
     /// [`Failure::Policy`] if the policy is invalid, [`Failure::Data`] if the objects are.
     pub fn open(args: &QuestionArgs) -> anyhow::Result<Self> {
-        let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy)?;
+        let opened = cluster::open(&Origin::Files(&args.cluster.cluster), &args.policy())?;
         cluster::note_summary(&opened.summary);
         if !args.in_flight.is_empty() {
             hold(&args.in_flight, &mut opened.writer.lock())?;
@@ -75,7 +75,7 @@ impl Local {
     ///
     /// As [`listed::open`].
     pub(crate) fn list(origin: &connection::Origin, args: &QuestionArgs, skip: &[String]) -> anyhow::Result<Self> {
-        Ok(Self { engine: listed::open(origin, &args.policy, skip, listed::Say::What)?.engine, skip: Vec::new() })
+        Ok(Self { engine: listed::open(origin, &args.policy(), skip, listed::Say::What)?.engine, skip: Vec::new() })
     }
 
     /// Leaves out predicates of the policy, by name.
@@ -115,7 +115,10 @@ impl Local {
     pub(super) fn answer<A: Evaluate>(&self, pods: Vec<PodRef>, args: &QuestionArgs) -> anyhow::Result<Answers<A>> {
         let nodes = if args.node.is_empty() { Nodes::All } else { Nodes::Named(args.node.clone()) };
         let question = Query::new(pods).with_nodes(nodes).with_phase(args.phase.into()).with_depth(A::DEPTH);
-        let question = question.with_skip(self.skip.clone());
+        let each = A::DEPTH == Depth::Each;
+        let scores =
+            args.scores.and_then(|top| usize::try_from(top).ok()).map(|top| ScoreRequest { top, seed: None, each });
+        let question = question.with_skip(self.skip.clone()).with_scores(scores);
         let answer = self.engine.answer(&question, Options::default()).map_err(|error| Failure::Data(error.into()))?;
         Ok(A::answers(&answer))
     }

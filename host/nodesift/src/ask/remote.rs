@@ -27,6 +27,7 @@ pub(super) struct Batch {
     page_token: String,
     phase: v1::Phase,
     nodes: Option<v1::NodeSubset>,
+    scores: Option<v1::ScoreRequest>,
 }
 
 impl Batch {
@@ -63,6 +64,7 @@ impl Fetch for v1::PodAnswer {
             detail: v1::Detail::Failures.into(),
             page_size: batch.page_size,
             page_token: batch.page_token,
+            scores: batch.scores,
             ..v1::FilterRequest::default()
         };
         let response = client.filter(request).await?.into_inner();
@@ -80,6 +82,7 @@ impl Fetch for v1::PodExplanation {
             nodes: batch.nodes,
             page_size: batch.page_size,
             page_token: batch.page_token,
+            scores: batch.scores,
             ..v1::ExplainRequest::default()
         };
         let response = client.explain(request).await?.into_inner();
@@ -100,7 +103,8 @@ pub(super) fn batches(args: &QuestionArgs) -> Result<Vec<Batch>, Failure> {
         PhaseArg::Allocate => v1::Phase::Allocate,
         PhaseArg::Reserve => v1::Phase::Reserve,
     };
-    let common = Batch { phase, nodes, ..Batch::default() };
+    let scores = args.scores.map(|top| v1::ScoreRequest { top, ..v1::ScoreRequest::default() });
+    let common = Batch { phase, nodes, scores, ..Batch::default() };
     let pods: Vec<pod::Pod> = if !args.pods.is_empty() {
         pods::read(&args.pods, &args.pod)?.into_iter().map(|file| pod::Pod::Json(file.json)).collect()
     } else if !args.pod.is_empty() {

@@ -110,6 +110,7 @@ fn rendered(status: &Value) -> String {
         ]);
     }
     out.push_str(&render(&rows));
+    out.push_str(&scorers(&items(&status["scorers"])));
     out.push_str(&quarantined);
     for (place, warning) in items(&status["warnings"]).iter().enumerate() {
         out.push_str(if place == 0 { "\n\nwarning: " } else { "\nwarning: " });
@@ -135,6 +136,30 @@ fn rendered(status: &Value) -> String {
         let _infallible = write!(out, "\n\nthe status of the policy's object is not written: {trouble}");
     }
     out
+}
+
+/// Table of the scorers of a policy; empty without any.
+fn scorers(scorers: &[Value]) -> String {
+    let columns = ["SCORER", "WEIGHT", "DIGEST", "ON ERROR", "CALLS", "P50", "P99", "FAULTS", "BREAKER"];
+    let mut rows = table(Paint::for_stdout(), &columns, &[1, 4, 5, 6, 7]);
+    for scorer in scorers {
+        let text = |field: &str| scorer[field].as_str().map_or_else(|| scorer[field].to_string(), str::to_owned);
+        let digest = text("digest");
+        let digest = digest.strip_prefix("sha256:").unwrap_or(&digest);
+        let faults = scorer["faults"].as_object().into_iter().flatten();
+        rows.add_row([
+            text("name"),
+            text("weight"),
+            digest.chars().take(DIGEST_DIGITS).collect(),
+            text("onError"),
+            text("calls"),
+            time(&scorer["latency"]["p50Us"]),
+            time(&scorer["latency"]["p99Us"]),
+            faults.filter_map(|(_, count)| count.as_u64()).sum::<u64>().to_string(),
+            scorer["breaker"]["state"].as_str().unwrap_or_default().to_owned(),
+        ]);
+    }
+    if rows.is_empty() { String::new() } else { format!("\n\n{}", render(&rows)) }
 }
 
 /// A time in microseconds as people read it; `-` where there is none.

@@ -9,6 +9,8 @@ use nodesift_proto::v1;
 use nodesift_proto::wkt::Timestamp;
 use serde::Serialize;
 
+use super::scores::Scores;
+
 /// An answer about one pod, as a document.
 pub(crate) trait Document: Clone {
     /// One element of `-o json` and `-o yaml`.
@@ -45,11 +47,12 @@ impl Document for v1::PodExplanation {
     }
 
     fn write_lines(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Explained { pod, predicates, feasible, message, claims_to_release: _, faults, parties } = explained(self);
+        let Explained { pod, predicates, feasible, message, claims_to_release: _, faults, parties, scores } =
+            explained(self);
         for predicate in predicates {
             write_line(&PredicateLine { pod, predicate }, out)?;
         }
-        write_line(&ConjunctionLine { pod, predicate: "*", feasible, message, faults, parties }, out)
+        write_line(&ConjunctionLine { pod, predicate: "*", feasible, message, faults, parties, scores }, out)
     }
 
     fn pod(&self) -> &str {
@@ -74,6 +77,8 @@ struct Filtered<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     claims_to_release: &'a [String],
     faults: Vec<Fault<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Scores<'a>>,
 }
 
 /// Nodes with the same failure, counted.
@@ -85,9 +90,9 @@ struct FailureCount<'a> {
     count: u32,
 }
 
-/// A predicate that failed to return a verdict.
+/// A predicate or scorer whose call failed.
 #[derive(Debug, Serialize)]
-struct Fault<'a> {
+pub(super) struct Fault<'a> {
     predicate: &'a str,
     fault: &'a str,
     detail: &'a str,
@@ -108,6 +113,8 @@ struct Explained<'a> {
     faults: Vec<Fault<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parties: Vec<Stance<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Scores<'a>>,
 }
 
 /// Answer of an external party about some nodes.
@@ -160,6 +167,9 @@ struct ConjunctionLine<'a> {
     /// Omitted if empty: the fixed format has no such field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parties: Vec<Stance<'a>>,
+    /// Omitted where none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Scores<'a>>,
 }
 
 /// One pod of `filter`.
@@ -180,6 +190,7 @@ fn filtered(answer: &v1::PodAnswer) -> Filtered<'_> {
         message: answer.message.as_deref(),
         claims_to_release: &answer.claims_to_release,
         faults: faults(&answer.faults),
+        scores: answer.scores.as_ref().map(Scores::from),
     }
 }
 
@@ -197,6 +208,7 @@ fn explained(answer: &v1::PodExplanation) -> Explained<'_> {
         claims_to_release: conjunction.map_or(&[], |conjunction| &conjunction.claims_to_release),
         faults: conjunction.map_or_else(Vec::new, |conjunction| faults(&conjunction.faults)),
         parties: answer.parties.iter().map(stance).collect(),
+        scores: conjunction.and_then(|conjunction| conjunction.scores.as_ref()).map(Scores::from),
     }
 }
 
@@ -216,7 +228,7 @@ fn predicate_failures(answer: &v1::PredicateAnswer) -> PredicateFailures<'_> {
     PredicateFailures { predicate: &answer.predicate, failures }
 }
 
-fn faults(faults: &[v1::Fault]) -> Vec<Fault<'_>> {
+pub(super) fn faults(faults: &[v1::Fault]) -> Vec<Fault<'_>> {
     faults
         .iter()
         .map(|fault| Fault {

@@ -6,6 +6,7 @@ use nodesift_proto::v1;
 
 use super::group::{Group, listed};
 use super::parties::parties;
+use super::scores::scores;
 use crate::terminal::{Paint, counted, escaped, render, table};
 
 /// Number of feasible nodes that are listed by name.
@@ -26,10 +27,11 @@ impl Tabular for v1::PodAnswer {
 
     fn table(groups: &[Group<Self>], paint: Paint) -> String {
         let mut table = table(paint, &["pods", "nodes that fit", "why the others do not"], &[1]);
-        let mut faults = String::new();
+        let (mut faults, mut scored) = (String::new(), String::new());
         for group in groups {
             let answer = group.answer();
             faults.push_str(&fault_lines(&answer.faults, paint));
+            scored.push_str(&best(group.title(), answer, paint));
             let why = match &answer.message {
                 Some(message) => escaped(message),
                 None => rejections(&answer.failures),
@@ -39,7 +41,7 @@ impl Tabular for v1::PodAnswer {
             let fit = paint.cell(fit, colour).set_alignment(CellAlignment::Right);
             table.add_row([Cell::new(group.title()), fit, Cell::new(why)]);
         }
-        if groups.is_empty() { String::new() } else { format!("{}\n{faults}", render(&table)) }
+        if groups.is_empty() { String::new() } else { format!("{}\n{faults}{scored}", render(&table)) }
     }
 }
 
@@ -103,6 +105,7 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push_str(&paint.dim(&format!("{}: no node rejected", counted(accepting, which))));
         text.push('\n');
     }
+    text.push_str(&conjunction.scores.as_ref().map(|found| scores(found, paint)).unwrap_or_default());
     text.push_str(&devices(&group.answer().devices, paint));
     text.push_str(&parties(&group.answer().parties, Clock::default().now(), paint));
     text.push_str(&group.answer().account.as_ref().map(account).unwrap_or_default());
@@ -111,6 +114,12 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
         text.push_str(&format!("claims to release: {claims}\n"));
     }
     text
+}
+
+/// Scores of the nodes that pods fit, below their title; empty where none were asked for.
+fn best(title: String, answer: &v1::PodAnswer, paint: Paint) -> String {
+    let found = answer.scores.as_ref().filter(|_| !answer.feasible.is_empty());
+    found.map(|found| format!("\n{}\n{}", paint.bold(&title), scores(found, paint))).unwrap_or_default()
 }
 
 /// Account that the accounting component gives the pod, in a line.
@@ -197,7 +206,7 @@ fn rejections(failures: &[v1::Failure]) -> String {
 }
 
 /// One line per fault, so that a fault is not mistaken for a verdict.
-fn fault_lines(faults: &[v1::Fault], paint: Paint) -> String {
+pub(super) fn fault_lines(faults: &[v1::Fault], paint: Paint) -> String {
     let line = |fault: &v1::Fault| {
         let effect = match fault.effect.as_str() {
             "Rejected" => "it counts as rejecting every node",

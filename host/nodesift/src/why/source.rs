@@ -322,7 +322,7 @@ fn check_remote(args: &SourceArgs) -> Result<(), Failure> {
 }
 
 fn has_policy(args: &SourceArgs) -> bool {
-    let PolicyArgs { policy, predicates, kubernetes } = &args.policy;
+    let PolicyArgs { policy, predicates, kubernetes, scored: _ } = &args.policy;
     policy.is_some() || !predicates.is_empty() || kubernetes.is_some()
 }
 

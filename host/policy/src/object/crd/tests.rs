@@ -76,6 +76,11 @@ fn the_definition_has_the_fields_of_the_reader() {
             of_predicate(json!({"name": "a", "limits": {"x": 1}})),
             "spec.predicates[0].limits.x",
         ),
+        (
+            "/properties/spec/properties/scores/items",
+            json!({"apiVersion": "", "kind": "", "spec": {"scores": [{"name": "a", "x": 1}]}}),
+            "spec.scores[0].x",
+        ),
     ] {
         let schema = schema_of(pointer);
         let mut fields: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
