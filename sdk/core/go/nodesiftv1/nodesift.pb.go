@@ -3638,7 +3638,7 @@ func (x *SupportedCall) GetHttp() string {
 	return ""
 }
 
-// Predicates, parties and schedulers of the active policy.
+// Predicates, scorers, parties and schedulers of the active policy.
 type SupportedPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The generation of the policy, as in Version.
@@ -3653,8 +3653,10 @@ type SupportedPolicy struct {
 	Accounting bool `protobuf:"varint,5,opt,name=accounting,proto3" json:"accounting,omitempty"`
 	// Whether Reprieve has static pods stay, whatever their priority.
 	StaticPodsStay bool `protobuf:"varint,6,opt,name=static_pods_stay,json=staticPodsStay,proto3" json:"static_pods_stay,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The scorers, in the order of the policy. Empty: nothing is scored.
+	Scorers       []*SupportedScorer `protobuf:"bytes,7,rep,name=scorers,proto3" json:"scorers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SupportedPolicy) Reset() {
@@ -3729,6 +3731,67 @@ func (x *SupportedPolicy) GetStaticPodsStay() bool {
 	return false
 }
 
+func (x *SupportedPolicy) GetScorers() []*SupportedScorer {
+	if x != nil {
+		return x.Scorers
+	}
+	return nil
+}
+
+// A scorer of the policy.
+type SupportedScorer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The factor of its scores in the totals.
+	Weight        uint32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SupportedScorer) Reset() {
+	*x = SupportedScorer{}
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupportedScorer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupportedScorer) ProtoMessage() {}
+
+func (x *SupportedScorer) ProtoReflect() protoreflect.Message {
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupportedScorer.ProtoReflect.Descriptor instead.
+func (*SupportedScorer) Descriptor() ([]byte, []int) {
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *SupportedScorer) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SupportedScorer) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
 // A predicate of the policy.
 type SupportedPredicate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3743,7 +3806,7 @@ type SupportedPredicate struct {
 
 func (x *SupportedPredicate) Reset() {
 	*x = SupportedPredicate{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3755,7 +3818,7 @@ func (x *SupportedPredicate) String() string {
 func (*SupportedPredicate) ProtoMessage() {}
 
 func (x *SupportedPredicate) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[44]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3768,7 +3831,7 @@ func (x *SupportedPredicate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SupportedPredicate.ProtoReflect.Descriptor instead.
 func (*SupportedPredicate) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{44}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SupportedPredicate) GetName() string {
@@ -3815,7 +3878,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +3890,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[45]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +3903,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{45}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Version) GetGeneration() uint64 {
@@ -3908,7 +3971,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3920,7 +3983,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[46]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3933,7 +3996,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{46}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Failure) GetPredicate() string {
@@ -4003,7 +4066,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +4078,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[47]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +4091,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{47}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Fault) GetPredicate() string {
@@ -4102,7 +4165,7 @@ type PodAnswer struct {
 
 func (x *PodAnswer) Reset() {
 	*x = PodAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4114,7 +4177,7 @@ func (x *PodAnswer) String() string {
 func (*PodAnswer) ProtoMessage() {}
 
 func (x *PodAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[48]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4127,7 +4190,7 @@ func (x *PodAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAnswer.ProtoReflect.Descriptor instead.
 func (*PodAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{48}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PodAnswer) GetPod() string {
@@ -4256,7 +4319,7 @@ type PodScores struct {
 
 func (x *PodScores) Reset() {
 	*x = PodScores{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4268,7 +4331,7 @@ func (x *PodScores) String() string {
 func (*PodScores) ProtoMessage() {}
 
 func (x *PodScores) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[49]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4281,7 +4344,7 @@ func (x *PodScores) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodScores.ProtoReflect.Descriptor instead.
 func (*PodScores) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{49}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PodScores) GetBest() []*ScoredNode {
@@ -4336,7 +4399,7 @@ type ScoredNode struct {
 
 func (x *ScoredNode) Reset() {
 	*x = ScoredNode{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4348,7 +4411,7 @@ func (x *ScoredNode) String() string {
 func (*ScoredNode) ProtoMessage() {}
 
 func (x *ScoredNode) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[50]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4361,7 +4424,7 @@ func (x *ScoredNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoredNode.ProtoReflect.Descriptor instead.
 func (*ScoredNode) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{50}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ScoredNode) GetNode() string {
@@ -4407,7 +4470,7 @@ type NodeScore struct {
 
 func (x *NodeScore) Reset() {
 	*x = NodeScore{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4419,7 +4482,7 @@ func (x *NodeScore) String() string {
 func (*NodeScore) ProtoMessage() {}
 
 func (x *NodeScore) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[51]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4432,7 +4495,7 @@ func (x *NodeScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeScore.ProtoReflect.Descriptor instead.
 func (*NodeScore) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{51}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *NodeScore) GetRaw() int64 {
@@ -4471,7 +4534,7 @@ type ScorerAnswer struct {
 
 func (x *ScorerAnswer) Reset() {
 	*x = ScorerAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4483,7 +4546,7 @@ func (x *ScorerAnswer) String() string {
 func (*ScorerAnswer) ProtoMessage() {}
 
 func (x *ScorerAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[52]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4559,7 @@ func (x *ScorerAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScorerAnswer.ProtoReflect.Descriptor instead.
 func (*ScorerAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{52}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ScorerAnswer) GetScorer() string {
@@ -4534,7 +4597,7 @@ type NeededParty struct {
 
 func (x *NeededParty) Reset() {
 	*x = NeededParty{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4609,7 @@ func (x *NeededParty) String() string {
 func (*NeededParty) ProtoMessage() {}
 
 func (x *NeededParty) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[53]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4622,7 @@ func (x *NeededParty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeededParty.ProtoReflect.Descriptor instead.
 func (*NeededParty) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{53}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NeededParty) GetParty() string {
@@ -4588,7 +4651,7 @@ type PredicateAnswer struct {
 
 func (x *PredicateAnswer) Reset() {
 	*x = PredicateAnswer{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4600,7 +4663,7 @@ func (x *PredicateAnswer) String() string {
 func (*PredicateAnswer) ProtoMessage() {}
 
 func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[54]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4613,7 +4676,7 @@ func (x *PredicateAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredicateAnswer.ProtoReflect.Descriptor instead.
 func (*PredicateAnswer) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{54}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PredicateAnswer) GetPredicate() string {
@@ -4654,7 +4717,7 @@ type PodExplanation struct {
 
 func (x *PodExplanation) Reset() {
 	*x = PodExplanation{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4666,7 +4729,7 @@ func (x *PodExplanation) String() string {
 func (*PodExplanation) ProtoMessage() {}
 
 func (x *PodExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[55]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4679,7 +4742,7 @@ func (x *PodExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodExplanation.ProtoReflect.Descriptor instead.
 func (*PodExplanation) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{55}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PodExplanation) GetPod() string {
@@ -4744,7 +4807,7 @@ type PartyStance struct {
 
 func (x *PartyStance) Reset() {
 	*x = PartyStance{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4756,7 +4819,7 @@ func (x *PartyStance) String() string {
 func (*PartyStance) ProtoMessage() {}
 
 func (x *PartyStance) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[56]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4769,7 +4832,7 @@ func (x *PartyStance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyStance.ProtoReflect.Descriptor instead.
 func (*PartyStance) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{56}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PartyStance) GetParty() string {
@@ -4826,7 +4889,7 @@ type PodAccount struct {
 
 func (x *PodAccount) Reset() {
 	*x = PodAccount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +4901,7 @@ func (x *PodAccount) String() string {
 func (*PodAccount) ProtoMessage() {}
 
 func (x *PodAccount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[57]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +4914,7 @@ func (x *PodAccount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAccount.ProtoReflect.Descriptor instead.
 func (*PodAccount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{57}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PodAccount) GetRequests() []*NamedAmount {
@@ -4899,7 +4962,7 @@ type NamedAmount struct {
 
 func (x *NamedAmount) Reset() {
 	*x = NamedAmount{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4911,7 +4974,7 @@ func (x *NamedAmount) String() string {
 func (*NamedAmount) ProtoMessage() {}
 
 func (x *NamedAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[58]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4924,7 +4987,7 @@ func (x *NamedAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedAmount.ProtoReflect.Descriptor instead.
 func (*NamedAmount) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{58}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NamedAmount) GetName() string {
@@ -4977,7 +5040,7 @@ type RequestedDevices struct {
 
 func (x *RequestedDevices) Reset() {
 	*x = RequestedDevices{}
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4989,7 +5052,7 @@ func (x *RequestedDevices) String() string {
 func (*RequestedDevices) ProtoMessage() {}
 
 func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_nodesift_v1_nodesift_proto_msgTypes[59]
+	mi := &file_nodesift_v1_nodesift_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5002,7 +5065,7 @@ func (x *RequestedDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedDevices.ProtoReflect.Descriptor instead.
 func (*RequestedDevices) Descriptor() ([]byte, []int) {
-	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{59}
+	return file_nodesift_v1_nodesift_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RequestedDevices) GetClaim() string {
@@ -5350,7 +5413,7 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\rSupportedCall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\tR\aservice\x12\x12\n" +
-	"\x04http\x18\x03 \x01(\tR\x04http\"\xff\x01\n" +
+	"\x04http\x18\x03 \x01(\tR\x04http\"\xb7\x02\n" +
 	"\x0fSupportedPolicy\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -5363,7 +5426,11 @@ const file_nodesift_v1_nodesift_proto_rawDesc = "" +
 	"\n" +
 	"accounting\x18\x05 \x01(\bR\n" +
 	"accounting\x12(\n" +
-	"\x10static_pods_stay\x18\x06 \x01(\bR\x0estaticPodsStay\"p\n" +
+	"\x10static_pods_stay\x18\x06 \x01(\bR\x0estaticPodsStay\x126\n" +
+	"\ascorers\x18\a \x03(\v2\x1c.nodesift.v1.SupportedScorerR\ascorers\"=\n" +
+	"\x0fSupportedScorer\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\rR\x06weight\"p\n" +
 	"\x12SupportedPredicate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x06phases\x18\x02 \x03(\x0e2\x12.nodesift.v1.PhaseR\x06phases\x12\x1a\n" +
@@ -5542,7 +5609,7 @@ func file_nodesift_v1_nodesift_proto_rawDescGZIP() []byte {
 }
 
 var file_nodesift_v1_nodesift_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_nodesift_v1_nodesift_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(Phase)(0),                           // 0: nodesift.v1.Phase
 	(Detail)(0),                          // 1: nodesift.v1.Detail
@@ -5593,28 +5660,29 @@ var file_nodesift_v1_nodesift_proto_goTypes = []any{
 	(*CapabilitiesResponse)(nil),         // 46: nodesift.v1.CapabilitiesResponse
 	(*SupportedCall)(nil),                // 47: nodesift.v1.SupportedCall
 	(*SupportedPolicy)(nil),              // 48: nodesift.v1.SupportedPolicy
-	(*SupportedPredicate)(nil),           // 49: nodesift.v1.SupportedPredicate
-	(*Version)(nil),                      // 50: nodesift.v1.Version
-	(*Failure)(nil),                      // 51: nodesift.v1.Failure
-	(*Fault)(nil),                        // 52: nodesift.v1.Fault
-	(*PodAnswer)(nil),                    // 53: nodesift.v1.PodAnswer
-	(*PodScores)(nil),                    // 54: nodesift.v1.PodScores
-	(*ScoredNode)(nil),                   // 55: nodesift.v1.ScoredNode
-	(*NodeScore)(nil),                    // 56: nodesift.v1.NodeScore
-	(*ScorerAnswer)(nil),                 // 57: nodesift.v1.ScorerAnswer
-	(*NeededParty)(nil),                  // 58: nodesift.v1.NeededParty
-	(*PredicateAnswer)(nil),              // 59: nodesift.v1.PredicateAnswer
-	(*PodExplanation)(nil),               // 60: nodesift.v1.PodExplanation
-	(*PartyStance)(nil),                  // 61: nodesift.v1.PartyStance
-	(*PodAccount)(nil),                   // 62: nodesift.v1.PodAccount
-	(*NamedAmount)(nil),                  // 63: nodesift.v1.NamedAmount
-	(*RequestedDevices)(nil),             // 64: nodesift.v1.RequestedDevices
-	(*structpb.Struct)(nil),              // 65: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),        // 66: google.protobuf.Timestamp
+	(*SupportedScorer)(nil),              // 49: nodesift.v1.SupportedScorer
+	(*SupportedPredicate)(nil),           // 50: nodesift.v1.SupportedPredicate
+	(*Version)(nil),                      // 51: nodesift.v1.Version
+	(*Failure)(nil),                      // 52: nodesift.v1.Failure
+	(*Fault)(nil),                        // 53: nodesift.v1.Fault
+	(*PodAnswer)(nil),                    // 54: nodesift.v1.PodAnswer
+	(*PodScores)(nil),                    // 55: nodesift.v1.PodScores
+	(*ScoredNode)(nil),                   // 56: nodesift.v1.ScoredNode
+	(*NodeScore)(nil),                    // 57: nodesift.v1.NodeScore
+	(*ScorerAnswer)(nil),                 // 58: nodesift.v1.ScorerAnswer
+	(*NeededParty)(nil),                  // 59: nodesift.v1.NeededParty
+	(*PredicateAnswer)(nil),              // 60: nodesift.v1.PredicateAnswer
+	(*PodExplanation)(nil),               // 61: nodesift.v1.PodExplanation
+	(*PartyStance)(nil),                  // 62: nodesift.v1.PartyStance
+	(*PodAccount)(nil),                   // 63: nodesift.v1.PodAccount
+	(*NamedAmount)(nil),                  // 64: nodesift.v1.NamedAmount
+	(*RequestedDevices)(nil),             // 65: nodesift.v1.RequestedDevices
+	(*structpb.Struct)(nil),              // 66: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),        // 67: google.protobuf.Timestamp
 }
 var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	5,   // 0: nodesift.v1.Pod.name:type_name -> nodesift.v1.PodName
-	65,  // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
+	66,  // 1: nodesift.v1.Pod.object:type_name -> google.protobuf.Struct
 	6,   // 2: nodesift.v1.FilterRequest.pods:type_name -> nodesift.v1.Pod
 	0,   // 3: nodesift.v1.FilterRequest.phase:type_name -> nodesift.v1.Phase
 	7,   // 4: nodesift.v1.FilterRequest.nodes:type_name -> nodesift.v1.NodeSubset
@@ -5626,8 +5694,8 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	27,  // 10: nodesift.v1.FilterRequest.assume:type_name -> nodesift.v1.AssumeRequest
 	19,  // 11: nodesift.v1.FilterRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
 	9,   // 12: nodesift.v1.FilterRequest.scores:type_name -> nodesift.v1.ScoreRequest
-	50,  // 13: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
-	53,  // 14: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
+	51,  // 13: nodesift.v1.FilterResponse.version:type_name -> nodesift.v1.Version
+	54,  // 14: nodesift.v1.FilterResponse.pods:type_name -> nodesift.v1.PodAnswer
 	14,  // 15: nodesift.v1.FilterResponse.rows:type_name -> nodesift.v1.RowTable
 	11,  // 16: nodesift.v1.FilterResponse.assumed:type_name -> nodesift.v1.AssumeOutcome
 	12,  // 17: nodesift.v1.FilterResponse.forgotten:type_name -> nodesift.v1.ForgetOutcome
@@ -5642,7 +5710,7 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	19,  // 26: nodesift.v1.Overlay.added_pods:type_name -> nodesift.v1.PlacedPod
 	20,  // 27: nodesift.v1.Overlay.nodes:type_name -> nodesift.v1.Node
 	6,   // 28: nodesift.v1.PlacedPod.pod:type_name -> nodesift.v1.Pod
-	65,  // 29: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
+	66,  // 29: nodesift.v1.Node.object:type_name -> google.protobuf.Struct
 	8,   // 30: nodesift.v1.FilterStreamRequest.filter:type_name -> nodesift.v1.FilterRequest
 	10,  // 31: nodesift.v1.FilterStreamResponse.answer:type_name -> nodesift.v1.FilterResponse
 	23,  // 32: nodesift.v1.FilterStreamResponse.error:type_name -> nodesift.v1.CallError
@@ -5652,93 +5720,94 @@ var file_nodesift_v1_nodesift_proto_depIdxs = []int32{
 	26,  // 36: nodesift.v1.ExplainRequest.consistency:type_name -> nodesift.v1.Consistency
 	18,  // 37: nodesift.v1.ExplainRequest.overlay:type_name -> nodesift.v1.Overlay
 	9,   // 38: nodesift.v1.ExplainRequest.scores:type_name -> nodesift.v1.ScoreRequest
-	50,  // 39: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
-	60,  // 40: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
+	51,  // 39: nodesift.v1.ExplainResponse.version:type_name -> nodesift.v1.Version
+	61,  // 40: nodesift.v1.ExplainResponse.pods:type_name -> nodesift.v1.PodExplanation
 	6,   // 41: nodesift.v1.AssumeRequest.pod:type_name -> nodesift.v1.Pod
-	50,  // 42: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
+	51,  // 42: nodesift.v1.AssumeResponse.version:type_name -> nodesift.v1.Version
 	2,   // 43: nodesift.v1.AssumeResponse.placed:type_name -> nodesift.v1.Placed
 	29,  // 44: nodesift.v1.AssumeResponse.allocations:type_name -> nodesift.v1.ClaimAllocation
 	6,   // 45: nodesift.v1.ForgetRequest.pod:type_name -> nodesift.v1.Pod
-	50,  // 46: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
+	51,  // 46: nodesift.v1.ForgetResponse.version:type_name -> nodesift.v1.Version
 	26,  // 47: nodesift.v1.PredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	50,  // 48: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
-	52,  // 49: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	51,  // 48: nodesift.v1.PredicatesResponse.version:type_name -> nodesift.v1.Version
+	53,  // 49: nodesift.v1.PredicatesResponse.faults:type_name -> nodesift.v1.Fault
 	26,  // 50: nodesift.v1.PreFilterPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	50,  // 51: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
-	52,  // 52: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	51,  // 51: nodesift.v1.PreFilterPredicatesResponse.version:type_name -> nodesift.v1.Version
+	53,  // 52: nodesift.v1.PreFilterPredicatesResponse.faults:type_name -> nodesift.v1.Fault
 	26,  // 53: nodesift.v1.PreemptionPredicatesRequest.consistency:type_name -> nodesift.v1.Consistency
-	50,  // 54: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
-	52,  // 55: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
+	51,  // 54: nodesift.v1.PreemptionPredicatesResponse.version:type_name -> nodesift.v1.Version
+	53,  // 55: nodesift.v1.PreemptionPredicatesResponse.faults:type_name -> nodesift.v1.Fault
 	6,   // 56: nodesift.v1.ReprieveRequest.pod:type_name -> nodesift.v1.Pod
 	39,  // 57: nodesift.v1.ReprieveRequest.nodes:type_name -> nodesift.v1.NodeVictims
 	26,  // 58: nodesift.v1.ReprieveRequest.consistency:type_name -> nodesift.v1.Consistency
 	19,  // 59: nodesift.v1.ReprieveRequest.nominated_pods:type_name -> nodesift.v1.PlacedPod
-	50,  // 60: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
+	51,  // 60: nodesift.v1.ReprieveResponse.version:type_name -> nodesift.v1.Version
 	41,  // 61: nodesift.v1.ReprieveResponse.nodes:type_name -> nodesift.v1.NodeReprieve
-	52,  // 62: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
+	53,  // 62: nodesift.v1.ReprieveResponse.faults:type_name -> nodesift.v1.Fault
 	23,  // 63: nodesift.v1.NodeReprieve.error:type_name -> nodesift.v1.CallError
-	51,  // 64: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
+	52,  // 64: nodesift.v1.NodeReprieve.failure:type_name -> nodesift.v1.Failure
 	6,   // 65: nodesift.v1.HeadroomRequest.pod:type_name -> nodesift.v1.Pod
-	63,  // 66: nodesift.v1.HeadroomRequest.amounts:type_name -> nodesift.v1.NamedAmount
+	64,  // 66: nodesift.v1.HeadroomRequest.amounts:type_name -> nodesift.v1.NamedAmount
 	26,  // 67: nodesift.v1.HeadroomRequest.consistency:type_name -> nodesift.v1.Consistency
-	50,  // 68: nodesift.v1.HeadroomResponse.version:type_name -> nodesift.v1.Version
+	51,  // 68: nodesift.v1.HeadroomResponse.version:type_name -> nodesift.v1.Version
 	44,  // 69: nodesift.v1.HeadroomResponse.resources:type_name -> nodesift.v1.ResourceHeadroom
 	47,  // 70: nodesift.v1.CapabilitiesResponse.calls:type_name -> nodesift.v1.SupportedCall
 	0,   // 71: nodesift.v1.CapabilitiesResponse.phases:type_name -> nodesift.v1.Phase
-	63,  // 72: nodesift.v1.CapabilitiesResponse.limits:type_name -> nodesift.v1.NamedAmount
+	64,  // 72: nodesift.v1.CapabilitiesResponse.limits:type_name -> nodesift.v1.NamedAmount
 	48,  // 73: nodesift.v1.CapabilitiesResponse.policy:type_name -> nodesift.v1.SupportedPolicy
-	49,  // 74: nodesift.v1.SupportedPolicy.predicates:type_name -> nodesift.v1.SupportedPredicate
-	0,   // 75: nodesift.v1.SupportedPredicate.phases:type_name -> nodesift.v1.Phase
-	3,   // 76: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
-	51,  // 77: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
-	52,  // 78: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
-	4,   // 79: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
-	23,  // 80: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
-	58,  // 81: nodesift.v1.PodAnswer.parties:type_name -> nodesift.v1.NeededParty
-	54,  // 82: nodesift.v1.PodAnswer.scores:type_name -> nodesift.v1.PodScores
-	55,  // 83: nodesift.v1.PodScores.best:type_name -> nodesift.v1.ScoredNode
-	57,  // 84: nodesift.v1.PodScores.scorers:type_name -> nodesift.v1.ScorerAnswer
-	52,  // 85: nodesift.v1.PodScores.faults:type_name -> nodesift.v1.Fault
-	56,  // 86: nodesift.v1.ScoredNode.each:type_name -> nodesift.v1.NodeScore
-	51,  // 87: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
-	59,  // 88: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
-	53,  // 89: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
-	64,  // 90: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
-	62,  // 91: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
-	61,  // 92: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
-	66,  // 93: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
-	63,  // 94: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
-	63,  // 95: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
-	63,  // 96: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
-	8,   // 97: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
-	21,  // 98: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
-	24,  // 99: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
-	16,  // 100: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
-	27,  // 101: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
-	30,  // 102: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
-	32,  // 103: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
-	34,  // 104: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
-	36,  // 105: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
-	38,  // 106: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
-	42,  // 107: nodesift.v1.Nodesift.Headroom:input_type -> nodesift.v1.HeadroomRequest
-	45,  // 108: nodesift.v1.Nodesift.Capabilities:input_type -> nodesift.v1.CapabilitiesRequest
-	10,  // 109: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
-	22,  // 110: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
-	25,  // 111: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
-	17,  // 112: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
-	28,  // 113: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
-	31,  // 114: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
-	33,  // 115: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
-	35,  // 116: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
-	37,  // 117: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
-	40,  // 118: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
-	43,  // 119: nodesift.v1.Nodesift.Headroom:output_type -> nodesift.v1.HeadroomResponse
-	46,  // 120: nodesift.v1.Nodesift.Capabilities:output_type -> nodesift.v1.CapabilitiesResponse
-	109, // [109:121] is the sub-list for method output_type
-	97,  // [97:109] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	50,  // 74: nodesift.v1.SupportedPolicy.predicates:type_name -> nodesift.v1.SupportedPredicate
+	49,  // 75: nodesift.v1.SupportedPolicy.scorers:type_name -> nodesift.v1.SupportedScorer
+	0,   // 76: nodesift.v1.SupportedPredicate.phases:type_name -> nodesift.v1.Phase
+	3,   // 77: nodesift.v1.Failure.failure_code:type_name -> nodesift.v1.FailureCode
+	52,  // 78: nodesift.v1.PodAnswer.failures:type_name -> nodesift.v1.Failure
+	53,  // 79: nodesift.v1.PodAnswer.faults:type_name -> nodesift.v1.Fault
+	4,   // 80: nodesift.v1.PodAnswer.cycle:type_name -> nodesift.v1.Cycle
+	23,  // 81: nodesift.v1.PodAnswer.error:type_name -> nodesift.v1.CallError
+	59,  // 82: nodesift.v1.PodAnswer.parties:type_name -> nodesift.v1.NeededParty
+	55,  // 83: nodesift.v1.PodAnswer.scores:type_name -> nodesift.v1.PodScores
+	56,  // 84: nodesift.v1.PodScores.best:type_name -> nodesift.v1.ScoredNode
+	58,  // 85: nodesift.v1.PodScores.scorers:type_name -> nodesift.v1.ScorerAnswer
+	53,  // 86: nodesift.v1.PodScores.faults:type_name -> nodesift.v1.Fault
+	57,  // 87: nodesift.v1.ScoredNode.each:type_name -> nodesift.v1.NodeScore
+	52,  // 88: nodesift.v1.PredicateAnswer.failures:type_name -> nodesift.v1.Failure
+	60,  // 89: nodesift.v1.PodExplanation.predicates:type_name -> nodesift.v1.PredicateAnswer
+	54,  // 90: nodesift.v1.PodExplanation.conjunction:type_name -> nodesift.v1.PodAnswer
+	65,  // 91: nodesift.v1.PodExplanation.devices:type_name -> nodesift.v1.RequestedDevices
+	63,  // 92: nodesift.v1.PodExplanation.account:type_name -> nodesift.v1.PodAccount
+	62,  // 93: nodesift.v1.PodExplanation.parties:type_name -> nodesift.v1.PartyStance
+	67,  // 94: nodesift.v1.PartyStance.since:type_name -> google.protobuf.Timestamp
+	64,  // 95: nodesift.v1.PodAccount.requests:type_name -> nodesift.v1.NamedAmount
+	64,  // 96: nodesift.v1.PodAccount.usage:type_name -> nodesift.v1.NamedAmount
+	64,  // 97: nodesift.v1.PodAccount.sums:type_name -> nodesift.v1.NamedAmount
+	8,   // 98: nodesift.v1.Nodesift.Filter:input_type -> nodesift.v1.FilterRequest
+	21,  // 99: nodesift.v1.Nodesift.FilterStream:input_type -> nodesift.v1.FilterStreamRequest
+	24,  // 100: nodesift.v1.Nodesift.Explain:input_type -> nodesift.v1.ExplainRequest
+	16,  // 101: nodesift.v1.Nodesift.NodeIndex:input_type -> nodesift.v1.NodeIndexRequest
+	27,  // 102: nodesift.v1.Nodesift.Assume:input_type -> nodesift.v1.AssumeRequest
+	30,  // 103: nodesift.v1.Nodesift.Forget:input_type -> nodesift.v1.ForgetRequest
+	32,  // 104: nodesift.v1.Nodesift.Predicates:input_type -> nodesift.v1.PredicatesRequest
+	34,  // 105: nodesift.v1.Nodesift.PreFilterPredicates:input_type -> nodesift.v1.PreFilterPredicatesRequest
+	36,  // 106: nodesift.v1.Nodesift.PreemptionPredicates:input_type -> nodesift.v1.PreemptionPredicatesRequest
+	38,  // 107: nodesift.v1.Nodesift.Reprieve:input_type -> nodesift.v1.ReprieveRequest
+	42,  // 108: nodesift.v1.Nodesift.Headroom:input_type -> nodesift.v1.HeadroomRequest
+	45,  // 109: nodesift.v1.Nodesift.Capabilities:input_type -> nodesift.v1.CapabilitiesRequest
+	10,  // 110: nodesift.v1.Nodesift.Filter:output_type -> nodesift.v1.FilterResponse
+	22,  // 111: nodesift.v1.Nodesift.FilterStream:output_type -> nodesift.v1.FilterStreamResponse
+	25,  // 112: nodesift.v1.Nodesift.Explain:output_type -> nodesift.v1.ExplainResponse
+	17,  // 113: nodesift.v1.Nodesift.NodeIndex:output_type -> nodesift.v1.NodeIndexResponse
+	28,  // 114: nodesift.v1.Nodesift.Assume:output_type -> nodesift.v1.AssumeResponse
+	31,  // 115: nodesift.v1.Nodesift.Forget:output_type -> nodesift.v1.ForgetResponse
+	33,  // 116: nodesift.v1.Nodesift.Predicates:output_type -> nodesift.v1.PredicatesResponse
+	35,  // 117: nodesift.v1.Nodesift.PreFilterPredicates:output_type -> nodesift.v1.PreFilterPredicatesResponse
+	37,  // 118: nodesift.v1.Nodesift.PreemptionPredicates:output_type -> nodesift.v1.PreemptionPredicatesResponse
+	40,  // 119: nodesift.v1.Nodesift.Reprieve:output_type -> nodesift.v1.ReprieveResponse
+	43,  // 120: nodesift.v1.Nodesift.Headroom:output_type -> nodesift.v1.HeadroomResponse
+	46,  // 121: nodesift.v1.Nodesift.Capabilities:output_type -> nodesift.v1.CapabilitiesResponse
+	110, // [110:122] is the sub-list for method output_type
+	98,  // [98:110] is the sub-list for method input_type
+	98,  // [98:98] is the sub-list for extension type_name
+	98,  // [98:98] is the sub-list for extension extendee
+	0,   // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_nodesift_v1_nodesift_proto_init() }
@@ -5775,18 +5844,18 @@ func file_nodesift_v1_nodesift_proto_init() {
 	file_nodesift_v1_nodesift_proto_msgTypes[22].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[33].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[37].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[45].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[46].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[48].OneofWrappers = []any{}
-	file_nodesift_v1_nodesift_proto_msgTypes[50].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[47].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[49].OneofWrappers = []any{}
 	file_nodesift_v1_nodesift_proto_msgTypes[51].OneofWrappers = []any{}
+	file_nodesift_v1_nodesift_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nodesift_v1_nodesift_proto_rawDesc), len(file_nodesift_v1_nodesift_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   60,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
