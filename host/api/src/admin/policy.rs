@@ -61,7 +61,7 @@ struct Status<'a> {
     /// its parties miss: a sentence each.
     warnings: Vec<String>,
     predicates: Vec<Predicate<'a>>,
-    /// Those whose scores are added up where a request asks for scores.
+    /// Scorers, whose scores are added up where a request asks for them.
     scorers: Vec<Scorer<'a>>,
     /// Absent where pods take what the API says.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -95,11 +95,11 @@ pub struct NamedModule<'a> {
 /// Uses that a policy makes of modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It rejects nodes.
+    /// Module of a predicate, which rejects nodes.
     Predicate,
-    /// It gives nodes scores.
+    /// Module of a scorer, which gives nodes scores.
     Scorer,
-    /// It says what pods take of their nodes.
+    /// Accounting component, which says what pods take of their nodes.
     Accounting,
 }
 
