@@ -72,3 +72,65 @@ fn score(sum: i64, containers: usize) -> i64 {
     let sum = if sum < LEAST { LEAST } else { sum.min(most) };
     FULL.wrapping_mul(sum.wrapping_sub(LEAST)).wrapping_div(most.wrapping_sub(LEAST))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::args::parse;
+    use nodesift_sdk::native::{Cluster, Node, Pod};
+
+    use super::*;
+
+    fn scores(args: &str, cluster: &Cluster) -> Vec<i64> {
+        let scorer = ImageLocality::read(&parse::<SwitchArgs>(args).unwrap()).unwrap();
+        cluster.run(|rows| scorer.by_row(rows))
+    }
+
+    #[test]
+    fn an_image_counts_by_its_size_and_by_the_part_of_the_nodes_that_hold_it() {
+        let cluster = |nodes: usize| {
+            let with =
+                Cluster::new(Pod::new("default").image("a:1")).node(Node::new("with").sized_image("a:1", 1_000 * MIB));
+            (1..nodes).fold(with, |cluster, number| cluster.node(Node::new(&number.to_string())))
+        };
+        assert_eq!(scores("{}", &cluster(1)), [100]);
+        // 100·(500 − 23) / (1,000 − 23).
+        assert_eq!(scores("{}", &cluster(2)), [48, 0]);
+        // 20 MiB are less than the least sum.
+        assert_eq!(scores("{}", &cluster(50))[0], 0);
+    }
+
+    #[test]
+    fn the_first_node_that_holds_an_image_gives_its_size() {
+        let cluster = Cluster::new(Pod::new("default").image("a:1"))
+            .node(Node::new("first").sized_image("a:1", 500 * MIB))
+            .node(Node::new("second").sized_image("a:1", 900 * MIB));
+        assert_eq!(scores("{}", &cluster), [48, 48]);
+    }
+
+    #[test]
+    fn an_image_that_two_containers_use_counts_twice() {
+        let pod = Pod::new("default").image("a:1").image("a:1");
+        let cluster = Cluster::new(pod).node(Node::new("a").sized_image("a:1", 500 * MIB));
+        // 100·(1,000 − 23) / (2,000 − 23).
+        assert_eq!(scores("{}", &cluster), [49]);
+    }
+
+    #[test]
+    fn images_of_volumes_follow_the_version() {
+        let pod = Pod::new("default").image("a:1").image_volume("v:1");
+        let cluster = Cluster::new(pod).node(Node::new("a").sized_image("v:1", 500 * MIB));
+        assert_eq!(scores(r#"{"switches":{"ImageVolumesScored":false}}"#, &cluster), [0]);
+        assert_eq!(scores("{}", &cluster), [48]);
+        // 100·(500 − 23) / (2,000 − 23).
+        assert_eq!(scores(r#"{"switches":{"ImageVolumesRaiseThreshold":true}}"#, &cluster), [24]);
+    }
+
+    #[test]
+    fn a_pod_whose_images_no_node_holds_has_no_score_and_no_sum_traps() {
+        assert_eq!(scores("{}", &Cluster::new(Pod::new("default").image("a:1")).node(Node::new("a"))), [0]);
+        assert_eq!(score(i64::MAX, 0), 100, "a pod without containers");
+        score(i64::MIN, usize::MAX);
+    }
+}

@@ -75,6 +75,24 @@ impl Predicate for NodeAffinity {
     }
 }
 
+impl NodeAffinity {
+    /// Per row the weights of the preferences that it meets, added up; none where neither the pod nor the policy has a list of preferences.
+    ///
+    /// # Errors
+    ///
+    /// The first preference of the pod that is invalid.
+    fn weigh(&self, rows: usize) -> Result<Option<Vec<i64>>, String> {
+        let own = match pod_placement::preferred_terms() {
+            Some(terms) => Some(Preference::read(terms, "preferredDuringSchedulingIgnoredDuringExecution")?),
+            None => None,
+        };
+        if own.is_none() && self.added.preferred.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(weigh(rows, self.added.preferred.iter().chain(&own).flatten())))
+    }
+}
+
 nodesift_sdk::export!(NodeAffinity);
 
 /// Whether every term has requirements on the name, and no name meets those of any term: `PreFilter` of the plugin. It

@@ -244,3 +244,44 @@ fn columns_and_nodes_make_the_same_verdict() {
     }
     assert!(matched > 1_000, "seed {seed}: too few rows matched: {matched}");
 }
+
+#[test]
+fn preferences_that_a_node_meets_are_added_up() {
+    let term = |weight, key: &str, values: &[&str]| (weight, labels(vec![requirement(key, Operator::In, values)]));
+    let preferred = vec![
+        term(3, "zone", &["east", "north"]),
+        term(5, "zone", &["west"]),
+        term(-1, "cores", &["8", "64"]),
+        // No preference, and one that every node would meet if it were a term of a required affinity.
+        (0, labels(vec![requirement("not a key", Operator::In, &[])])),
+        (7, labels(Vec::new())),
+        (20, fields(vec![named(&["c"])])),
+    ];
+    let cluster = cluster(Pod::new("default").preferred_terms(preferred));
+    assert_eq!(cluster.run(|rows| predicate().weigh(rows)), Ok(Some(vec![2, 4, 20])));
+}
+
+#[test]
+fn an_empty_list_is_a_list_without_preferences_and_no_list_is_none() {
+    let weighed = |pod, predicate: &NodeAffinity| cluster(pod).run(|rows| predicate.weigh(rows));
+    assert_eq!(weighed(Pod::new("default"), &predicate()), Ok(None));
+    assert_eq!(weighed(Pod::new("default").preferred_terms(Vec::new()), &predicate()), Ok(Some(vec![0, 0, 0])));
+    let added = r#"{"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":9,"preference":{"matchExpressions":[{"key":"cores","operator":"Gt","values":["10"]}]}}]}}"#;
+    let added: NodeAffinity = configure(added).unwrap();
+    assert_eq!(weighed(Pod::new("default"), &added), Ok(Some(vec![0, 9, 0])));
+    let own = vec![(1, labels(vec![requirement("empty", Operator::Exists, &[])]))];
+    assert_eq!(weighed(Pod::new("default").preferred_terms(own), &added), Ok(Some(vec![0, 9, 1])));
+}
+
+#[test]
+fn an_invalid_preference_ends_the_cycle_of_the_pod() {
+    let invalid = vec![(1, labels(Vec::new())), (2, labels(vec![requirement("cores", Operator::Gt, &["many"])]))];
+    let error = cluster(Pod::new("default").preferred_terms(invalid)).run(|rows| predicate().weigh(rows)).unwrap_err();
+    assert!(
+        error.starts_with(
+            "preferredDuringSchedulingIgnoredDuringExecution[1].preference.matchExpressions[0].values[0]: "
+        ),
+        "{error}"
+    );
+}

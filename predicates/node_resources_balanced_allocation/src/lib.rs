@@ -43,3 +43,37 @@ impl NodeResourcesBalancedAllocation {
         Some((0..rows).map(|row| self.balance.score(&resources, row)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::args::parse;
+    use nodesift_sdk::native::{Cluster, Node, Pod};
+
+    use super::*;
+
+    fn scores(args: &str, cluster: &Cluster) -> Option<Vec<i64>> {
+        let (balance, resources) = parse::<Args>(args).unwrap().read().unwrap();
+        cluster.run(|rows| NodeResourcesBalancedAllocation { balance, resources }.by_row(rows))
+    }
+
+    #[test]
+    fn a_pod_that_asks_for_nothing_of_what_is_compared_is_not_scored() {
+        let node = Node::new("a").resource("cpu", 100, 10);
+        let cluster = |pod| Cluster::new(pod).node(node.clone());
+        let gpu = Pod::new("default").request("example.com/gpu", 1);
+        assert_eq!(scores("{}", &cluster(gpu.clone().non_zero_request("cpu", 100))), None);
+        let args = r#"{"resources":[{"name":"cpu"},{"name":"example.com/gpu"}]}"#;
+        assert_eq!(scores(args, &cluster(gpu)), Some(vec![75]));
+    }
+
+    #[test]
+    fn the_balance_with_the_pod_and_the_change_that_it_makes_differ() {
+        let cluster = Cluster::new(Pod::new("default").request("cpu", 40))
+            .node(Node::new("evened").resource("cpu", 100, 10).resource("memory", 100, 50))
+            .node(Node::new("tilted").resource("cpu", 100, 10).resource("memory", 100, 10));
+        assert_eq!(scores("{}", &cluster), Some(vec![85, 65]));
+        assert_eq!(scores(r#"{"switches":{"BalanceByChange":false}}"#, &cluster), Some(vec![100, 80]));
+    }
+}

@@ -44,3 +44,43 @@ fn weighed(listed: &[Listed]) -> Vec<Weighed> {
     };
     listed.iter().filter_map(resource).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_sdk::args::parse;
+    use nodesift_sdk::native::{Cluster, Node, Pod};
+
+    use super::*;
+
+    const GPU: &str = "example.com/gpu";
+
+    fn scores(args: &str, cluster: &Cluster) -> Vec<i64> {
+        let (strategy, resources) = parse::<Args>(args).unwrap().strategy().unwrap();
+        cluster.run(|rows| NodeResourcesFit { strategy, resources }.by_row(rows))
+    }
+
+    #[test]
+    fn cpu_and_memory_are_counted_with_what_containers_do_not_name() {
+        let pod = Pod::new("default").request("cpu", 1).non_zero_request("cpu", 100).non_zero_request("memory", 200);
+        let node = |name| Node::new(name).resource("cpu", 1_000, 1).resource("memory", 1_000, 1);
+        let cluster = Cluster::new(pod)
+            .node(node("empty"))
+            .node(node("used").non_zero("cpu", 400).non_zero("memory", 300))
+            .node(Node::new("without-memory").resource("cpu", 1_000, 0));
+        assert_eq!(scores("{}", &cluster), [85, 50, 90]);
+    }
+
+    #[test]
+    fn other_resources_are_counted_as_they_are_named() {
+        let args = r#"{"scoringStrategy":{"type":"MostAllocated",
+            "resources":[{"name":"example.com/gpu","weight":3},{"name":"ephemeral-storage"},{"name":"pods"}]}}"#;
+        let node = |name| Node::new(name).resource("ephemeral-storage", 100, 50);
+        let nodes = |pod| Cluster::new(pod).node(node("with").resource(GPU, 4, 1)).node(node("without"));
+        // A GPU that the pod does not ask for does not count, storage does.
+        assert_eq!(scores(args, &nodes(Pod::new("default"))), [50, 50]);
+        assert_eq!(scores(args, &nodes(Pod::new("default").non_zero_request(GPU, 1))), [50, 50]);
+        assert_eq!(scores(args, &nodes(Pod::new("default").non_zero_request(GPU, 3))), [87, 50]);
+    }
+}
